@@ -1,0 +1,1 @@
+//! What a list of sessions says about each.

@@ -1,0 +1,1 @@
+//! Naming a point of the tree.

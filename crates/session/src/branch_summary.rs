@@ -1,0 +1,1 @@
+//! What is left behind when a head moves, prepared for a summary.

@@ -1,0 +1,1 @@
+//! Making a long path short.

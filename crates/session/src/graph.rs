@@ -1,0 +1,1 @@
+//! Sessions among each other: children, roots, the tree of sessions.

@@ -1,0 +1,48 @@
+//! The pure model of a conversation tree. It does no IO, reads no clock and makes no ids: the same records
+//! always give the same tree, and every decision is a function from a tree to a [`Plan`].
+//!
+//! | idea | module |
+//! |---|---|
+//! | what is written: records, entries, marks | [`record`], [`entry`] |
+//! | the fold of records: tree, path, heads | [`tree`] |
+//! | what the model reads at a point | [`context`], [`tokens`], [`render`] |
+//! | making a long path short | [`compaction`], [`branch_summary`] |
+//! | versions of a prompt, left and right | [`slots`], [`live`] |
+//! | what a person wants to happen | [`plan`] |
+//! | the tree as rows to look at | [`outline`] |
+//! | naming a point | [`address`] |
+//! | sessions among each other | [`graph`], [`union`], [`about`] |
+
+pub mod about;
+pub mod address;
+pub mod branch_summary;
+pub mod compaction;
+pub mod context;
+pub mod entry;
+pub mod graph;
+pub mod id;
+pub mod live;
+pub mod oddity;
+pub mod outline;
+pub mod plan;
+pub mod record;
+pub mod render;
+pub mod slots;
+pub mod stamps;
+pub mod titles;
+pub mod tokens;
+pub mod tree;
+pub mod union;
+
+pub use entry::{
+    Block, Body, BranchSummary, Compaction, CustomMessage, Entry, FileLists, Foreign, ImageData, Merge,
+    Model, Note, Prompt, Reply, Setting, Shell, Stop, System, ToolResult, ToolUse, Usage, text_of,
+};
+pub use id::{AgentSessionId, EntryId, HeadName, OperationId, SessionId, ToolCallId, TurnId};
+pub use oddity::{Odd, Oddity};
+pub use record::{
+    BranchReason, Change, Fact, HeadMove, Lineage, Mark, Provenance, RawLine, Record, SessionHeader,
+    TitleSource,
+};
+pub use stamps::Stamps;
+pub use tree::{Binding, Operation, Rejected, SessionTree};

@@ -1,0 +1,1 @@
+//! The reply that is being streamed.

@@ -1,0 +1,1 @@
+//! The tree as rows to look at.

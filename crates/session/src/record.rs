@@ -1,0 +1,234 @@
+//! What a journal is made of. A record once appended is never changed; the state of a session is the fold of
+//! its records ([`crate::SessionTree::replay`]).
+//!
+//! Nodes and moves are different records. Only [`Change::Entry`] makes a node; moving a head, labelling, naming
+//! or undoing never disturbs a path.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::{AgentSessionId, Entry, EntryId, HeadName, Model, OperationId, SessionId, TurnId};
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    pub change: Change,
+    /// The step it belongs to, which undo takes back as a whole.
+    pub operation: Option<OperationId>,
+    /// The exact line of the file it was read from, so that nothing of it is ever lost.
+    pub source: Option<RawLine>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    Opened(SessionHeader),
+    Entry(Arc<Entry>),
+    HeadMoved(HeadMove),
+    Marked(Mark),
+    /// A line that says nothing we understand; `source` keeps it byte for byte.
+    Unknown,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionHeader {
+    pub id: SessionId,
+    pub opened_at: Timestamp,
+    /// The folder the conversation is about.
+    pub project: Option<String>,
+    /// The program the session was first held with.
+    pub agent: Option<String>,
+    /// The model at the start, where the format says it once for the whole file.
+    pub model: Option<Model>,
+    pub lineage: Option<Lineage>,
+}
+
+/// Where a session came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lineage {
+    /// Id or file of the parent, as the child names it.
+    pub parent: String,
+    /// Last entry shared with the parent.
+    pub at: Option<EntryId>,
+    /// The same point as an index of messages, where the format counts them.
+    pub message_index: Option<u64>,
+    pub reason: Option<BranchReason>,
+    pub metadata: Option<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BranchReason {
+    ConfigChange,
+    MessageEdit,
+    Retry,
+    Fork,
+    Other(String),
+}
+
+/// A head goes from one point to another; `None` is before the first entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeadMove {
+    pub head: HeadName,
+    pub moved_at: Timestamp,
+    /// Where the writer believed the head to be: a writer that is behind cannot move it.
+    pub from: Option<EntryId>,
+    pub to: Option<EntryId>,
+}
+
+/// A fact about the session or one of its entries. The latest of a kind wins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Formats that give their facts ids share one namespace with the entries.
+    pub id: Option<EntryId>,
+    pub marked_at: Timestamp,
+    pub fact: Fact,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    /// `None` or blank clears it.
+    Label {
+        target: EntryId,
+        label: Option<String>,
+    },
+    /// `None` or blank clears it. What a person wrote is never replaced by an automatic title.
+    Title {
+        title: Option<String>,
+        source: TitleSource,
+    },
+    /// Names the branch that runs through `at`.
+    BranchName {
+        at: EntryId,
+        name: Option<String>,
+    },
+    /// The files at this entry are kept under this name.
+    Checkpoint {
+        at: EntryId,
+        snapshot: String,
+    },
+    /// The agent's own session for the branch that runs through `at`.
+    Bound {
+        at: EntryId,
+        agent_session: Option<AgentSessionId>,
+        provenance: Provenance,
+    },
+    TurnEnded {
+        turn: TurnId,
+    },
+    /// Hidden from lists, still there.
+    Archived {
+        target: EntryId,
+        archived: bool,
+    },
+    /// Tokens and money that belong to no reply.
+    Spent {
+        usage: crate::Usage,
+    },
+    /// What the step is called, for the list of steps.
+    Operation {
+        name: String,
+    },
+    Undone {
+        operation: OperationId,
+    },
+    Redone {
+        operation: OperationId,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TitleSource {
+    User,
+    Auto,
+}
+
+/// How the agent came to know the branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Provenance {
+    Continued,
+    ForkedAtMessage,
+    RebuiltTranscript,
+    /// The agent was given the branch as text.
+    ReplayedContext,
+}
+
+/// One line of a file with its ending, exactly as it was.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RawLine(Arc<[u8]>);
+
+impl Record {
+    pub fn new(change: Change) -> Self {
+        Self { change, operation: None, source: None }
+    }
+
+    pub fn opened(header: SessionHeader) -> Self {
+        Self::new(Change::Opened(header))
+    }
+
+    pub fn entry(entry: Entry) -> Self {
+        Self::new(Change::Entry(Arc::new(entry)))
+    }
+
+    pub fn head_moved(head_move: HeadMove) -> Self {
+        Self::new(Change::HeadMoved(head_move))
+    }
+
+    pub fn marked(marked_at: Timestamp, fact: Fact) -> Self {
+        Self::new(Change::Marked(Mark { id: None, marked_at, fact }))
+    }
+
+    pub fn unknown(source: RawLine) -> Self {
+        Self::new(Change::Unknown).from_line(source)
+    }
+
+    pub fn in_operation(mut self, operation: OperationId) -> Self {
+        self.operation = Some(operation);
+        self
+    }
+
+    pub fn from_line(mut self, source: RawLine) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    pub fn as_entry(&self) -> Option<&Entry> {
+        match &self.change {
+            Change::Entry(entry) => Some(entry),
+            Change::Opened(_) | Change::HeadMoved(_) | Change::Marked(_) | Change::Unknown => None,
+        }
+    }
+}
+
+impl SessionHeader {
+    pub fn new(id: SessionId, opened_at: Timestamp) -> Self {
+        Self { id, opened_at, project: None, agent: None, model: None, lineage: None }
+    }
+}
+
+impl RawLine {
+    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// All bytes, the line ending included.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The bytes before the line ending (`\n` or `\r\n`).
+    pub fn content(&self) -> &[u8] {
+        let bytes = self.0.strip_suffix(b"\n").unwrap_or(&self.0);
+        bytes.strip_suffix(b"\r").unwrap_or(bytes)
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.0.ends_with(b"\n")
+    }
+}
+
+impl fmt::Debug for RawLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "RawLine({})", String::from_utf8_lossy(self.content()))
+    }
+}

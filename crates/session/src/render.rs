@@ -1,0 +1,1 @@
+//! Messages as text for a model.

@@ -1,0 +1,1 @@
+//! Titles of sessions.

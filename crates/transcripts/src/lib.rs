@@ -1,0 +1,60 @@
+//! Session files of other programs, read into records and written back: bytes in, bytes out.
+//!
+//! Reading is lenient and loses nothing: every line becomes a record that keeps the line itself
+//! ([`Record::source`]), and what was forgiven is listed. The bytes of all sources, one after the other, are the
+//! bytes that were read.
+
+pub mod pi;
+pub mod rollouts;
+
+use std::collections::BTreeMap;
+
+use offshoot_session::{Oddity, Record};
+use thiserror::Error;
+
+/// A file, understood.
+#[derive(Clone, Debug)]
+pub struct Transcript {
+    pub dialect: Dialect,
+    /// A header, entries in the order of the file, marks where they stood, and at last the head.
+    pub records: Vec<Record>,
+    pub oddities: Vec<Oddity>,
+    /// How often each type of line occurs that this version does not know.
+    pub unknown_types: BTreeMap<String, u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dialect {
+    /// pi, versions 1 to 3; the number is the one in the file.
+    Pi { version: u32 },
+    /// pi's format with oh-my-pi's additions.
+    OhMyPi { version: u32 },
+    /// One file per branch.
+    Rollouts,
+}
+
+/// Nothing in the file can be read as a session.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Unreadable {
+    #[error("the file is empty")]
+    Empty,
+    #[error("this is not a session file: {0}")]
+    NotASession(String),
+}
+
+/// Reads a session file of any dialect. `file_name` helps where the content alone does not tell.
+pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Result<Transcript, Unreadable> {
+    let _ = (file_name, bytes);
+    Err(Unreadable::Empty)
+}
+
+impl Dialect {
+    /// The word people use for it.
+    pub fn name(self) -> String {
+        match self {
+            Self::Pi { version } => format!("pi v{version}"),
+            Self::OhMyPi { version } => format!("oh-my-pi v{version}"),
+            Self::Rollouts => "rollouts".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Sessions of pi and oh-my-pi.
