@@ -50,6 +50,8 @@ pub struct Prompt {
     pub blocks: Vec<Block>,
     /// Names of files that travel with the prompt.
     pub attachments: Vec<String>,
+    /// When it was said, where that is known apart from when it was written.
+    pub said_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,6 +60,8 @@ pub struct Reply {
     pub model: Option<Model>,
     pub usage: Option<Usage>,
     pub stop: Option<Stop>,
+    /// When the agent began to speak; it is written when it has ended.
+    pub said_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -229,7 +233,7 @@ pub enum Stop {
 
 impl Body {
     pub fn prompt(text: impl Into<String>) -> Self {
-        Self::Prompt(Prompt { blocks: vec![Block::Text(text.into())], attachments: Vec::new() })
+        Self::Prompt(Prompt { blocks: vec![Block::Text(text.into())], ..Prompt::default() })
     }
 
     pub fn reply(text: impl Into<String>) -> Self {

@@ -11,7 +11,7 @@
 //! | what a person wants to happen | [`plan`] |
 //! | the tree as rows to look at | [`outline`] |
 //! | naming a point | [`address`] |
-//! | sessions among each other | [`graph`], [`union`], [`about`] |
+//! | sessions among each other | [`graph`], [`union`], [`about`], [`find`] |
 
 pub mod about;
 pub mod address;
@@ -19,6 +19,7 @@ pub mod branch_summary;
 pub mod compaction;
 pub mod context;
 pub mod entry;
+pub mod find;
 pub mod graph;
 pub mod id;
 pub mod live;
