@@ -12,12 +12,14 @@
 //! | the tree as rows to look at | [`outline`] |
 //! | naming a point | [`address`] |
 //! | sessions among each other | [`graph`], [`union`], [`about`], [`find`] |
+//! | tokens and money | [`cost`] |
 
 pub mod about;
 pub mod address;
 pub mod branch_summary;
 pub mod compaction;
 pub mod context;
+pub mod cost;
 pub mod entry;
 pub mod find;
 pub mod graph;
