@@ -1,1 +1,121 @@
-fn main() {}
+//! Offshoot's own tasks, run as `cargo xtask TASK`.
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "tasks speak to the terminal")]
+
+mod cases;
+mod test;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use crate::test::Tier;
+
+const USAGE: &str = "\
+usage: cargo xtask test [--install] [--tier NAME]...
+       cargo xtask cases [DIR]
+
+test    runs the tiers in order and counts; --install may add missing system packages
+cases   runs every acceptance case file under DIR (default: ../shared/cases)";
+
+fn main() -> ExitCode {
+    let task = match Task::parse(std::env::args_os().skip(1)) {
+        Ok(task) => task,
+        Err(problem) => {
+            eprintln!("error: {problem}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    let done = match task {
+        Task::Help => {
+            println!("{USAGE}");
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Test(request) => Ok(test::run(&request)),
+        Task::Cases { dir } => cases::run(dir),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+#[derive(Debug, PartialEq)]
+enum Task {
+    Help,
+    Test(test::Request),
+    Cases { dir: Option<PathBuf> },
+}
+
+impl Task {
+    fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
+        let mut args = args.into_iter();
+        let task = args.next().unwrap_or_default();
+        match task.to_str() {
+            Some("test") => parse_test(args).map(Self::Test),
+            Some("cases") => {
+                let dir = args.next().map(PathBuf::from);
+                refuse_more(args)?;
+                Ok(Self::Cases { dir })
+            }
+            Some("" | "help" | "-h" | "--help") => Ok(Self::Help),
+            _ => Err(format!("no task `{}`", task.to_string_lossy())),
+        }
+    }
+}
+
+fn parse_test(mut args: impl Iterator<Item = OsString>) -> Result<test::Request, String> {
+    let mut request = test::Request::default();
+    while let Some(arg) = args.next() {
+        match arg.to_str() {
+            Some("--install") => request.install = true,
+            Some("--tier") => {
+                let name = args.next().unwrap_or_default();
+                let tier = name.to_str().and_then(Tier::named);
+                let known = Tier::ALL.map(Tier::name).join(", ");
+                request.only.push(
+                    tier.ok_or_else(|| format!("no tier `{}`; there are {known}", name.to_string_lossy()))?,
+                );
+            }
+            _ => return Err(format!("unknown option `{}`", arg.to_string_lossy())),
+        }
+    }
+    Ok(request)
+}
+
+fn refuse_more(mut args: impl Iterator<Item = OsString>) -> Result<(), String> {
+    match args.next() {
+        Some(arg) => Err(format!("unexpected `{}`", arg.to_string_lossy())),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Task, String> {
+        Task::parse(line.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn the_words_of_a_task_are_read() {
+        assert_eq!(parse(""), Ok(Task::Help));
+        assert_eq!(parse("test"), Ok(Task::Test(test::Request::default())));
+        assert_eq!(
+            parse("test --tier fmt --install --tier docs"),
+            Ok(Task::Test(test::Request { install: true, only: vec![Tier::Fmt, Tier::Docs] }))
+        );
+        assert_eq!(parse("cases"), Ok(Task::Cases { dir: None }));
+        assert_eq!(parse("cases pi"), Ok(Task::Cases { dir: Some("pi".into()) }));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_named() {
+        assert_eq!(parse("tset"), Err("no task `tset`".to_owned()));
+        assert_eq!(parse("test --fast"), Err("unknown option `--fast`".to_owned()));
+        assert_eq!(parse("cases pi omp"), Err("unexpected `omp`".to_owned()));
+        let no_tier = parse("test --tier lint").unwrap_err();
+        assert!(no_tier.starts_with("no tier `lint`; there are fmt, clippy"), "{no_tier}");
+    }
+}

@@ -1,61 +1,129 @@
-//! What the model reads at a point of the tree.
+//! What the model reads at a point of the tree, and what a person is shown of the same path.
+//!
+//! [`context_of`] is a function of one path: going elsewhere in the tree changes what is read only by changing the
+//! path. Agents disagree on what to do with a fallback model, with failed turns and with calls that nothing
+//! answered, so those are named choices in [`ContextOptions`].
 
+mod answers;
+mod message;
+mod options;
+mod reach;
+mod settings;
+
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::{Block, Body, Entry, ToolCallId};
+use serde_json::Value;
 
-/// One complete message of a context: an entry that speaks, less what the rules take out of it.
+pub use message::{Message, Role};
+pub use options::{ContextOptions, FailedTurns, ModelRule, UnansweredCalls, View};
+pub(crate) use reach::{Reach, as_compaction};
+
+use crate::{Entry, EntryId, Model, SessionTree};
+
 #[derive(Clone, Debug, PartialEq)]
-pub struct Message {
-    pub entry: Arc<Entry>,
-    /// Tool calls left out because nothing answered them.
-    pub stripped: Vec<ToolCallId>,
+pub struct Context {
+    pub messages: Vec<Message>,
+    pub thinking: String,
+    /// The usual model; `None` where nothing on the path names one.
+    pub model: Option<Model>,
+    /// All models by role, the usual one under [`USUAL_MODEL`].
+    pub models: BTreeMap<String, Model>,
+    pub agent: Option<String>,
+    pub tools: Option<Vec<String>>,
+    pub permission_mode: Option<String>,
+    pub mode: Option<String>,
+    pub mode_data: Option<Value>,
+    pub service_tier: Option<String>,
+    /// The latest change that is known only as data.
+    pub config: Option<Value>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    User,
-    Assistant,
-    ToolResult,
-    Shell,
-    Custom,
-    BranchSummary,
-    CompactionSummary,
-    System,
+/// The role of the model that answers unless another role is asked for.
+pub const USUAL_MODEL: &str = "default";
+
+/// How hard the model thinks where nobody has said it.
+pub const NO_THINKING: &str = "off";
+
+/// The context at an entry; `None` is before the first one. What the path leaves open comes from the header.
+pub fn context_of(tree: &SessionTree, at: Option<&EntryId>, options: &ContextOptions) -> Context {
+    let mut context = context_of_path(&tree.path_to(at), options);
+    let header = tree.header();
+    if context.agent.is_none() {
+        context.agent = header.and_then(|header| header.agent.clone());
+    }
+    if let (None, Some(model)) = (&context.model, header.and_then(|header| header.model.clone())) {
+        context.set_usual_model(model);
+    }
+    context
 }
 
-impl Message {
-    /// `None` where the entry says nothing to a model: settings, notes, marks of an interruption.
-    pub fn from_entry(entry: &Arc<Entry>) -> Option<Self> {
-        role_of(&entry.body).map(|_| Self { entry: entry.clone(), stripped: Vec::new() })
-    }
+/// The same for a path given root first.
+pub fn context_of_path(path: &[&Arc<Entry>], options: &ContextOptions) -> Context {
+    let mut context = settings::latest(path, options.model);
+    context.messages = messages_of(path, options);
+    context
+}
 
-    pub fn role(&self) -> Role {
-        role_of(&self.entry.body).unwrap_or(Role::Custom)
-    }
+/// The entry that was asked for; where it is unknown, the one written last.
+pub fn leaf_or_last<'t>(tree: &'t SessionTree, leaf: Option<&EntryId>) -> Option<&'t EntryId> {
+    let known = leaf.and_then(|leaf| tree.entry(leaf));
+    known.or_else(|| tree.entries().last()).map(|entry| &entry.id)
+}
 
-    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.entry.body.blocks().iter().filter(|block| match block {
-            Block::ToolUse(tool_use) => !self.stripped.contains(&tool_use.id),
-            Block::Text(_) | Block::Thinking(_) | Block::Image { .. } | Block::Other { .. } => true,
-        })
+fn messages_of(path: &[&Arc<Entry>], options: &ContextOptions) -> Vec<Message> {
+    let entries = match options.view {
+        View::Model => summary_then_the_rest(path),
+        View::Transcript { collapse_compacted: true } => in_order(path),
+        View::Transcript { collapse_compacted: false } => path.to_vec(),
+    };
+    let mut messages: Vec<Message> = entries.into_iter().filter_map(Message::from_entry).collect();
+    if options.failed_turns == FailedTurns::Dropped {
+        messages = answers::without_failed_turns(messages);
     }
+    if options.unanswered_calls == UnansweredCalls::Stripped {
+        messages = answers::without_unanswered_calls(messages, options.view);
+    }
+    messages
+}
 
-    pub fn text(&self) -> String {
-        self.entry.body.text()
+/// A compaction that is not the latest has nothing more to say: the latest has taken up its summary.
+fn summary_then_the_rest<'p>(path: &[&'p Arc<Entry>]) -> Vec<&'p Arc<Entry>> {
+    let reach = Reach::of(path);
+    let summary = reach.compaction.and_then(|at| path.get(at));
+    let words = path.iter().skip(reach.start).filter(|entry| as_compaction(entry).is_none());
+    summary.into_iter().chain(words).copied().collect()
+}
+
+fn in_order<'p>(path: &[&'p Arc<Entry>]) -> Vec<&'p Arc<Entry>> {
+    let reach = Reach::of(path);
+    let still_read = path.iter().enumerate().skip(reach.start);
+    let spoken =
+        still_read.filter(|(at, entry)| as_compaction(entry).is_none() || Some(*at) == reach.compaction);
+    spoken.map(|(_, entry)| *entry).collect()
+}
+
+impl Default for Context {
+    fn default() -> Self {
+        Self {
+            messages: Vec::new(),
+            thinking: NO_THINKING.to_owned(),
+            model: None,
+            models: BTreeMap::new(),
+            agent: None,
+            tools: None,
+            permission_mode: None,
+            mode: None,
+            mode_data: None,
+            service_tier: None,
+            config: None,
+        }
     }
 }
 
-fn role_of(body: &Body) -> Option<Role> {
-    match body {
-        Body::Prompt(_) => Some(Role::User),
-        Body::Reply(_) => Some(Role::Assistant),
-        Body::ToolResult(_) => Some(Role::ToolResult),
-        Body::Shell(_) => Some(Role::Shell),
-        Body::CustomMessage(_) | Body::Merge(_) => Some(Role::Custom),
-        Body::BranchSummary(_) => Some(Role::BranchSummary),
-        Body::Compaction(_) => Some(Role::CompactionSummary),
-        Body::System(_) => Some(Role::System),
-        Body::Interrupted | Body::Setting(_) | Body::Note(_) | Body::Cleared | Body::Foreign(_) => None,
+impl Context {
+    fn set_usual_model(&mut self, model: Model) {
+        self.models.insert(USUAL_MODEL.to_owned(), model.clone());
+        self.model = Some(model);
     }
 }

@@ -7,7 +7,7 @@
 //! | the fold of records: tree, path, heads | [`tree`] |
 //! | what the model reads at a point | [`context`], [`tokens`], [`render`] |
 //! | making a long path short | [`compaction`], [`branch_summary`] |
-//! | versions of a prompt, left and right | [`slots`], [`live`] |
+//! | versions of a prompt, left and right | [`versions`], [`slots`], [`live`] |
 //! | what a person wants to happen | [`plan`] |
 //! | the tree as rows to look at | [`outline`] |
 //! | naming a point | [`address`] |
@@ -36,6 +36,7 @@ pub mod titles;
 pub mod tokens;
 pub mod tree;
 pub mod union;
+pub mod versions;
 
 pub use entry::{
     Block, Body, BranchSummary, Compaction, CustomMessage, Entry, FileLists, Foreign, ImageData, Merge,

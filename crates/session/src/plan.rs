@@ -1,9 +1,60 @@
 //! What should happen, decided without acting.
 //!
 //! A plan is the records of one operation: they are appended together or not at all, and undo takes them back as
-//! a whole. Functions here only read the tree; time and new ids come from [`Stamps`].
+//! a whole. Functions here only read the tree; time and new ids come from [`Stamps`]. Applying a plan is
+//! [`SessionTree::extended`]; a plan that is refused leaves no trace, and a plan that would change nothing is
+//! `None`, so that the list of steps holds only steps.
+//!
+//! | what a person wants | module |
+//! |---|---|
+//! | to say something | [`send`] |
+//! | to say it differently, or again | [`edit`], [`retry`] |
+//! | to see another version of it | [`version`] |
+//! | to go somewhere, to rewind, to branch off | [`switch`] |
+//! | to pick an entry of the tree, with a summary of what is left | [`navigation`] |
+//! | to work beside the main head | [`heads`] |
+//! | to change model, tools, permissions | [`config`] |
+//! | to give names | [`naming`] |
+//! | to put away, to clear away | [`archive`], [`prune`] |
+//! | to go on in another session | [`fork`] |
+//! | to take a step back, or again | [`history`] |
 
-use crate::{Fact, OperationId, Record, Stamps};
+pub mod archive;
+pub mod config;
+pub mod edit;
+pub mod fork;
+pub mod heads;
+pub mod history;
+pub mod naming;
+pub mod navigation;
+pub mod prune;
+pub mod retry;
+pub mod send;
+pub mod switch;
+pub mod version;
+
+pub use archive::{ArchiveRefused, plan_archive};
+pub use config::{ConfigRefused, plan_config_change, plan_config_session};
+pub use edit::{EditRefused, plan_edit};
+pub use fork::{
+    BranchedSession, Fork, ForkPosition, ForkRefused, ForkScope, NewSession, branched_session, fork_records,
+    plan_branch_session,
+};
+pub use heads::{AppendRefused, Appended, NewHeadRefused, append_at_head, plan_new_head};
+pub use history::{NothingToRedo, NothingToUndo, plan_redo, plan_undo};
+pub use naming::{NamingRefused, plan_branch_name, plan_label, plan_rename};
+pub use navigation::{
+    Navigation, NavigationRefused, SummaryChoice, WrittenSummary, branch_with_summary, plan_navigation,
+};
+pub use prune::{plan_prune, prunable};
+pub use retry::{RetryRefused, plan_retry};
+pub use send::{SendRefused, Sent, plan_send};
+pub use switch::{SwitchRefused, plan_fork, plan_move_head, plan_rewind_conversation, plan_switch};
+pub use version::{VersionRefused, VersionStep, plan_version};
+
+use crate::{
+    Body, Entry, EntryId, Fact, HeadMove, HeadName, OperationId, Record, SessionTree, Stamps, TurnId,
+};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -22,5 +73,30 @@ impl Plan {
 
     pub fn push(&mut self, record: Record) {
         self.records.push(record.in_operation(self.operation.clone()));
+    }
+
+    /// Writes an entry below `parent` and gives its id.
+    fn write(
+        &mut self,
+        parent: Option<EntryId>,
+        turn: Option<TurnId>,
+        body: Body,
+        stamps: &mut dyn Stamps,
+    ) -> EntryId {
+        let id = stamps.entry_id();
+        self.push(Record::entry(Entry { id: id.clone(), parent, written_at: stamps.now(), turn, body }));
+        id
+    }
+
+    /// Moves a head from where the tree has it.
+    fn move_head(
+        &mut self,
+        tree: &SessionTree,
+        head: &HeadName,
+        to: Option<EntryId>,
+        stamps: &mut dyn Stamps,
+    ) {
+        let from = tree.head(head).cloned();
+        self.push(Record::head_moved(HeadMove { head: head.clone(), moved_at: stamps.now(), from, to }));
     }
 }

@@ -1,0 +1,70 @@
+//! Saying it differently: a new version beside the old prompt. The old one, and all that answered it, stays.
+
+use thiserror::Error;
+
+use super::Sent;
+use super::send::say;
+use crate::versions::{active_version, versions_of};
+use crate::{Block, Body, EntryId, HeadName, Prompt, SessionTree, Stamps, text_of};
+
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum EditRefused {
+    #[error("entry `{0}` does not exist")]
+    NotFound(EntryId),
+    #[error("entry `{0}` is not a prompt")]
+    NotAPrompt(EntryId),
+    #[error("the prompt is blank")]
+    Blank,
+    /// Counted from 1, as a person reads it.
+    #[error("the text is the same as version {version}")]
+    SameText { version: usize },
+    #[error("head `{0}` does not exist")]
+    UnknownHead(HeadName),
+}
+
+/// The new text is refused where it equals the version it edits or the one that is shown. Images and attachments
+/// of the old version come along.
+pub fn plan_edit(
+    tree: &SessionTree,
+    head: &HeadName,
+    at: &EntryId,
+    text: &str,
+    stamps: &mut dyn Stamps,
+) -> Result<Sent, EditRefused> {
+    let original = tree.entry(at).ok_or_else(|| EditRefused::NotFound(at.clone()))?;
+    let Body::Prompt(prompt) = &original.body else {
+        return Err(EditRefused::NotAPrompt(at.clone()));
+    };
+    if text.trim().is_empty() {
+        return Err(EditRefused::Blank);
+    }
+    if !tree.has_head(head) {
+        return Err(EditRefused::UnknownHead(head.clone()));
+    }
+    if let Some(version) = same_version(tree, head, at, text) {
+        return Err(EditRefused::SameText { version });
+    }
+    let parent = tree.parent(at).map(|parent| parent.id.clone());
+    Ok(say("edit", tree, head, parent, reworded(prompt, text), stamps))
+}
+
+/// Number of the version that says the same already: the one edited before the one shown.
+fn same_version(tree: &SessionTree, head: &HeadName, at: &EntryId, text: &str) -> Option<usize> {
+    let versions = versions_of(tree, at);
+    let shown = active_version(tree, head, at).map(|version| &version.id);
+    let says_so = |id: &EntryId| {
+        let index = versions.iter().position(|version| version.id == *id)?;
+        let version = versions.get(index)?;
+        (text_of(version.body.blocks()) == text).then_some(index + 1)
+    };
+    says_so(at).or_else(|| shown.and_then(says_so))
+}
+
+/// The new words where the old ones began; everything that is not words stays in its order.
+fn reworded(prompt: &Prompt, text: &str) -> Prompt {
+    let mut blocks = prompt.blocks.clone();
+    let first_words = blocks.iter().position(|block| matches!(block, Block::Text(_))).unwrap_or(0);
+    blocks.retain(|block| !matches!(block, Block::Text(_)));
+    blocks.insert(first_words.min(blocks.len()), Block::Text(text.to_owned()));
+    Prompt { blocks, attachments: prompt.attachments.clone(), said_at: None }
+}

@@ -1,0 +1,281 @@
+//! A session out of a part of another one.
+//!
+//! The copy is complete in itself and keeps the ids of the entries, so two sessions of one origin can be compared
+//! and united. It keeps what was said and how it was named; steps, costs and the agent's own sessions belong to
+//! the origin.
+//!
+//! ```text
+//! u1 - a1 - u2 - a2      fork at a1:      u1 - a1*
+//!      a1 - u3 - a3*     fork before u3:  u1 - a1*
+//! ```
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::{
+    Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, Lineage, RawLine, Record,
+    SessionHeader, SessionId, SessionTree, Stamps, TitleSource, TurnId,
+};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fork {
+    pub scope: ForkScope,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ForkScope {
+    /// The way to one message; `None` is where the main head stands.
+    Branch { at: Option<EntryId>, position: ForkPosition },
+    /// Every branch, with all heads.
+    Tree,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ForkPosition {
+    At,
+    /// Without the message itself, to say something else in its place.
+    Before,
+}
+
+/// The journal of a session that does not exist yet.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewSession {
+    pub id: SessionId,
+    pub records: Vec<Record>,
+    /// Where its main head stands.
+    pub head: Option<EntryId>,
+}
+
+/// A session that goes on before a prompt of another one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BranchedSession {
+    pub session: NewSession,
+    /// What the prompt said, to be changed and sent again.
+    pub editor_text: String,
+}
+
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum ForkRefused {
+    #[error("entry `{0}` does not exist")]
+    NotFound(EntryId),
+    #[error("entry `{0}` is not a message")]
+    NotAMessage(EntryId),
+    #[error("entry `{0}` is not a prompt")]
+    NotAPrompt(EntryId),
+}
+
+pub fn fork_records(
+    tree: &SessionTree,
+    fork: &Fork,
+    stamps: &mut dyn Stamps,
+) -> Result<NewSession, ForkRefused> {
+    match &fork.scope {
+        ForkScope::Branch { at, position } => {
+            let Some(at) = at.as_ref().or_else(|| tree.main_head()) else {
+                return Ok(copy_path(tree, None, Copied::as_fork(), stamps));
+            };
+            let entry = tree.entry(at).ok_or_else(|| ForkRefused::NotFound(at.clone()))?;
+            if !is_message(&entry.body) {
+                return Err(ForkRefused::NotAMessage(at.clone()));
+            }
+            let leaf = match position {
+                ForkPosition::At => Some(at),
+                ForkPosition::Before => tree.parent(at).map(|parent| &parent.id),
+            };
+            Ok(copy_path(tree, leaf, Copied::as_fork(), stamps))
+        }
+        ForkScope::Tree => Ok(copy_tree(tree, stamps)),
+    }
+}
+
+/// The way to any entry as a session of its own; `None` is a session without history.
+pub fn branched_session(
+    tree: &SessionTree,
+    leaf: Option<&EntryId>,
+    stamps: &mut dyn Stamps,
+) -> Result<NewSession, ForkRefused> {
+    match leaf {
+        Some(leaf) if !tree.contains(leaf) => Err(ForkRefused::NotFound(leaf.clone())),
+        Some(_) | None => Ok(copy_path(tree, leaf, Copied::as_fork(), stamps)),
+    }
+}
+
+/// A session that begins with what stands above a prompt: nothing, where the prompt is the first.
+pub fn plan_branch_session(
+    tree: &SessionTree,
+    at: &EntryId,
+    stamps: &mut dyn Stamps,
+) -> Result<BranchedSession, ForkRefused> {
+    let entry = tree.entry(at).ok_or_else(|| ForkRefused::NotFound(at.clone()))?;
+    if !entry.body.is_prompt() {
+        return Err(ForkRefused::NotAPrompt(at.clone()));
+    }
+    let parent = tree.parent(at).map(|parent| &parent.id);
+    let session = copy_path(tree, parent, Copied::as_fork(), stamps);
+    Ok(BranchedSession { session, editor_text: entry.body.text() })
+}
+
+/// Why a copy is made, as its header tells.
+pub(super) struct Copied {
+    pub(super) reason: BranchReason,
+    pub(super) metadata: Option<Value>,
+}
+
+impl Copied {
+    fn as_fork() -> Self {
+        Self { reason: BranchReason::Fork, metadata: None }
+    }
+}
+
+pub(super) fn copy_path(
+    tree: &SessionTree,
+    leaf: Option<&EntryId>,
+    copied: Copied,
+    stamps: &mut dyn Stamps,
+) -> NewSession {
+    let mut copy = Copy::begin(tree, leaf, copied, stamps);
+    let mut parent = None;
+    for entry in tree.path_to(leaf) {
+        copy.entry(entry, parent.replace(entry.id.clone()));
+    }
+    copy.facts(stamps);
+    copy.place_head(HeadName::main(), leaf, stamps);
+    copy.session
+}
+
+fn copy_tree(tree: &SessionTree, stamps: &mut dyn Stamps) -> NewSession {
+    let mut copy = Copy::begin(tree, tree.main_head(), Copied::as_fork(), stamps);
+    for entry in tree.entries() {
+        copy.entry(entry, tree.parent(&entry.id).map(|parent| parent.id.clone()));
+    }
+    copy.facts(stamps);
+    for (name, at) in tree.heads() {
+        copy.place_head(name, at, stamps);
+    }
+    copy.session
+}
+
+/// A copy in the making.
+struct Copy<'t> {
+    tree: &'t SessionTree,
+    sources: HashMap<&'t EntryId, &'t RawLine>,
+    kept: HashSet<&'t EntryId>,
+    turns: Vec<&'t TurnId>,
+    session: NewSession,
+}
+
+impl<'t> Copy<'t> {
+    fn begin(
+        tree: &'t SessionTree,
+        last_shared: Option<&EntryId>,
+        copied: Copied,
+        stamps: &mut dyn Stamps,
+    ) -> Self {
+        let id = stamps.session_id();
+        let mut header = SessionHeader::new(id.clone(), stamps.now());
+        if let Some(origin) = tree.header() {
+            header.project = origin.project.clone();
+            header.agent = origin.agent.clone();
+            header.model = origin.model.clone();
+            header.lineage = Some(Lineage {
+                parent: origin.id.to_string(),
+                at: last_shared.cloned(),
+                message_index: last_message_index(tree, last_shared),
+                reason: Some(copied.reason),
+                metadata: copied.metadata,
+            });
+        }
+        let session = NewSession { id, records: vec![Record::opened(header)], head: None };
+        Self { tree, sources: sources(tree), kept: HashSet::new(), turns: Vec::new(), session }
+    }
+
+    /// Below its nearest ancestor in the copy. The line it was read from names the old parent: where that is
+    /// another one, the line would pull the entry out of its place, so it is left behind.
+    fn entry(&mut self, entry: &'t Entry, parent: Option<EntryId>) {
+        let source = self.sources.get(&entry.id).filter(|_| entry.parent == parent);
+        let mut record = Record::entry(Entry { parent, ..entry.clone() });
+        record.source = source.map(|line| (*line).clone());
+        self.session.records.push(record);
+        self.kept.insert(&entry.id);
+        self.turns.extend(entry.turn.as_ref());
+    }
+
+    /// What is known about the entries of the copy, and the title.
+    fn facts(&mut self, stamps: &mut dyn Stamps) {
+        let tree = self.tree;
+        let mut facts = Vec::new();
+        if let Some(title) = tree.title() {
+            let source = if tree.title_is_by_user() { TitleSource::User } else { TitleSource::Auto };
+            facts.push(Fact::Title { title: Some(title.to_owned()), source });
+        }
+        for (target, label) in tree.labels() {
+            facts.push(Fact::Label { target: target.clone(), label: Some(label.to_owned()) });
+        }
+        for (at, name) in tree.branch_names() {
+            facts.push(Fact::BranchName { at: at.clone(), name: Some(name.to_owned()) });
+        }
+        for entry in tree.entries() {
+            let id = &entry.id;
+            if let Some(snapshot) = tree.checkpoint(id) {
+                facts.push(Fact::Checkpoint { at: id.clone(), snapshot: snapshot.to_owned() });
+            }
+            if tree.is_archived(id) {
+                facts.push(Fact::Archived { target: id.clone(), archived: true });
+            }
+        }
+        facts.retain(|fact| fact.target().is_none_or(|target| self.kept.contains(target)));
+        // A turn that ended there must not look unfinished here.
+        self.turns.dedup();
+        for turn in self.turns.iter().filter(|turn| tree.turn_ended(turn)) {
+            facts.push(Fact::TurnEnded { turn: (*turn).clone() });
+        }
+        self.session.records.extend(facts.into_iter().map(|fact| Record::marked(stamps.now(), fact)));
+    }
+
+    fn place_head(&mut self, head: HeadName, at: Option<&EntryId>, stamps: &mut dyn Stamps) {
+        let is_main = head == HeadName::main();
+        if is_main {
+            self.session.head = at.cloned();
+        }
+        if at.is_some() || !is_main {
+            let head_move = HeadMove { head, moved_at: stamps.now(), from: None, to: at.cloned() };
+            self.session.records.push(Record::head_moved(head_move));
+        }
+    }
+}
+
+/// The line each entry was read from.
+fn sources(tree: &SessionTree) -> HashMap<&EntryId, &RawLine> {
+    let mut sources = HashMap::new();
+    for record in tree.log() {
+        if let (Change::Entry(entry), Some(line)) = (&record.change, &record.source) {
+            sources.entry(&entry.id).or_insert(line);
+        }
+    }
+    sources
+}
+
+/// Where the entry stands when only messages are counted, from 0.
+fn last_message_index(tree: &SessionTree, at: Option<&EntryId>) -> Option<u64> {
+    let messages = tree.path_to(at).into_iter().filter(|entry| is_message(&entry.body)).count() as u64;
+    messages.checked_sub(1)
+}
+
+/// Said by the person, the agent or a tool.
+fn is_message(body: &Body) -> bool {
+    match body {
+        Body::Prompt(_) | Body::Reply(_) | Body::ToolResult(_) | Body::Shell(_) => true,
+        Body::Interrupted
+        | Body::BranchSummary(_)
+        | Body::Compaction(_)
+        | Body::Setting(_)
+        | Body::Merge(_)
+        | Body::CustomMessage(_)
+        | Body::Note(_)
+        | Body::System(_)
+        | Body::Cleared
+        | Body::Foreign(_) => false,
+    }
+}
