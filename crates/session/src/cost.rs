@@ -14,12 +14,12 @@ pub fn usage_of(tree: &SessionTree) -> Usage {
 impl Usage {
     pub fn plus(&self, other: &Self) -> Self {
         Self {
-            input: self.input + other.input,
-            output: self.output + other.output,
-            cache_read: self.cache_read + other.cache_read,
-            cache_write: self.cache_write + other.cache_write,
-            total: self.context_tokens() + other.context_tokens(),
-            cost_micros: self.cost_micros + other.cost_micros,
+            input: self.input.saturating_add(other.input),
+            output: self.output.saturating_add(other.output),
+            cache_read: self.cache_read.saturating_add(other.cache_read),
+            cache_write: self.cache_write.saturating_add(other.cache_write),
+            total: self.context_tokens().saturating_add(other.context_tokens()),
+            cost_micros: self.cost_micros.saturating_add(other.cost_micros),
         }
     }
 }

@@ -1,5 +1,5 @@
 //! The pure model of a conversation tree. It does no IO, reads no clock and makes no ids: the same records
-//! always give the same tree, and every decision is a function from a tree to a [`Plan`].
+//! always give the same tree, and every decision is a function from a tree to a [`plan::Plan`].
 //!
 //! | idea | module |
 //! |---|---|

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use crate::metadata::root;
 use anyhow::Context as _;
 
-/// Invariant 1: no IO, no waiting, no clock, no chance.
+/// Invariant 1: no IO, no waiting, no clock, no chance. A name that ends in `::` counts only where the path goes
+/// on behind it: a value may well be called `uuid`.
 const OUTSIDE_WORLD: &[&str] = &[
     "std::fs",
     "std::net",
@@ -28,20 +29,18 @@ const OUTSIDE_WORLD: &[&str] = &[
     "RandomState",
     "async",
     "await",
-    "tokio",
-    "rand",
-    "getrandom",
-    "uuid",
+    "tokio::",
+    "rand::",
+    "getrandom::",
+    "uuid::",
 ];
 
 /// Invariant 10: environment, home and current directory; and nobody but `cli` speaks to the terminal.
 const THE_PERSON: &[&str] = &[
     "std::env",
     "home_dir",
-    "current_dir",
-    "set_current_dir",
-    "etcetera",
-    "directories",
+    "etcetera::",
+    "directories::",
     "print!",
     "println!",
     "eprint!",
@@ -89,8 +88,8 @@ fn words_in_comments_and_literals_are_no_offence() {
     assert!(
         check("let quote = '\"'; let life: &'static str = \"rand\"; let c = '\\''; let d = 'r';").is_empty()
     );
-    assert!(check("use std::fmt; struct InstantReply; fn brand() {}").is_empty());
-    assert_eq!(check("let quote = '\"';\nrand::random()"), [(2, "rand")]);
+    assert!(check("use std::fmt; struct InstantReply; let uuid = line.uuid; fn brand() {}").is_empty());
+    assert_eq!(check("let quote = '\"';\nrand::random()"), [(2, "rand::")]);
 }
 
 fn offences_in(package: &Path, banned: &[&'static str]) -> anyhow::Result<Vec<String>> {
@@ -106,7 +105,7 @@ fn offences_in(package: &Path, banned: &[&'static str]) -> anyhow::Result<Vec<St
     Ok(found)
 }
 
-fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(crate) fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
@@ -128,13 +127,15 @@ fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
 fn offences(source: &str, banned: &[&'static str]) -> Vec<(usize, &'static str)> {
     let mut found = Vec::new();
     for (line, path) in paths(&tokens(source)) {
-        let names = |name: &&&'static str| {
-            let name: Vec<&str> = name.split("::").collect();
-            path.windows(name.len()).any(|part| part == name)
-        };
-        found.extend(banned.iter().find(names).map(|name| (line, *name)));
+        found.extend(banned.iter().find(|name| uses(&path, name)).map(|name| (line, *name)));
     }
     found
+}
+
+fn uses(path: &[&str], name: &str) -> bool {
+    let (name, more) = name.strip_suffix("::").map_or((name, 0), |name| (name, 1));
+    let name: Vec<&str> = name.split("::").collect();
+    path.windows(name.len() + more).any(|part| part.starts_with(&name))
 }
 
 #[derive(Debug, PartialEq)]

@@ -4,13 +4,12 @@
 //! happen, [`Navigation::into_plan`] makes it records. Nothing has moved in between; to cancel is to drop the
 //! [`Navigation`].
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 use thiserror::Error;
 
 use super::Plan;
 use super::switch::{SwitchRefused, require_place};
+use crate::branch_summary::collect_left_behind;
 use crate::{Body, BranchSummary, Entry, EntryId, FileLists, HeadName, SessionTree, Stamps};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,13 +73,20 @@ pub fn plan_navigation(
     if old_tip == Some(target) {
         return Ok(Navigation::NoOp);
     }
-    let (common_ancestor, to_summarize) = left_behind(tree, old_tip, target);
+    let left = collect_left_behind(tree, old_tip, target);
+    let to_summarize: Vec<EntryId> = left.entries.iter().map(|entry| entry.id.clone()).collect();
     let wants_summary = summary == SummaryChoice::Summarize && !to_summarize.is_empty();
     if wants_summary && !has_model {
         return Err(NavigationRefused::NoModel);
     }
     let (to, editor_text) = landing(tree, entry);
-    Ok(Navigation::Move { to, editor_text, common_ancestor, to_summarize, wants_summary })
+    Ok(Navigation::Move {
+        to,
+        editor_text,
+        common_ancestor: left.common_ancestor,
+        to_summarize,
+        wants_summary,
+    })
 }
 
 /// One summary below `at`, and the head upon it.
@@ -152,17 +158,4 @@ fn landing(tree: &SessionTree, entry: &Entry) -> (Option<EntryId>, Option<String
         | Body::Cleared
         | Body::Foreign(_) => (Some(entry.id.clone()), None),
     }
-}
-
-/// The last common entry of the old way and the new one, and the rest of the old way.
-fn left_behind(
-    tree: &SessionTree,
-    old_tip: Option<&EntryId>,
-    target: &EntryId,
-) -> (Option<EntryId>, Vec<EntryId>) {
-    let new_way: HashSet<&EntryId> = tree.path_to(Some(target)).into_iter().map(|entry| &entry.id).collect();
-    let mut shared: Vec<EntryId> = tree.path_to(old_tip).into_iter().map(|entry| entry.id.clone()).collect();
-    let fork = shared.iter().rposition(|id| new_way.contains(id)).map_or(0, |last| last + 1);
-    let rest = shared.split_off(fork);
-    (shared.pop(), rest)
 }

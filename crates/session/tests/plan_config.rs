@@ -1,0 +1,117 @@
+//! Changing how the agent runs.
+
+#![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
+
+use offshoot_session::plan::{ConfigRefused, plan_config_change, plan_config_session};
+use offshoot_session::{
+    Body, BranchReason, HeadName, Model, Record, SessionHeader, SessionTree, Setting, Stamps,
+};
+use offshoot_testkit::{FixedStamps, draw, tree_of};
+use serde_json::json;
+
+fn model(name: &str) -> Setting {
+    Setting::Model { role: None, model: Model { provider: "test".into(), name: name.into() } }
+}
+
+fn thinking(level: &str) -> Setting {
+    Setting::Thinking(Some(level.into()))
+}
+
+fn changed(tree: &SessionTree, settings: Vec<Setting>) -> Option<SessionTree> {
+    let mut stamps = FixedStamps::after(100);
+    for _ in tree.log() {
+        stamps.entry_id(); // as many as the tree may have used
+    }
+    let plan = plan_config_change(tree, &HeadName::main(), settings, &mut stamps).unwrap();
+    plan.map(|plan| tree.extended(&plan.records).unwrap())
+}
+
+fn settings_of(tree: &SessionTree) -> Vec<Setting> {
+    let path = tree.path_to(tree.main_head());
+    path.into_iter()
+        .filter_map(|entry| if let Body::Setting(s) = &entry.body { Some(s.clone()) } else { None })
+        .collect()
+}
+
+#[test]
+fn settings_are_entries_below_the_head() {
+    let tree = changed(&tree_of("u1 - a1* - u2"), vec![model("big"), thinking("high")]).unwrap();
+    assert_eq!(draw(&tree), "u1 - a1 - u2\n     a1 - new7 - new8*\n");
+    assert_eq!(settings_of(&tree), [model("big"), thinking("high")]);
+}
+
+#[test]
+fn what_is_in_force_is_dropped() {
+    let tree = tree_of(r#"u1 - m1"small" - a1 - m2"big" - a2*"#);
+    assert!(changed(&tree, vec![model("big")]).is_none());
+    assert!(changed(&tree, Vec::new()).is_none());
+    let tree = changed(&tree, vec![model("big"), thinking("high")]).unwrap();
+    assert_eq!(settings_of(&tree).last(), Some(&thinking("high")));
+    assert!(changed(&tree, vec![thinking("high")]).is_none());
+    assert_eq!(settings_of(&changed(&tree, vec![model("small")]).unwrap()).len(), 4, "back to an older one");
+}
+
+#[test]
+fn only_the_path_counts() {
+    let tree = tree_of(
+        r#"u1 - a1 - m1"big" - a2
+                          a1 - u3*"#,
+    );
+    assert!(changed(&tree, vec![model("big")]).is_some());
+}
+
+#[test]
+fn of_two_settings_of_a_kind_the_last_counts() {
+    let tree = tree_of(r#"u1 - m1"big" - a1*"#);
+    assert!(changed(&tree, vec![model("small"), model("big")]).is_none());
+    let tree = changed(&tree, vec![model("tiny"), model("small")]).unwrap();
+    assert_eq!(settings_of(&tree).last(), Some(&model("small")));
+    let planner = Model { provider: "test".into(), name: "small".into() };
+    let for_plans = Setting::Model { role: Some("plan".into()), model: planner };
+    assert!(changed(&tree, vec![for_plans]).is_some(), "a second model is a kind of its own");
+}
+
+#[test]
+fn the_header_says_what_is_in_force_at_the_start() {
+    let mut header = SessionHeader::new("s".into(), FixedStamps::start());
+    header.model = Some(Model { provider: "test".into(), name: "big".into() });
+    header.agent = Some("built-in".into());
+    let tree = SessionTree::default().extended(&[Record::opened(header)]).unwrap();
+    assert!(changed(&tree, vec![model("big"), Setting::Agent("built-in".into())]).is_none());
+    assert!(changed(&tree, vec![model("small")]).is_some());
+}
+
+#[test]
+fn an_unknown_head_has_no_settings() {
+    let refused = Err(ConfigRefused::UnknownHead("worker".into()));
+    let tree = tree_of("u1*");
+    assert_eq!(
+        plan_config_change(&tree, &"worker".into(), vec![model("x")], &mut FixedStamps::default()),
+        refused
+    );
+}
+
+#[test]
+fn a_change_can_make_a_session_of_its_own() {
+    let tree = tree_of(
+        r#"u1 - m1"small" - a1*
+                          u1 - a9"#,
+    );
+    let mut stamps = FixedStamps::after(100);
+    let settings = vec![model("big")];
+    let session = plan_config_session(&tree, &HeadName::main(), settings, &mut stamps).unwrap().unwrap();
+    let child = SessionTree::default().extended(&session.records).unwrap();
+    assert_eq!(draw(&child), "u1 - m1 - a1 - new2*\n");
+    assert_eq!(settings_of(&child).last(), Some(&model("big")));
+    assert_eq!(child.main_head(), session.head.as_ref());
+
+    let lineage = child.header().unwrap().lineage.clone().unwrap();
+    assert_eq!(lineage.parent, "drawn");
+    assert_eq!(lineage.at, Some("a1".into()));
+    assert_eq!(lineage.message_index, Some(1));
+    assert_eq!(lineage.reason, Some(BranchReason::ConfigChange));
+    assert_eq!(lineage.metadata, Some(json!({ "old_model": "test/small", "new_model": "test/big" })));
+
+    let same = plan_config_session(&tree, &HeadName::main(), vec![model("small")], &mut stamps);
+    assert_eq!(same, Ok(None));
+}
