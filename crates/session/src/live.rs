@@ -1,1 +1,322 @@
-//! The reply that is being streamed.
+//! Replies that are being written.
+//!
+//! Words arrive in pieces and may still change, so they are kept beside the tree until they are final:
+//! [`LiveReplies`] holds them by turn. Adding to one costs what is added, whatever the size of the session; a clone
+//! is a snapshot that never changes under its reader.
+//!
+//! A live reply has the id it will have as an entry. What a person sees is the tree as if every live reply were
+//! final now ([`LiveReplies::over`]), so nothing jumps when it becomes so.
+
+mod text;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rpds::{RedBlackTreeMapSync, VectorSync};
+use thiserror::Error;
+
+use crate::slots::SlotPath;
+use crate::{Block, Body, Entry, EntryId, Record, Reply, SessionTree, Stamps, TurnId};
+use text::GrowingText;
+
+/// Where streamed messages go: a timeline, and the message that is being written there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cursor {
+    pub path: SlotPath,
+    /// The agent's name for the message.
+    pub streaming: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Append,
+    ReplaceLast,
+}
+
+/// What has been said so far in turns that are still running.
+#[derive(Clone, Debug, Default)]
+pub struct LiveReplies {
+    turns: RedBlackTreeMapSync<TurnId, LiveTurn>,
+}
+
+/// Something to add at the end of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Delta<'d> {
+    Words(&'d str),
+    Thinking(&'d str),
+    Block(Block),
+}
+
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("turn `{0}` is not running")]
+pub struct NotLive(pub TurnId);
+
+#[derive(Clone, Debug)]
+struct LiveTurn {
+    /// The last entry the turn has written.
+    tip: EntryId,
+    streaming: Option<String>,
+    pieces: VectorSync<Piece>,
+}
+
+/// An entry to be.
+#[derive(Clone, Debug)]
+struct Piece {
+    id: EntryId,
+    started_at: Timestamp,
+    body: PieceBody,
+}
+
+#[derive(Clone, Debug)]
+enum PieceBody {
+    Whole(Arc<Body>),
+    /// `reply` is what is known beside the blocks.
+    Growing {
+        reply: Arc<Reply>,
+        blocks: VectorSync<GrowingBlock>,
+    },
+}
+
+#[derive(Clone, Debug)]
+enum GrowingBlock {
+    Words(GrowingText),
+    Thinking(GrowingText),
+    Whole(Block),
+}
+
+impl Cursor {
+    /// Where the next message goes. The same message comes again whenever more of it is known; a message that the
+    /// agent does not name is always a new one.
+    pub fn place(&mut self, message: Option<&str>) -> Place {
+        place(&mut self.streaming, message)
+    }
+}
+
+fn place(streaming: &mut Option<String>, message: Option<&str>) -> Place {
+    if message.is_some() && streaming.as_deref() == message {
+        return Place::ReplaceLast;
+    }
+    *streaming = message.map(str::to_owned);
+    Place::Append
+}
+
+impl LiveReplies {
+    /// Listens to a turn, which has written down to `tip`: its prompt, at first. A turn that is heard already goes on.
+    pub fn begin(&mut self, turn: TurnId, tip: EntryId) {
+        if !self.is_live(&turn) {
+            self.turns.insert_mut(turn, LiveTurn { tip, streaming: None, pieces: VectorSync::new_sync() });
+        }
+    }
+
+    pub fn is_live(&self, turn: &TurnId) -> bool {
+        self.turns.contains_key(turn)
+    }
+
+    pub fn turns(&self) -> impl Iterator<Item = &TurnId> {
+        self.turns.keys()
+    }
+
+    /// A message as far as it is known: new, or in the place of what was known of it before.
+    pub fn receive(
+        &mut self,
+        turn: &TurnId,
+        message: Option<&str>,
+        body: Body,
+        stamps: &mut dyn Stamps,
+    ) -> Result<(), NotLive> {
+        let live = self.live_mut(turn)?;
+        match place(&mut live.streaming, message) {
+            Place::Append => live.add(body, stamps),
+            Place::ReplaceLast => live.replace_last(body),
+        }
+        Ok(())
+    }
+
+    /// A further response; an interruption is one too.
+    pub fn append(&mut self, turn: &TurnId, body: Body, stamps: &mut dyn Stamps) -> Result<(), NotLive> {
+        let live = self.live_mut(turn)?;
+        live.streaming = None;
+        live.add(body, stamps);
+        Ok(())
+    }
+
+    /// The last response in other words; nothing happens where there is none.
+    pub fn replace_last(&mut self, turn: &TurnId, body: Body) -> Result<(), NotLive> {
+        self.live_mut(turn)?.replace_last(body);
+        Ok(())
+    }
+
+    /// Adds to the reply that is being written, or begins one.
+    pub fn extend(
+        &mut self,
+        turn: &TurnId,
+        delta: Delta<'_>,
+        stamps: &mut dyn Stamps,
+    ) -> Result<(), NotLive> {
+        self.live_mut(turn)?.extend(delta, stamps);
+        Ok(())
+    }
+
+    /// The turn's live responses as the entries they would be now.
+    pub fn responses(&self, turn: &TurnId) -> Vec<Entry> {
+        self.turns.get(turn).map(|live| live.entries(turn)).unwrap_or_default()
+    }
+
+    /// What was said so far is final: its records, to append below the turn's tip. The turn goes on.
+    pub fn settle(&mut self, turn: &TurnId) -> Vec<Record> {
+        let entries = self.responses(turn);
+        if let Some(live) = self.turns.get_mut(turn) {
+            live.pieces = VectorSync::new_sync();
+            live.streaming = None;
+            if let Some(last) = entries.last() {
+                live.tip = last.id.clone();
+            }
+        }
+        entries.into_iter().map(Record::entry).collect()
+    }
+
+    /// The same, and whatever arrives later for this turn is refused.
+    pub fn finish(&mut self, turn: &TurnId) -> Vec<Record> {
+        let records = self.settle(turn);
+        self.turns.remove_mut(turn);
+        records
+    }
+
+    /// The tree as if every live reply were final now. A turn that has lost its place in the tree (undone) is left
+    /// out.
+    pub fn over(&self, tree: &SessionTree) -> SessionTree {
+        let mut shown = tree.clone();
+        for (turn, live) in self.turns.iter() {
+            let records: Vec<Record> = live.entries(turn).into_iter().map(Record::entry).collect();
+            if let Ok(extended) = shown.extended(&records) {
+                shown = extended;
+            }
+        }
+        shown
+    }
+
+    fn live_mut(&mut self, turn: &TurnId) -> Result<&mut LiveTurn, NotLive> {
+        self.turns.get_mut(turn).ok_or_else(|| NotLive(turn.clone()))
+    }
+}
+
+impl LiveTurn {
+    fn add(&mut self, body: Body, stamps: &mut dyn Stamps) {
+        let id = stamps.entry_id();
+        let body = PieceBody::Whole(Arc::new(body));
+        self.pieces.push_back_mut(Piece { id, started_at: stamps.now(), body });
+    }
+
+    fn last_mut(&mut self) -> Option<&mut Piece> {
+        let last = self.pieces.len().checked_sub(1)?;
+        self.pieces.get_mut(last)
+    }
+
+    fn replace_last(&mut self, body: Body) {
+        if let Some(last) = self.last_mut() {
+            last.body = PieceBody::Whole(Arc::new(body));
+        }
+    }
+
+    fn extend(&mut self, delta: Delta<'_>, stamps: &mut dyn Stamps) {
+        if !self.pieces.last().is_some_and(|last| last.body.is_reply()) {
+            self.add(Body::Reply(Reply::default()), stamps);
+        }
+        if let Some(last) = self.last_mut() {
+            last.body.extend(delta);
+        }
+    }
+
+    /// A reply of which nothing is known yet is not an entry.
+    fn entries(&self, turn: &TurnId) -> Vec<Entry> {
+        let mut parent = self.tip.clone();
+        let mut entries = Vec::with_capacity(self.pieces.len());
+        for piece in self.pieces.iter() {
+            let body = piece.body.read();
+            if body == Body::Reply(Reply::default()) {
+                continue;
+            }
+            let above = std::mem::replace(&mut parent, piece.id.clone());
+            entries.push(Entry {
+                id: piece.id.clone(),
+                parent: Some(above),
+                written_at: piece.started_at,
+                turn: Some(turn.clone()),
+                body,
+            });
+        }
+        entries
+    }
+}
+
+impl PieceBody {
+    fn is_reply(&self) -> bool {
+        match self {
+            Self::Whole(body) => matches!(&**body, Body::Reply(_)),
+            Self::Growing { .. } => true,
+        }
+    }
+
+    fn extend(&mut self, delta: Delta<'_>) {
+        if let Self::Whole(body) = self
+            && let Body::Reply(whole) = &**body
+        {
+            let blocks = whole.blocks.iter().cloned().map(GrowingBlock::from).collect();
+            let reply = Reply { blocks: Vec::new(), ..whole.clone() };
+            *self = Self::Growing { reply: Arc::new(reply), blocks };
+        }
+        if let Self::Growing { blocks, .. } = self {
+            grow(blocks, delta);
+        }
+    }
+
+    fn read(&self) -> Body {
+        match self {
+            Self::Whole(body) => Body::clone(body),
+            Self::Growing { reply, blocks } => Body::Reply(Reply {
+                blocks: blocks.iter().map(GrowingBlock::read).collect(),
+                model: reply.model.clone(),
+                usage: reply.usage,
+                stop: reply.stop.clone(),
+                said_at: reply.said_at,
+            }),
+        }
+    }
+}
+
+/// Words go on in the last block where it is of their kind.
+fn grow(blocks: &mut VectorSync<GrowingBlock>, delta: Delta<'_>) {
+    let last = blocks.len().checked_sub(1).and_then(|last| blocks.get_mut(last));
+    match (delta, last) {
+        (Delta::Words(words), Some(GrowingBlock::Words(text)))
+        | (Delta::Thinking(words), Some(GrowingBlock::Thinking(text))) => text.push(words),
+        (Delta::Words(words), _) => blocks.push_back_mut(Block::Text(words.to_owned()).into()),
+        (Delta::Thinking(words), _) => blocks.push_back_mut(Block::Thinking(words.to_owned()).into()),
+        (Delta::Block(block), _) => blocks.push_back_mut(block.into()),
+    }
+}
+
+impl GrowingBlock {
+    fn read(&self) -> Block {
+        match self {
+            Self::Words(text) => Block::Text(text.read()),
+            Self::Thinking(text) => Block::Thinking(text.read()),
+            Self::Whole(block) => block.clone(),
+        }
+    }
+}
+
+impl From<Block> for GrowingBlock {
+    fn from(block: Block) -> Self {
+        let growing = |words: &str| {
+            let mut text = GrowingText::default();
+            text.push(words);
+            text
+        };
+        match block {
+            Block::Text(words) => Self::Words(growing(&words)),
+            Block::Thinking(words) => Self::Thinking(growing(&words)),
+            Block::Image { .. } | Block::ToolUse(_) | Block::Other { .. } => Self::Whole(block),
+        }
+    }
+}

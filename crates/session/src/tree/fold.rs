@@ -171,9 +171,7 @@ impl SessionTree {
     }
 
     fn place_head(&mut self, name: &HeadName, to: Option<u32>) {
-        let node = to.and_then(|to| self.nodes.get(to as usize));
-        let follows =
-            node.filter(|node| node.entry.body.is_prompt()).and_then(|node| node.entry.turn.clone());
+        let follows = to.and_then(|to| self.nodes.get(to as usize)).and_then(|node| node.entry.turn.clone());
         let came_from = self.heads.get(name).and_then(|head| head.at);
         self.heads.insert_mut(name.clone(), Head { at: to, follows });
         let Some(to) = to else { return };

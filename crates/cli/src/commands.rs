@@ -1,0 +1,47 @@
+//! One file per command: open, ask, draw.
+
+mod json;
+
+pub(crate) mod inspect;
+pub(crate) mod show;
+pub(crate) mod tree;
+
+use offshoot_session::SessionTree;
+use offshoot_session::outline::one_line;
+
+use crate::look::{Ink, Look, Sign};
+use crate::table::Painted;
+use crate::{text, words};
+
+/// Room that a title leaves for what stands right of it.
+const TITLE_ROOM: usize = 20;
+
+/// The title; where there is none, what was asked first.
+fn title_of(tree: &SessionTree) -> String {
+    let first_prompt = || {
+        let prompts = tree.entries().filter(|entry| entry.body.is_prompt());
+        prompts.map(|prompt| one_line(&prompt.body)).find(|text| !text.is_empty())
+    };
+    let title = tree.title().map(str::to_owned).or_else(first_prompt);
+    title.unwrap_or_else(|| words::UNTITLED.to_owned())
+}
+
+/// Title and short id of a session, cut so that `right` still fits beside it.
+fn heading(tree: &SessionTree, right: &Painted, look: &Look) -> Painted {
+    let id = tree.header().map(|header| header.id.as_str().chars().take(6).collect::<String>());
+    let id = text::harmless_line(&id.unwrap_or_default(), look.ascii);
+    let taken = text::width(&id) + 2;
+    let mut title = text::harmless_line(&title_of(tree), look.ascii);
+    if let Some(width) = look.width {
+        let beside = width.saturating_sub(taken + right.columns + 2);
+        let room = if beside >= TITLE_ROOM { beside } else { width.saturating_sub(taken) };
+        title = text::cut(&title, room, look.sign(Sign::Cut));
+    }
+    let mut heading = Painted::default();
+    heading.push(look, Ink::Bold, &title);
+    if !id.is_empty() {
+        heading.push(look, Ink::Plain, "  ");
+        heading.push(look, Ink::Faint, &id);
+    }
+    heading
+}

@@ -1,0 +1,178 @@
+//! `offshoot inspect FILE…`: what session files hold, and what is odd about them.
+
+use jiff::Timestamp;
+use offshoot_session::outline::TurnOutline;
+use offshoot_session::{Body, SessionTree};
+use serde_json::{Value, json};
+
+use super::json::printed;
+use super::title_of;
+use crate::args::{InspectArgs, JsonShape};
+use crate::failure::Failure;
+use crate::look::{Ink, Look, Sign};
+use crate::numbers::{counted, grouped, moment};
+use crate::session_file::{SessionFile, open};
+use crate::{Answer, text};
+
+/// More oddities than these are counted, not listed.
+const LISTED: usize = 10;
+const LABEL_COLUMNS: usize = 10;
+
+pub(crate) fn run(args: &InspectArgs, look: &Look) -> Result<Answer, Failure> {
+    let opened: Vec<Result<SessionFile, Failure>> = args.files.iter().map(|file| open(file)).collect();
+    let text = match args.json.json {
+        Some(shape) => as_json(args, &opened, shape),
+        None => {
+            let blocks = opened.iter().filter_map(|file| file.as_ref().ok());
+            blocks.map(|file| block(file, args.all, look)).collect::<Vec<_>>().join("\n")
+        }
+    };
+    Ok(Answer { text, failures: opened.into_iter().filter_map(Result::err).collect() })
+}
+
+/// What there is to count in a session.
+struct Counts {
+    roots: usize,
+    leaves: usize,
+    branches: usize,
+    prompts: usize,
+    replies: usize,
+    tool_calls: usize,
+    first: Option<Timestamp>,
+    last: Option<Timestamp>,
+}
+
+impl Counts {
+    fn of(tree: &SessionTree) -> Self {
+        let outline = TurnOutline::of(tree);
+        let replies = || {
+            tree.entries().filter_map(|entry| match &entry.body {
+                Body::Reply(reply) => Some(reply),
+                _ => None,
+            })
+        };
+        Self {
+            roots: tree.roots().len(),
+            leaves: tree.entries().filter(|entry| !tree.has_children(&entry.id)).count(),
+            branches: outline.branches,
+            prompts: outline.prompts,
+            replies: replies().count(),
+            tool_calls: replies().map(|reply| reply.tool_uses().count()).sum(),
+            first: tree.entries().map(|entry| entry.written_at).min(),
+            last: tree.entries().map(|entry| entry.written_at).max(),
+        }
+    }
+}
+
+fn block(file: &SessionFile, all: bool, look: &Look) -> String {
+    let tree = &file.tree;
+    let counts = Counts::of(tree);
+    let harmless = |words: &str| text::harmless_line(words, look.ascii);
+    let mut block = look.paint(Ink::Bold, &harmless(&file.path.display().to_string()));
+    block.push('\n');
+    let mut fact = |label: &str, value: String| {
+        let label = look.paint(Ink::Faint, &text::padded(label, LABEL_COLUMNS));
+        let room = look.width.map_or(usize::MAX, |width| width.saturating_sub(LABEL_COLUMNS + 2));
+        block.push_str(&format!("  {label}{}\n", text::cut(&value, room, look.sign(Sign::Cut))));
+    };
+    fact("format", file.dialect.clone());
+    if let Some(header) = tree.header() {
+        fact("session", harmless(header.id.as_str()));
+    }
+    fact("title", harmless(&title_of(tree)));
+    if let Some(project) = tree.header().and_then(|header| header.project.as_deref()) {
+        fact("project", harmless(project));
+    }
+    if let (Some(first), Some(last)) = (counts.first, counts.last) {
+        fact("written", format!("{} to {}", moment(first, look), moment(last, look)));
+    }
+    fact(
+        "size",
+        format!("{}, {}", counted(file.bytes, "byte", "bytes"), counted(file.lines, "line", "lines")),
+    );
+    fact(
+        "tree",
+        [
+            counted(tree.len(), "entry", "entries"),
+            counted(counts.roots, "root", "roots"),
+            counted(counts.leaves, "leaf", "leaves"),
+            counted(counts.branches, "branch", "branches"),
+        ]
+        .join(", "),
+    );
+    fact(
+        "said",
+        [
+            counted(counts.prompts, "prompt", "prompts"),
+            counted(counts.replies, "reply", "replies"),
+            counted(counts.tool_calls, "tool call", "tool calls"),
+        ]
+        .join(", "),
+    );
+    if !file.unknown_types.is_empty() {
+        let times = look.sign(Sign::Times);
+        let kinds =
+            file.unknown_types.iter().map(|(kind, count)| format!("{count} {times} {}", harmless(kind)));
+        fact("unknown", kinds.collect::<Vec<_>>().join(", "));
+    }
+    match file.oddities.len() {
+        0 => fact("oddities", "none".to_owned()),
+        count => fact("oddities", grouped(count)),
+    }
+    let listed = if all { file.oddities.len() } else { LISTED };
+    for oddity in file.oddities.iter().take(listed) {
+        block.push_str(&format!("    {}\n", harmless(&oddity.to_string())));
+    }
+    let more = file.oddities.len().saturating_sub(listed);
+    if more > 0 {
+        block.push_str(&format!("    and {} more; --all lists them\n", grouped(more)));
+    }
+    block
+}
+
+fn as_json(args: &InspectArgs, opened: &[Result<SessionFile, Failure>], shape: JsonShape) -> String {
+    let mut files: Vec<Value> = Vec::new();
+    for (path, file) in args.files.iter().zip(opened) {
+        files.push(match file {
+            Ok(file) => facts(file),
+            Err(failure) => json!({"file": path.to_string_lossy(), "error": failure.message()}),
+        });
+    }
+    match (files.as_slice(), shape) {
+        ([only], JsonShape::Object) if opened.iter().all(Result::is_ok) => printed(only.clone(), "", shape),
+        ([_], JsonShape::Object) => String::new(), // the error itself says it all
+        _ => printed(json!({ "files": files }), "files", shape),
+    }
+}
+
+fn facts(file: &SessionFile) -> Value {
+    let tree = &file.tree;
+    let counts = Counts::of(tree);
+    let header = tree.header();
+    let unknown: serde_json::Map<String, Value> =
+        file.unknown_types.iter().map(|(kind, count)| (kind.clone(), json!(count))).collect();
+    let oddities: Vec<Value> =
+        file.oddities.iter().map(|oddity| json!({"line": oddity.line, "text": oddity.to_string()})).collect();
+    json!({
+        "file": file.path.to_string_lossy(),
+        "dialect": file.dialect,
+        "session": header.map(|header| header.id.as_str()),
+        "title": tree.title(),
+        "project": header.and_then(|header| header.project.as_deref()),
+        "agent": header.and_then(|header| header.agent.as_deref()),
+        "head": tree.main_head().map(|head| head.as_str()),
+        "first_at": counts.first.map(|at| at.to_string()),
+        "last_at": counts.last.map(|at| at.to_string()),
+        "bytes": file.bytes,
+        "lines": file.lines,
+        "entries": tree.len(),
+        "roots": counts.roots,
+        "leaves": counts.leaves,
+        "branches": counts.branches,
+        "prompts": counts.prompts,
+        "replies": counts.replies,
+        "tool_calls": counts.tool_calls,
+        "unknown_types": unknown,
+        "oddities": oddities,
+    })
+}

@@ -1,0 +1,115 @@
+//! What the model reads at a point.
+
+use offshoot_session::context::{Context, ContextOptions, Message, Role, context_of};
+use offshoot_session::{Block, EntryId, SessionTree};
+use serde_json::{Value, json};
+
+use super::last_of;
+use crate::look::{Ink, Look};
+use crate::numbers::counted;
+use crate::text;
+
+pub(super) struct Read {
+    context: Context,
+    last: Option<usize>,
+}
+
+impl Read {
+    pub(super) fn at(tree: &SessionTree, point: Option<&EntryId>, last: Option<usize>) -> Self {
+        Self { context: context_of(tree, point, &ContextOptions::default()), last }
+    }
+
+    fn messages(&self) -> &[Message] {
+        last_of(&self.context.messages, self.last)
+    }
+
+    fn model(&self) -> Option<String> {
+        self.context.model.as_ref().map(|model| format!("{}/{}", model.provider, model.name))
+    }
+
+    pub(super) fn drawn(&self, look: &Look) -> String {
+        let mut drawn = String::new();
+        if !look.quiet {
+            let count = counted(self.context.messages.len(), "message", "messages");
+            let model = self.model().map(|model| format!(", {model}")).unwrap_or_default();
+            let thinking = &self.context.thinking;
+            let about = text::harmless_line(&format!("{count}{model}, thinking {thinking}"), look.ascii);
+            drawn.push_str(&format!("{}\n", look.paint(Ink::Faint, &about)));
+        }
+        for (at, message) in self.messages().iter().enumerate() {
+            if at > 0 || !look.quiet {
+                drawn.push('\n');
+            }
+            drawn.push_str(&look.paint(Ink::Accent, role(message.role())));
+            drawn.push('\n');
+            for said in said(message) {
+                for line in text::harmless_lines(&said, look.ascii) {
+                    for piece in text::wrapped(&line, look.width.map(|width| width.saturating_sub(2).max(10)))
+                    {
+                        drawn.push_str(format!("  {piece}").trim_end());
+                        drawn.push('\n');
+                    }
+                }
+            }
+        }
+        drawn
+    }
+
+    pub(super) fn as_json(&self, tree: &SessionTree, point: Option<&EntryId>) -> Value {
+        let messages: Vec<Value> = self
+            .messages()
+            .iter()
+            .map(|message| {
+                let calls: Vec<Value> = message
+                    .blocks()
+                    .filter_map(|block| match block {
+                        Block::ToolUse(call) => {
+                            Some(json!({"id": call.id.as_str(), "name": call.name, "input": call.input}))
+                        }
+                        _ => None,
+                    })
+                    .collect();
+                json!({
+                    "id": message.entry.id.as_str(),
+                    "role": role(message.role()),
+                    "text": message.text(),
+                    "tool_calls": calls,
+                })
+            })
+            .collect();
+        json!({
+            "session": tree.header().map(|header| header.id.as_str()),
+            "at": point.map(|point| point.as_str()),
+            "model": self.model(),
+            "thinking": self.context.thinking,
+            "messages": messages,
+        })
+    }
+}
+
+fn said(message: &Message) -> Vec<String> {
+    let mut said = vec![message.text()];
+    for block in message.blocks() {
+        match block {
+            Block::ToolUse(call) => said.push(format!("{} {}", call.name, call.input)),
+            Block::Image { media_type, .. } => said.push(format!("[image: {media_type}]")),
+            Block::Other { kind } => said.push(format!("[{kind}]")),
+            Block::Text(_) | Block::Thinking(_) => {}
+        }
+    }
+    said.retain(|said| !said.trim().is_empty());
+    said
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::User => "user",
+        Role::Assistant => "assistant",
+        Role::ToolResult => "tool_result",
+        Role::Shell => "shell",
+        Role::Custom => "custom",
+        Role::BranchSummary => "branch_summary",
+        Role::CompactionSummary => "compaction_summary",
+        Role::System => "system",
+    }
+}

@@ -1,0 +1,284 @@
+//! One turn as a numbered piece of a document: title line, prompt, then what answers it.
+//!
+//! ```text
+//! #3  b7720e  version 2 of 3  deadline                 14:07  38s  $0.38
+//! Store the credit as a deadline instead of a counter.
+//!
+//!   pi, claude-sonnet-4
+//!   edit   src/bucket.rs
+//!   The bucket now keeps one instant, full_at.
+//! ```
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use offshoot_session::outline::{LedgerRow, Turn, ledger_row};
+use offshoot_session::{
+    Block, Body, Entry, Reply, SessionTree, Stop, ToolCallId, ToolResult, ToolUse, text_of,
+};
+
+use super::About;
+use crate::look::{Ink, Look, Sign};
+use crate::numbers::{counted, grouped, lasted, moment_after, money};
+use crate::table::{Painted, spread};
+use crate::{text, words};
+
+const VERB_COLUMNS: usize = 6;
+
+/// Settings and notes before the first prompt are no turn for a person.
+pub(super) fn says_anything(turn: &Turn<'_>) -> bool {
+    turn.entries.iter().any(|entry| {
+        !matches!(entry.body, Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::Foreign(_))
+    })
+}
+
+pub(super) fn drawn(
+    tree: &SessionTree,
+    turn: &Turn<'_>,
+    about: &About<'_>,
+    before: Option<Timestamp>,
+    look: &Look,
+) -> String {
+    let mut page = Page { look, about, text: String::new(), results: results_of(turn), is_paragraph: false };
+    page.text.push_str(&spread(&title(tree, turn, about, look), &measures(turn, before, look), look));
+    let mut answers = turn.entries.as_slice();
+    if let Some(prompt) = turn.prompt() {
+        page.prompt(prompt);
+        answers = answers.get(1..).unwrap_or_default();
+    }
+    if !answers.is_empty() && turn.prompt().is_some() {
+        page.text.push('\n');
+    }
+    let agent = tree.header().and_then(|header| header.agent.as_deref());
+    let mut speaker = None;
+    for entry in answers {
+        if let Body::Reply(reply) = &entry.body {
+            page.speaker(&mut speaker, agent, reply);
+        }
+        page.answer(entry);
+    }
+    page.text
+}
+
+/// `#3  b7720e  version 2 of 3  deadline`
+fn title(tree: &SessionTree, turn: &Turn<'_>, about: &About<'_>, look: &Look) -> Painted {
+    let mut title = Painted::default();
+    let number = if turn.number > 0 { format!("#{}", turn.number) } else { "before #1".to_owned() };
+    title.push(look, Ink::Accent, &number);
+    let Some(first) = turn.entries.first() else { return title };
+    let mut part = |ink, words: &str| {
+        title.push(look, Ink::Plain, "  ");
+        title.push(look, ink, &text::harmless_line(words, look.ascii));
+    };
+    part(Ink::Faint, &about.short_ids.get(&first.id));
+    if let Some(version) = about.versions.get(&first.id) {
+        part(Ink::Plain, &format!("version {} of {}", version.number, version.of));
+    }
+    for name in turn.entries.iter().filter_map(|entry| tree.branch_name(&entry.id)) {
+        part(Ink::Plain, name.trim());
+    }
+    for label in turn.entries.iter().filter_map(|entry| tree.label(&entry.id)) {
+        part(Ink::Bold, &format!("[{}]", label.trim()));
+    }
+    title
+}
+
+/// When, how long, how much.
+fn measures(turn: &Turn<'_>, before: Option<Timestamp>, look: &Look) -> Painted {
+    let mut measures = Painted::default();
+    let (Some(first), Some(last)) = (turn.entries.first(), turn.entries.last()) else { return measures };
+    let cost = turn.entries.iter().filter_map(|entry| match &entry.body {
+        Body::Reply(reply) => reply.usage.map(|usage| usage.cost_micros),
+        _ => None,
+    });
+    let parts = [
+        Some(moment_after(first.written_at, before, look)),
+        lasted(last.written_at.duration_since(first.written_at)),
+        money(cost.sum()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    measures.push(look, Ink::Faint, &parts.join("  "));
+    measures
+}
+
+fn results_of<'t>(turn: &Turn<'t>) -> HashMap<&'t ToolCallId, (&'t Arc<Entry>, &'t ToolResult)> {
+    let mut results = HashMap::new();
+    for entry in &turn.entries {
+        if let Body::ToolResult(result) = &entry.body {
+            results.insert(&result.call, (*entry, result));
+        }
+    }
+    results
+}
+
+struct Page<'p, 't> {
+    look: &'p Look,
+    about: &'p About<'t>,
+    text: String,
+    results: HashMap<&'t ToolCallId, (&'t Arc<Entry>, &'t ToolResult)>,
+    /// The line above belongs to a paragraph, so that the next one needs a gap.
+    is_paragraph: bool,
+}
+
+impl<'t> Page<'_, 't> {
+    fn prompt(&mut self, entry: &Entry) {
+        let said = entry.body.text();
+        if said.trim().is_empty() {
+            let things = offshoot_session::outline::one_line(&entry.body);
+            let things = if things.is_empty() { words::EMPTY_PROMPT.to_owned() } else { things };
+            self.lines("", &things, Ink::Bold);
+            return;
+        }
+        self.lines("", &said, Ink::Bold);
+        let images = entry.body.blocks().iter().filter(|block| matches!(block, Block::Image { .. })).count();
+        let mut with: Vec<String> = Vec::new();
+        if images > 0 {
+            with.push(counted(images, "image", "images"));
+        }
+        if let Body::Prompt(prompt) = &entry.body {
+            with.extend(prompt.attachments.iter().cloned());
+        }
+        if !with.is_empty() {
+            self.lines("", &format!("with {}", with.join(", ")), Ink::Faint);
+        }
+    }
+
+    /// `pi, claude-sonnet-4`, once and again when it changes.
+    fn speaker(&mut self, speaker: &mut Option<String>, agent: Option<&str>, reply: &Reply) {
+        let model = reply.model.as_ref().map(|model| model.name.as_str()).filter(|name| !name.is_empty());
+        let now: Vec<&str> = agent.into_iter().chain(model).collect();
+        let now = now.join(", ");
+        if !now.is_empty() && speaker.as_deref() != Some(&now) {
+            self.note(&now);
+            *speaker = Some(now);
+        }
+    }
+
+    fn answer(&mut self, entry: &Arc<Entry>) {
+        match &entry.body {
+            Body::Reply(reply) => self.reply(entry, reply),
+            Body::ToolResult(result) if self.results.contains_key(&result.call) => {}
+            Body::Shell(shell) => {
+                let end = match (shell.cancelled, shell.exit_code) {
+                    (true, _) => "cancelled by you".to_owned(),
+                    (false, Some(code)) if code != 0 => format!("by you, exit {code}"),
+                    (false, _) => "by you".to_owned(),
+                };
+                let row = LedgerRow { verb: "shell".to_owned(), target: shell.command.clone() };
+                self.ledger(&row, &end, Ink::Faint);
+            }
+            Body::Interrupted => self.interrupted(),
+            Body::Compaction(compaction) => {
+                let tokens = usize::try_from(compaction.tokens_before).unwrap_or(0);
+                self.note(&format!("Compacted: {} tokens became this summary", grouped(tokens)));
+                self.paragraph(&compaction.summary);
+            }
+            Body::BranchSummary(summary) => {
+                self.note("Summary of the branch that was left");
+                self.paragraph(&summary.summary);
+            }
+            Body::Merge(merge) => {
+                self.note(&format!("Merged from {}", self.about.short_ids.get(&merge.from)));
+                self.paragraph(merge.summary.as_deref().unwrap_or_default());
+            }
+            Body::CustomMessage(message) => {
+                if message.display {
+                    self.note(&format!("[{}]", message.kind));
+                    self.paragraph(&text_of(&message.blocks));
+                }
+            }
+            Body::Cleared => self.note(words::CONTEXT_CLEARED),
+            Body::Prompt(_) | Body::ToolResult(_) | Body::Setting(_) | Body::System(_) | Body::Foreign(_) => {
+                let line = self.about.lines.line(entry);
+                self.note(&line);
+            }
+            Body::Note(_) => {}
+        }
+    }
+
+    fn reply(&mut self, entry: &Arc<Entry>, reply: &Reply) {
+        for block in &reply.blocks {
+            match block {
+                Block::Text(words) => self.paragraph(words),
+                Block::ToolUse(call) => self.call(entry, call),
+                Block::Image { media_type, .. } => self.note(&format!("[image: {media_type}]")),
+                Block::Other { kind } => self.note(&format!("[{kind}]")),
+                Block::Thinking(_) => {}
+            }
+        }
+        match &reply.stop {
+            Some(Stop::Aborted) => self.interrupted(),
+            Some(Stop::Error(error)) => {
+                let sign = self.look.sign(Sign::Error);
+                self.lines("  ", &format!("{sign} error: {}", error.trim()), Ink::Error);
+            }
+            Some(Stop::Length) => self.note("cut off: the answer was too long"),
+            Some(Stop::EndTurn | Stop::ToolUse | Stop::Other(_)) | None => {}
+        }
+    }
+
+    fn call(&mut self, entry: &Arc<Entry>, call: &ToolUse) {
+        let (end, ink) = match self.results.get(&call.id) {
+            None => ("no result".to_owned(), Ink::Faint),
+            Some((_, result)) if result.failed => ("failed".to_owned(), Ink::Error),
+            Some((answered, result)) => {
+                let lines = text_of(&result.blocks).trim_end().lines().count();
+                let took = lasted(answered.written_at.duration_since(entry.written_at));
+                let lines = (lines > 0).then(|| counted(lines, "line", "lines"));
+                (lines.into_iter().chain(took).collect::<Vec<_>>().join("  "), Ink::Faint)
+            }
+        };
+        self.ledger(&ledger_row(call), &end, ink);
+    }
+
+    /// `  edit   src/bucket.rs                    failed`
+    fn ledger(&mut self, row: &LedgerRow, end: &str, ink: Ink) {
+        let look = self.look;
+        let mut left = Painted::default();
+        let verb = text::padded(&text::harmless_line(&row.verb, look.ascii), VERB_COLUMNS);
+        left.push(look, Ink::Faint, &format!("  {verb} "));
+        let mut target = text::harmless_line(&row.target, look.ascii);
+        if let Some(width) = look.width {
+            let room = width.saturating_sub(left.columns + text::width(end) + 2);
+            target = text::cut_middle(&target, room, look.sign(Sign::Cut));
+        }
+        left.push(look, Ink::Plain, &target);
+        let mut right = Painted::default();
+        right.push(look, ink, end);
+        self.text.push_str(&spread(&left, &right, look));
+        self.is_paragraph = false;
+    }
+
+    fn interrupted(&mut self) {
+        let sign = self.look.sign(Sign::Interrupted);
+        self.note(&format!("{sign} {}", words::RESPONSE_INTERRUPTED));
+    }
+
+    fn note(&mut self, words: &str) {
+        self.lines("  ", words, Ink::Faint);
+    }
+
+    fn paragraph(&mut self, words: &str) {
+        if words.trim().is_empty() {
+            return;
+        }
+        if self.is_paragraph {
+            self.text.push('\n');
+        }
+        self.lines("  ", words, Ink::Plain);
+        self.is_paragraph = true;
+    }
+
+    fn lines(&mut self, indent: &str, words: &str, ink: Ink) {
+        let room = self.look.width.map(|width| width.saturating_sub(indent.len()).max(10));
+        for line in text::harmless_lines(words, self.look.ascii) {
+            for piece in text::wrapped(&line, room) {
+                let line = format!("{indent}{}", self.look.paint(ink, &piece));
+                self.text.push_str(line.trim_end());
+                self.text.push('\n');
+            }
+        }
+        self.is_paragraph = false;
+    }
+}

@@ -1,0 +1,66 @@
+//! Numbers, times and money as people read them.
+
+use jiff::tz::TimeZone;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::look::Look;
+
+/// `12,345`
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1 branch`, `3 branches`
+pub(crate) fn counted(number: usize, one: &str, more: &str) -> String {
+    format!("{} {}", grouped(number), if number == 1 { one } else { more })
+}
+
+/// Local date and minute for a person, the exact moment otherwise.
+pub(crate) fn moment(at: Timestamp, look: &Look) -> String {
+    if look.for_a_person { local(at, "%Y-%m-%d %H:%M") } else { at.to_string() }
+}
+
+/// As [`moment`], without the date where it is that of the time before.
+pub(crate) fn moment_after(at: Timestamp, before: Option<Timestamp>, look: &Look) -> String {
+    let day = |at| local(at, "%Y-%m-%d");
+    match before {
+        Some(before) if look.for_a_person && day(before) == day(at) => local(at, "%H:%M"),
+        _ => moment(at, look),
+    }
+}
+
+fn local(at: Timestamp, format: &str) -> String {
+    at.to_zoned(TimeZone::system()).strftime(format).to_string()
+}
+
+/// `3.1s`, `38s`, `4m10s`, `2h05m`; `None` for less than half a second.
+pub(crate) fn lasted(duration: SignedDuration) -> Option<String> {
+    let millis = duration.as_millis();
+    let seconds = (millis + 500) / 1000;
+    match seconds {
+        _ if millis < 500 => None,
+        _ if millis < 9_950 => Some(format!("{:.1}s", duration.as_secs_f64())),
+        ..60 => Some(format!("{seconds}s")),
+        60..3600 => Some(format!("{}m{:02}s", seconds / 60, seconds % 60)),
+        _ => Some(format!("{}h{:02}m", seconds / 3600, seconds % 3600 / 60)),
+    }
+}
+
+/// `$0.38`; amounts under a cent keep the digits that tell them from nothing.
+pub(crate) fn money(micro_dollars: i64) -> Option<String> {
+    let dollars = micro_dollars as f64 / 1e6;
+    match micro_dollars {
+        0 => None,
+        ..0 => Some(format!("-${:.2}", -dollars)),
+        1..5_000 => Some(format!("${dollars:.4}")),
+        _ => Some(format!("${dollars:.2}")),
+    }
+}

@@ -1,0 +1,110 @@
+//! A session named on the command line, opened. Today it is a file; a stored session will be found here too.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use offshoot_session::address::{AddressError, resolve};
+use offshoot_session::{EntryId, Oddity, SessionTree};
+use offshoot_transcripts::{Transcript, Unreadable};
+
+use crate::failure::Failure;
+use crate::words;
+
+#[derive(Debug)]
+pub(crate) struct SessionFile {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: usize,
+    pub(crate) lines: usize,
+    pub(crate) dialect: String,
+    pub(crate) unknown_types: Vec<(String, u64)>,
+    /// What reading forgave, then what building the tree forgave.
+    pub(crate) oddities: Vec<Oddity>,
+    pub(crate) tree: SessionTree,
+}
+
+pub(crate) fn open(path: &Path) -> Result<SessionFile, Failure> {
+    let bytes = bytes_of(path)?;
+    let file_name = path.file_name().map(|name| name.to_string_lossy());
+    let transcript = offshoot_transcripts::read(file_name.as_deref(), &bytes);
+    let Transcript { dialect, records, mut oddities, unknown_types } =
+        transcript.map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
+    let (tree, more_oddities) = SessionTree::replay(records);
+    oddities.extend(more_oddities);
+    Ok(SessionFile {
+        path: path.to_owned(),
+        bytes: bytes.len(),
+        lines: count_lines(&bytes),
+        dialect: dialect.name(),
+        unknown_types: unknown_types.into_iter().collect(),
+        oddities,
+        tree,
+    })
+}
+
+impl SessionFile {
+    pub(crate) fn point(&self, text: &str) -> Result<EntryId, Failure> {
+        resolve(&self.tree, text).map_err(|error| {
+            let hint = match &error {
+                AddressError::Ambiguous { .. } | AddressError::TooShort(_) => words::AMBIGUOUS_HINT,
+                AddressError::NoTurn { .. }
+                | AddressError::NoMessage { .. }
+                | AddressError::NoHead
+                | AddressError::NotFound(_) => words::POINT_HINT,
+            };
+            Failure::not_found(error.to_string()).hint(hint)
+        })
+    }
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
+    let kind = std::fs::metadata(path).map_err(|error| not_read(path, &error))?.file_type();
+    if kind.is_dir() {
+        return Err(Failure::failed(words::is_a_folder(path)).hint(words::is_a_folder_hint(path)));
+    }
+    if is_device(kind) {
+        return Err(Failure::failed(words::is_a_device(path)).hint(words::NO_FILE_HINT));
+    }
+    std::fs::read(path).map_err(|error| not_read(path, &error))
+}
+
+/// A device may never end.
+#[cfg(unix)]
+fn is_device(kind: std::fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: std::fs::FileType) -> bool {
+    false
+}
+
+fn not_read(path: &Path, error: &std::io::Error) -> Failure {
+    match error.kind() {
+        // A file that vanished after its name was typed is told in the same words.
+        ErrorKind::NotFound | ErrorKind::NotADirectory => {
+            Failure::not_found(words::no_file(path)).hint(words::NO_FILE_HINT)
+        }
+        ErrorKind::PermissionDenied => {
+            Failure::failed(words::not_allowed(path)).hint(words::not_allowed_hint(path))
+        }
+        _ => Failure::failed(words::cannot_read(path, error)),
+    }
+}
+
+fn not_understood(path: &Path, bytes: &[u8], unreadable: &Unreadable) -> Failure {
+    match unreadable {
+        Unreadable::Empty => Failure::failed(words::is_empty(path)).hint(words::IS_EMPTY_HINT),
+        Unreadable::NotASession(_) if bytes.contains(&0) => {
+            Failure::failed(words::is_binary(path)).hint(words::FORMATS_HINT)
+        }
+        Unreadable::NotASession(reason) => {
+            Failure::failed(words::is_not_a_session(path, reason)).hint(words::FORMATS_HINT)
+        }
+    }
+}
+
+fn count_lines(bytes: &[u8]) -> usize {
+    let ends = bytes.iter().filter(|byte| **byte == b'\n').count();
+    ends + usize::from(bytes.last().is_some_and(|last| *last != b'\n'))
+}

@@ -1,0 +1,154 @@
+//! Foreign text made fit to print: nothing in it can move the cursor, recolour the screen or reverse a line.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// One line: line ends and tabs are shown as single spaces, everything else that is not text as a symbol.
+pub(crate) fn harmless_line(text: &str, ascii: bool) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' | '\u{2028}' | '\u{2029}' => line.push(' '),
+            _ => push_harmless(&mut line, c, ascii),
+        }
+    }
+    line
+}
+
+/// Several lines; tabs become four spaces.
+pub(crate) fn harmless_lines(text: &str, ascii: bool) -> Vec<String> {
+    let text = text.replace("\r\n", "\n");
+    let one = |line: &str| {
+        let mut harmless = String::with_capacity(line.len());
+        for c in line.chars() {
+            match c {
+                '\t' => harmless.push_str("    "),
+                _ => push_harmless(&mut harmless, c, ascii),
+            }
+        }
+        harmless
+    };
+    text.trim_matches('\n').split('\n').map(|line| one(line.trim_end())).collect()
+}
+
+fn push_harmless(line: &mut String, c: char, ascii: bool) {
+    let code = u32::from(c);
+    if let Some(name) = direction_mark(c) {
+        push_mark(line, name, ascii);
+    } else if code < 0x20 || code == 0x7f {
+        if ascii {
+            line.push('^');
+            line.push(char::from_u32(code ^ 0x40).unwrap_or('?'));
+        } else {
+            let picture = if code == 0x7f { 0x2421 } else { 0x2400 + code };
+            line.push(char::from_u32(picture).unwrap_or('?'));
+        }
+    } else if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
+        push_mark(line, &format!("U+{code:04X}"), ascii);
+    } else {
+        line.push(c);
+    }
+}
+
+fn push_mark(line: &mut String, name: &str, ascii: bool) {
+    let (open, close) = if ascii { ('<', '>') } else { ('‹', '›') };
+    line.push(open);
+    line.push_str(name);
+    line.push(close);
+}
+
+/// Characters that turn the direction of what follows and cannot be seen.
+fn direction_mark(c: char) -> Option<&'static str> {
+    Some(match c {
+        '\u{061c}' => "ALM",
+        '\u{200e}' => "LRM",
+        '\u{200f}' => "RLM",
+        '\u{202a}' => "LRE",
+        '\u{202b}' => "RLE",
+        '\u{202c}' => "PDF",
+        '\u{202d}' => "LRO",
+        '\u{202e}' => "RLO",
+        '\u{2066}' => "LRI",
+        '\u{2067}' => "RLI",
+        '\u{2068}' => "FSI",
+        '\u{2069}' => "PDI",
+        _ => return None,
+    })
+}
+
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// The beginning of a text that fits, with the sign of the cut at its end.
+pub(crate) fn cut(text: &str, columns: usize, sign: &str) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let room = columns.saturating_sub(width(sign));
+    let mut kept = beginning(text, room).trim_end().to_owned();
+    kept.push_str(if columns >= width(sign) { sign } else { "" });
+    kept
+}
+
+/// Beginning and end of a text, as paths and commands are told apart by both.
+pub(crate) fn cut_middle(text: &str, columns: usize, sign: &str) -> String {
+    let room = columns.saturating_sub(width(sign));
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    if room < 8 {
+        return cut(text, columns, sign);
+    }
+    let end_room = room / 2;
+    let mut end_at = text.len();
+    let mut taken = 0;
+    for (at, c) in text.char_indices().rev() {
+        taken += c.width().unwrap_or(0);
+        if taken > end_room {
+            break;
+        }
+        end_at = at;
+    }
+    let end = text.get(end_at..).unwrap_or_default();
+    format!("{}{sign}{end}", beginning(text, room - end_room))
+}
+
+fn beginning(text: &str, columns: usize) -> &str {
+    let mut taken = 0;
+    for (at, c) in text.char_indices() {
+        taken += c.width().unwrap_or(0);
+        if taken > columns {
+            return text.get(..at).unwrap_or_default();
+        }
+    }
+    text
+}
+
+pub(crate) fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// A line as lines of at most so many columns, broken between words. What follows a break keeps the indent of the
+/// line; a word that is too long stays whole, so that it can still be copied.
+pub(crate) fn wrapped(line: &str, columns: Option<usize>) -> Vec<String> {
+    let Some(columns) = columns.filter(|columns| width(line) > *columns) else {
+        return vec![line.to_owned()];
+    };
+    let indent: String = line.chars().take_while(|c| *c == ' ').take(columns / 2).collect();
+    let mut lines = Vec::new();
+    let mut current = indent.clone();
+    let mut is_blank = true;
+    for word in line.split(' ').filter(|word| !word.is_empty()) {
+        if !is_blank && width(&current) + 1 + width(word) > columns {
+            lines.push(std::mem::replace(&mut current, indent.clone()));
+            is_blank = true;
+        }
+        if !is_blank {
+            current.push(' ');
+        }
+        current.push_str(word);
+        is_blank = false;
+    }
+    lines.push(current);
+    lines
+}

@@ -1,0 +1,424 @@
+//! The tree with one row per turn.
+//!
+//! ```text
+//! ● #1  first
+//! ├─● #2  an edited prompt
+//! │ ● #3  and what followed
+//! ╰─○ #2  the prompt before the edit
+//!   ┊     4 turns, 17 tools
+//!   ○ #7  its tip
+//! ```
+//! A turn is drawn in one line with the turn it continues. Where a turn has several continuations, or goes on by
+//! itself beside the one it has, each continuation is a branch. Two kinds of rows are not prompts: what stands
+//! before the first prompt, and a second answer that forked off inside a turn.
+//!
+//! Runs of quiet turns off the active path are folded to one row. Tips of branches, forks, labels, names, the
+//! head and turns that ended badly are never folded.
+
+use std::collections::HashSet;
+
+use super::lanes::{Cell, Lane, Lanes};
+use super::line::{Lines, one_line};
+use super::shape::{Shape, Version};
+use super::turns::{TurnEnd, end_of};
+use super::{is_conversation, says_something, set};
+use crate::{Body, Entry, EntryId, SessionTree};
+
+/// Shorter runs of quiet turns are shown.
+const SHORTEST_FOLD: usize = 4;
+
+#[derive(Clone, Debug, Default)]
+pub struct TurnOutline {
+    pub rows: Vec<TurnTreeRow>,
+    /// Ways that end in different places.
+    pub branches: usize,
+    pub prompts: usize,
+    pub head: HeadPlace,
+    lanes: Lanes,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HeadPlace {
+    /// Before the first entry.
+    #[default]
+    Nowhere,
+    /// Behind some entry, but before the first prompt.
+    BeforeFirstTurn,
+    Turn(usize),
+}
+
+#[derive(Clone, Debug)]
+pub enum TurnTreeRow {
+    Turn(TurnRow),
+    Folded(FoldedTurns),
+}
+
+#[derive(Clone, Debug)]
+pub struct TurnRow {
+    /// The prompt, or the first entry that is shown.
+    pub entry: EntryId,
+    /// The turn's number on its path; `None` where the row is not a prompt.
+    pub number: Option<usize>,
+    pub text: String,
+    pub labels: Vec<String>,
+    pub branch_names: Vec<String>,
+    pub version: Option<Version>,
+    pub on_active_path: bool,
+    pub is_head: bool,
+    pub end: Option<TurnEnd>,
+    /// Tools called in this turn.
+    pub tools: usize,
+    /// Whether the turn after it stands right below it, in the same lane.
+    pub goes_on: bool,
+    lane: Option<Lane>,
+    connector: Option<Cell>,
+    indent: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct FoldedTurns {
+    pub turns: usize,
+    pub tools: usize,
+    lane: Option<Lane>,
+    indent: usize,
+}
+
+impl TurnOutline {
+    pub fn of(tree: &SessionTree) -> Self {
+        let shape = Shape::of(tree);
+        let turns = Turns::of(tree, &shape);
+        turns.into_outline(tree, &shape)
+    }
+
+    pub fn cells(&self, row: &TurnTreeRow) -> Vec<Cell> {
+        match row {
+            TurnTreeRow::Turn(row) => self.lanes.cells(row.lane, row.connector, row.indent),
+            TurnTreeRow::Folded(row) => self.lanes.cells(row.lane, None, row.indent),
+        }
+    }
+}
+
+/// The turns of a whole tree, in the order they are drawn.
+struct Turns {
+    all: Vec<OneTurn>,
+    /// For every node: the turn it belongs to.
+    turn_of: Vec<Option<usize>>,
+    /// For every node: whether it is on its turn's own line, not beside it.
+    in_line: Vec<bool>,
+}
+
+struct OneTurn {
+    first: usize,
+    parent: Option<usize>,
+    /// The node it hangs below.
+    attached_to: Option<usize>,
+    number: usize,
+    /// The last node on its own line.
+    tip: usize,
+    children: usize,
+    last_child: Option<usize>,
+    tools: usize,
+    end: Option<TurnEnd>,
+    has_head: bool,
+    labels: Vec<String>,
+    branch_names: Vec<String>,
+}
+
+impl Turns {
+    fn of(tree: &SessionTree, shape: &Shape<'_>) -> Self {
+        let main_children = main_children(shape);
+        let len = shape.order.len();
+        let mut turns = Self { all: Vec::new(), turn_of: vec![None; len], in_line: vec![false; len] };
+        for &at in &shape.order {
+            if let Some(entry) = shape.entry(at) {
+                turns.take(tree, shape, at, entry, &main_children);
+            }
+        }
+        turns
+    }
+
+    fn take(
+        &mut self,
+        tree: &SessionTree,
+        shape: &Shape<'_>,
+        at: usize,
+        entry: &Entry,
+        main_children: &[Option<usize>],
+    ) {
+        let above = shape.parent(at);
+        let turn_above = above.and_then(|above| self.turn_of.get(above).copied().flatten());
+        let continues = above.is_some_and(|above| {
+            self.in_line.get(above).copied().unwrap_or(false) && main_children.get(above) == Some(&Some(at))
+        });
+        let begins = entry.body.is_prompt() || (!continues && is_shown(shape, at, entry));
+        let turn = if begins { Some(self.begin(at, above, turn_above, entry)) } else { turn_above };
+        set(&mut self.turn_of, at, turn);
+        set(&mut self.in_line, at, begins || continues);
+        if let Some(turn) = turn.and_then(|turn| self.all.get_mut(turn)) {
+            turn.absorb(tree, shape, at, entry, begins || continues);
+        }
+    }
+
+    fn begin(&mut self, at: usize, above: Option<usize>, parent: Option<usize>, entry: &Entry) -> usize {
+        let index = self.all.len();
+        let mut number = 0;
+        if let Some(parent) = parent.and_then(|parent| self.all.get_mut(parent)) {
+            parent.children += 1;
+            parent.last_child = Some(index);
+            number = parent.number;
+        }
+        self.all.push(OneTurn {
+            first: at,
+            parent,
+            attached_to: above,
+            number: number + usize::from(entry.body.is_prompt()),
+            tip: at,
+            children: 0,
+            last_child: None,
+            tools: 0,
+            end: None,
+            has_head: false,
+            labels: Vec::new(),
+            branch_names: Vec::new(),
+        });
+        index
+    }
+
+    fn into_outline(self, tree: &SessionTree, shape: &Shape<'_>) -> TurnOutline {
+        let roots: Vec<usize> = (0..self.all.len()).filter(|turn| self.is_root(*turn)).collect();
+        let mut outline = TurnOutline {
+            branches: self.ends_of_branches(),
+            prompts: tree.entries().filter(|entry| entry.body.is_prompt()).count(),
+            head: self.head_place(tree, shape),
+            ..TurnOutline::default()
+        };
+        let lines = Lines::of(tree);
+        let mut places: Vec<Place> = Vec::with_capacity(self.all.len());
+        let mut quiet_run: Vec<usize> = Vec::new();
+        for (index, turn) in self.all.iter().enumerate() {
+            let place = match turn.parent.and_then(|parent| places.get(parent)) {
+                Some(above) => above.below(self.branch_of(index), &mut outline.lanes),
+                None => Place::root(&roots, index),
+            };
+            places.push(place);
+            if self.is_quiet(index, shape) {
+                quiet_run.push(index);
+                continue;
+            }
+            self.show_run(&mut quiet_run, &places, shape, &lines, &mut outline);
+            self.show(index, &places, shape, &lines, &mut outline);
+        }
+        self.show_run(&mut quiet_run, &places, shape, &lines, &mut outline);
+        outline
+    }
+
+    /// A branch ends where no turn hangs below the end of a turn's own line.
+    fn ends_of_branches(&self) -> usize {
+        let goes_on: HashSet<usize> = self
+            .all
+            .iter()
+            .filter_map(|turn| turn.parent.zip(turn.attached_to))
+            .filter(|(parent, attached_to)| {
+                self.all.get(*parent).is_some_and(|parent| parent.tip == *attached_to)
+            })
+            .map(|(parent, _)| parent)
+            .collect();
+        self.all.len() - goes_on.len()
+    }
+
+    fn is_root(&self, turn: usize) -> bool {
+        self.all.get(turn).is_some_and(|turn| turn.parent.is_none())
+    }
+
+    /// Whether this turn stands right below its parent, in the same lane.
+    fn is_straight(&self, turn: &OneTurn) -> bool {
+        turn.parent
+            .and_then(|parent| self.all.get(parent))
+            .is_some_and(|parent| parent.children == 1 && turn.attached_to == Some(parent.tip))
+    }
+
+    fn branch_of(&self, index: usize) -> Branch {
+        let Some(turn) = self.all.get(index) else { return Branch::Straight };
+        let parent = turn.parent.and_then(|parent| self.all.get(parent));
+        match parent {
+            Some(_) if self.is_straight(turn) => Branch::Straight,
+            Some(parent) if parent.last_child == Some(index) => Branch::Last,
+            Some(_) => Branch::OneOfSeveral,
+            None => Branch::Straight,
+        }
+    }
+
+    fn goes_on(&self, index: usize) -> bool {
+        self.all
+            .get(index)
+            .and_then(|turn| turn.last_child)
+            .and_then(|child| self.all.get(child))
+            .is_some_and(|child| self.is_straight(child))
+    }
+
+    fn is_quiet(&self, index: usize, shape: &Shape<'_>) -> bool {
+        self.all.get(index).is_some_and(|turn| {
+            !shape.on_path(turn.first)
+                && self.is_straight(turn)
+                && self.goes_on(index)
+                && !turn.has_head
+                && turn.end.is_none()
+                && turn.labels.is_empty()
+                && turn.branch_names.is_empty()
+        })
+    }
+
+    fn show_run(
+        &self,
+        run: &mut Vec<usize>,
+        places: &[Place],
+        shape: &Shape<'_>,
+        lines: &Lines<'_>,
+        outline: &mut TurnOutline,
+    ) {
+        let run = std::mem::take(run);
+        if run.len() < SHORTEST_FOLD {
+            for turn in run {
+                self.show(turn, places, shape, lines, outline);
+            }
+            return;
+        }
+        if let Some(place) = run.first().and_then(|first| places.get(*first)) {
+            outline.rows.push(TurnTreeRow::Folded(FoldedTurns {
+                turns: run.len(),
+                tools: run.iter().filter_map(|turn| self.all.get(*turn)).map(|turn| turn.tools).sum(),
+                lane: place.lane,
+                indent: place.indent,
+            }));
+        }
+    }
+
+    fn show(
+        &self,
+        index: usize,
+        places: &[Place],
+        shape: &Shape<'_>,
+        lines: &Lines<'_>,
+        outline: &mut TurnOutline,
+    ) {
+        let (Some(turn), Some(place)) = (self.all.get(index), places.get(index)) else { return };
+        let Some(entry) = shape.entry(turn.first) else { return };
+        let is_prompt = entry.body.is_prompt();
+        outline.rows.push(TurnTreeRow::Turn(TurnRow {
+            entry: entry.id.clone(),
+            number: is_prompt.then_some(turn.number),
+            text: if is_prompt { one_line(&entry.body) } else { lines.line(entry) },
+            labels: turn.labels.clone(),
+            branch_names: turn.branch_names.clone(),
+            version: shape.version(turn.first),
+            on_active_path: shape.on_path(turn.first),
+            is_head: turn.has_head,
+            end: turn.end,
+            tools: turn.tools,
+            goes_on: self.goes_on(index),
+            lane: place.lane,
+            connector: place.connector,
+            indent: place.indent,
+        }));
+    }
+
+    fn head_place(&self, tree: &SessionTree, shape: &Shape<'_>) -> HeadPlace {
+        if tree.main_head().is_none() {
+            return HeadPlace::Nowhere;
+        }
+        let turn = shape.head.and_then(|head| self.turn_of.get(head).copied().flatten());
+        match turn.and_then(|turn| self.all.get(turn)).map(|turn| turn.number) {
+            Some(number) if number > 0 => HeadPlace::Turn(number),
+            Some(_) | None => HeadPlace::BeforeFirstTurn,
+        }
+    }
+}
+
+impl OneTurn {
+    fn absorb(&mut self, tree: &SessionTree, shape: &Shape<'_>, at: usize, entry: &Entry, in_line: bool) {
+        self.has_head |= shape.head == Some(at);
+        self.labels.extend(tree.label(&entry.id).map(String::from));
+        self.branch_names.extend(tree.branch_name(&entry.id).map(String::from));
+        if !in_line {
+            return;
+        }
+        self.tip = at;
+        if let Some(end) = end_of(&entry.body) {
+            self.end = end;
+        }
+        if let Body::Reply(reply) = &entry.body {
+            self.tools += reply.tool_uses().count();
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Branch {
+    Straight,
+    OneOfSeveral,
+    Last,
+}
+
+#[derive(Clone, Copy)]
+struct Place {
+    indent: usize,
+    connector: Option<Cell>,
+    lane: Option<Lane>,
+}
+
+impl Place {
+    /// Several roots are branches of a fork that nobody sees.
+    fn root(roots: &[usize], root: usize) -> Self {
+        let connector = match roots {
+            [] | [_] => None,
+            [.., last] if *last == root => Some(Cell::Corner),
+            _ => Some(Cell::Tee),
+        };
+        Self { indent: usize::from(connector.is_some()), connector, lane: None }
+    }
+
+    fn below(&self, branch: Branch, lanes: &mut Lanes) -> Self {
+        let lane = match self.connector {
+            Some(connector) => lanes.open(self.lane, self.indent.saturating_sub(1), connector == Cell::Tee),
+            None => self.lane,
+        };
+        match branch {
+            Branch::Straight => Self { indent: self.indent, connector: None, lane },
+            Branch::OneOfSeveral => Self { indent: self.indent + 1, connector: Some(Cell::Tee), lane },
+            Branch::Last => Self { indent: self.indent + 1, connector: Some(Cell::Corner), lane },
+        }
+    }
+}
+
+fn is_shown(shape: &Shape<'_>, at: usize, entry: &Entry) -> bool {
+    is_conversation(&entry.body) && (shape.head == Some(at) || says_something(&entry.body))
+}
+
+/// For every node: whether it or something below it is shown.
+fn nodes_that_matter(shape: &Shape<'_>) -> Vec<bool> {
+    let mut matters = vec![false; shape.order.len()];
+    for &at in shape.order.iter().rev() {
+        let shown = shape.entry(at).is_some_and(|entry| is_shown(shape, at, entry));
+        if shown || matters.get(at).copied().unwrap_or(false) {
+            set(&mut matters, at, true);
+            if let Some(parent) = shape.parent(at) {
+                set(&mut matters, parent, true);
+            }
+        }
+    }
+    matters
+}
+
+/// For every node: the child by which a turn goes on by itself. It is the one on the active path, else the first
+/// that leads anywhere; where that one is a prompt, the next turn begins and there is none.
+fn main_children(shape: &Shape<'_>) -> Vec<Option<usize>> {
+    let matters = nodes_that_matter(shape);
+    let leads = |at: &&usize| shape.on_path(**at) || matters.get(**at).copied().unwrap_or(false);
+    (0..shape.order.len())
+        .map(|above| {
+            let children = shape.children(above);
+            let main = children.iter().find(leads).or(children.first()).copied()?;
+            shape.entry(main).filter(|entry| !entry.body.is_prompt()).map(|_| main)
+        })
+        .collect()
+}

@@ -1,0 +1,71 @@
+//! A path cut into turns: each prompt with all that answers it.
+
+use std::sync::Arc;
+
+use crate::{Body, Entry, EntryId, SessionTree, Stop};
+
+#[derive(Clone, Debug)]
+pub struct Turn<'t> {
+    /// From 1, counting prompts from the root; 0 for what stands before the first prompt.
+    pub number: usize,
+    pub entries: Vec<&'t Arc<Entry>>,
+}
+
+/// How a turn ended, where it did not end well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TurnEnd {
+    Interrupted,
+    Failed,
+}
+
+impl<'t> Turn<'t> {
+    pub fn prompt(&self) -> Option<&'t Arc<Entry>> {
+        self.entries.first().copied().filter(|entry| entry.body.is_prompt())
+    }
+
+    pub fn contains(&self, id: &EntryId) -> bool {
+        self.entries.iter().any(|entry| entry.id == *id)
+    }
+
+    pub fn end(&self) -> Option<TurnEnd> {
+        self.entries.iter().rev().find_map(|entry| end_of(&entry.body)).flatten()
+    }
+}
+
+/// `None` where the entry says nothing about how the turn ended.
+pub(super) fn end_of(body: &Body) -> Option<Option<TurnEnd>> {
+    match body {
+        Body::Interrupted => Some(Some(TurnEnd::Interrupted)),
+        Body::Reply(reply) => Some(match &reply.stop {
+            Some(Stop::Aborted) => Some(TurnEnd::Interrupted),
+            Some(Stop::Error(_)) => Some(TurnEnd::Failed),
+            Some(Stop::EndTurn | Stop::ToolUse | Stop::Length | Stop::Other(_)) | None => None,
+        }),
+        _ => None,
+    }
+}
+
+/// The turns of the path to this entry, the last one as far as the path goes.
+pub fn turns_of<'t>(tree: &'t SessionTree, at: Option<&EntryId>) -> Vec<Turn<'t>> {
+    let mut turns: Vec<Turn<'t>> = Vec::new();
+    let mut number = 0;
+    for entry in tree.path_to(at) {
+        if entry.body.is_prompt() {
+            number += 1;
+            turns.push(Turn { number, entries: vec![entry] });
+        } else if let Some(turn) = turns.last_mut() {
+            turn.entries.push(entry);
+        } else {
+            turns.push(Turn { number, entries: vec![entry] });
+        }
+    }
+    turns
+}
+
+/// The turns of the branch that runs through this entry: down to the head if it is on the way, else to the place
+/// last visited below it.
+pub fn turns_through<'t>(tree: &'t SessionTree, through: &EntryId) -> Vec<Turn<'t>> {
+    let head = tree.main_head().filter(|head| tree.is_ancestor(through, head));
+    let tip = head.or_else(|| tree.remembered_leaf(through).map(|leaf| &leaf.id));
+    turns_of(tree, tip)
+}

@@ -1,0 +1,303 @@
+//! Replies that are being written, beside the tree until they are final.
+
+#![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
+
+use offshoot_session::live::{Cursor, Delta, LiveReplies, NotLive, Place};
+use offshoot_session::slots::{Conversation, SlotPath, SlotPathSegment, SlotView};
+use offshoot_session::{
+    Block, Body, EntryId, HeadMove, HeadName, Model, Prompt, Record, Reply, SessionTree, TurnId,
+};
+use offshoot_testkit::{FixedStamps, draw, tree_of};
+
+fn shown(tree: &SessionTree) -> String {
+    let words = |body: &Body| match body {
+        Body::Interrupted => "interrupted".to_owned(),
+        body => body.text(),
+    };
+    SlotView::of(tree).active_messages().iter().map(|entry| words(&entry.body)).collect::<Vec<_>>().join(" ")
+}
+
+fn move_head(tree: &mut SessionTree, to: &str) {
+    let head_move = HeadMove {
+        head: HeadName::main(),
+        moved_at: FixedStamps::start(),
+        from: tree.main_head().cloned(),
+        to: Some(to.into()),
+    };
+    tree.apply(&Record::head_moved(head_move)).unwrap();
+}
+
+/// A turn `t` that has only its prompt `u` yet, and somebody listening.
+struct Listening {
+    tree: SessionTree,
+    live: LiveReplies,
+    turn: TurnId,
+    stamps: FixedStamps,
+}
+
+impl Listening {
+    fn new() -> Self {
+        let mut live = LiveReplies::default();
+        live.begin("t".into(), "u".into());
+        Self { tree: tree_of("u/t*"), live, turn: "t".into(), stamps: FixedStamps::after(10) }
+    }
+
+    fn words(&mut self, words: &str) -> &mut Self {
+        self.live.extend(&self.turn, Delta::Words(words), &mut self.stamps).unwrap();
+        self
+    }
+
+    fn receive(&mut self, message: Option<&str>, text: &str) -> &mut Self {
+        self.live.receive(&self.turn, message, Body::reply(text), &mut self.stamps).unwrap();
+        self
+    }
+
+    fn shown(&self) -> String {
+        shown(&self.live.over(&self.tree))
+    }
+}
+
+#[test]
+fn a_message_that_comes_again_takes_its_own_place() {
+    let mut cursor = Cursor::default();
+    assert_eq!(cursor.place(Some("m1")), Place::Append);
+    assert_eq!(cursor.place(Some("m1")), Place::ReplaceLast);
+    assert_eq!(cursor.place(Some("m2")), Place::Append);
+    assert_eq!(cursor.streaming.as_deref(), Some("m2"));
+    assert_eq!(cursor.place(None), Place::Append);
+    assert_eq!(cursor.place(None), Place::Append, "no name, so no message to come again");
+    assert_eq!(cursor.place(Some("m2")), Place::Append);
+
+    let mut listening = Listening::new();
+    listening.receive(Some("m1"), "He").receive(Some("m1"), "Hello");
+    assert_eq!(listening.shown(), "u Hello");
+    listening.receive(Some("m2"), "again").receive(None, "x").receive(None, "y");
+    assert_eq!(listening.shown(), "u Hello again x y");
+}
+
+#[test]
+fn words_are_shown_as_they_come_and_the_tree_stays_as_it_is() {
+    let mut listening = Listening::new();
+    listening.words("Hel").words("lo");
+    assert_eq!(listening.shown(), "u Hello");
+    assert_eq!(draw(&listening.tree), "u*\n");
+    assert_eq!(draw(&listening.live.over(&listening.tree)), "u - new1\"Hello\"*\n");
+}
+
+#[test]
+fn thinking_words_and_tools_are_blocks_of_one_reply() {
+    let mut listening = Listening::new();
+    let Listening { live, turn, stamps, .. } = &mut listening;
+    let deltas = [
+        Delta::Thinking("hm"),
+        Delta::Thinking("m"),
+        Delta::Words("I"),
+        Delta::Block(Block::Other { kind: "chart".into() }),
+        Delta::Words("see"),
+    ];
+    for delta in deltas {
+        live.extend(turn, delta, stamps).unwrap();
+    }
+    let [reply] = &live.responses(turn)[..] else { panic!("one reply") };
+    let expected = [
+        Block::Thinking("hmm".into()),
+        Block::Text("I".into()),
+        Block::Other { kind: "chart".into() },
+        Block::Text("see".into()),
+    ];
+    assert_eq!(reply.body.blocks(), expected);
+}
+
+#[test]
+fn a_message_begun_as_a_whole_goes_on_in_words() {
+    let mut listening = Listening::new();
+    let model = Some(Model { provider: "test".into(), name: "small".into() });
+    let begun = Reply { model: model.clone(), ..Reply::default() };
+    listening.live.receive(&listening.turn, Some("m1"), Body::Reply(begun), &mut listening.stamps).unwrap();
+    listening.words("Hi");
+    let entries = listening.live.responses(&listening.turn);
+    let expected = Reply { blocks: vec![Block::Text("Hi".into())], model, ..Reply::default() };
+    assert_eq!(entries.iter().map(|entry| &entry.body).collect::<Vec<_>>(), [&Body::Reply(expected)]);
+    listening.receive(Some("m1"), "Hi there");
+    assert_eq!(listening.shown(), "u Hi there");
+}
+
+#[test]
+fn a_reply_of_which_nothing_came_is_not_an_entry() {
+    let mut listening = Listening::new();
+    listening.live.append(&listening.turn, Body::Reply(Reply::default()), &mut listening.stamps).unwrap();
+    assert!(listening.live.finish(&listening.turn).is_empty());
+}
+
+#[test]
+fn an_interruption_is_a_response() {
+    let mut listening = Listening::new();
+    listening.receive(Some("m1"), "Hel");
+    listening.live.append(&listening.turn, Body::Interrupted, &mut listening.stamps).unwrap();
+    assert_eq!(listening.shown(), "u Hel interrupted");
+    listening.receive(Some("m1"), "Hello");
+    assert_eq!(
+        listening.shown(),
+        "u Hel interrupted Hello",
+        "it does not take the place of the interruption"
+    );
+}
+
+#[test]
+fn the_last_response_can_be_replaced_while_there_is_one() {
+    let mut listening = Listening::new();
+    listening.live.replace_last(&listening.turn, Body::reply("x")).unwrap();
+    assert_eq!(listening.shown(), "u");
+    listening.words("one").receive(None, "two");
+    listening.live.replace_last(&listening.turn, Body::reply("2")).unwrap();
+    assert_eq!(listening.shown(), "u one 2");
+}
+
+#[test]
+fn a_turn_that_nobody_listens_to_changes_nothing() {
+    let mut listening = Listening::new();
+    let Listening { live, stamps, .. } = &mut listening;
+    let other = TurnId::from("other");
+    let refused = Err(NotLive("other".into()));
+    assert_eq!(live.extend(&other, Delta::Words("x"), stamps), refused);
+    assert_eq!(live.receive(&other, Some("m"), Body::reply("x"), stamps), refused);
+    assert_eq!(live.append(&other, Body::reply("x"), stamps), refused);
+    assert_eq!(live.replace_last(&other, Body::reply("x")), refused);
+    assert!(live.finish(&other).is_empty());
+    assert_eq!(live.turns().count(), 1);
+    assert_eq!(listening.shown(), "u");
+}
+
+#[test]
+fn what_is_finished_looks_as_it_did_live() {
+    let mut listening = Listening::new();
+    listening.words("one").receive(Some("m2"), "two");
+    let before = draw(&listening.live.over(&listening.tree));
+    let records = listening.live.finish(&listening.turn);
+    let tree = listening.tree.extended(&records).unwrap();
+    assert_eq!(draw(&tree), before);
+    assert_eq!(draw(&tree), "u - new1\"one\" - new2\"two\"*\n");
+    assert!(tree.entries().all(|entry| entry.turn.as_ref() == Some(&listening.turn)));
+    assert!(!listening.live.is_live(&listening.turn));
+}
+
+#[test]
+fn what_is_settled_is_final_and_the_turn_goes_on_below_it() {
+    let mut listening = Listening::new();
+    listening.words("one");
+    let records = listening.live.settle(&listening.turn);
+    listening.tree = listening.tree.extended(&records).unwrap();
+    listening.live.replace_last(&listening.turn, Body::reply("other")).unwrap();
+    assert_eq!(listening.shown(), "u one");
+    listening.words("two");
+    assert_eq!(draw(&listening.live.over(&listening.tree)), "u - new1\"one\" - new2\"two\"*\n");
+}
+
+#[test]
+fn a_turn_that_was_undone_is_not_shown() {
+    let mut listening = Listening::new();
+    listening.words("one");
+    assert_eq!(shown(&listening.live.over(&tree_of("x1*"))), "x1");
+}
+
+#[test]
+fn a_snapshot_never_changes_under_its_reader() {
+    let mut listening = Listening::new();
+    let long = "w".repeat(10_000);
+    listening.words("a").words(&long);
+    let snapshot = listening.live.clone();
+    listening.words("b").receive(None, "c");
+    let text =
+        |live: &LiveReplies| live.responses(&"t".into()).iter().map(|e| e.body.text()).collect::<Vec<_>>();
+    assert_eq!(text(&snapshot), [format!("a{long}")]);
+    assert_eq!(text(&listening.live), [format!("a{long}b"), "c".to_owned()]);
+}
+
+/// Were the text copied for every snapshot, this would move about 400 GB.
+#[test]
+fn a_long_reply_costs_what_is_added_to_it() {
+    let mut listening = Listening::new();
+    let mut snapshots = Vec::new();
+    for _ in 0..200_000 {
+        listening.words("word ");
+        snapshots.push(listening.live.clone());
+        if snapshots.len() > 8 {
+            snapshots.clear();
+        }
+    }
+    assert_eq!(listening.live.responses(&listening.turn)[0].body.text().len(), 1_000_000);
+}
+
+#[test]
+fn a_head_that_comes_back_to_a_running_turn_goes_along_with_it_again() {
+    let mut tree = tree_of("u1/t1 - a1/t1*\n u2");
+    move_head(&mut tree, "u2");
+    move_head(&mut tree, "a1");
+    let mut live = LiveReplies::default();
+    live.begin("t1".into(), "a1".into());
+    live.extend(&"t1".into(), Delta::Words("more"), &mut FixedStamps::after(10)).unwrap();
+    assert_eq!(draw(&live.over(&tree)), "u1 - a1 - new1\"more\"*\nu2\n");
+}
+
+fn path(steps: &[(usize, usize)]) -> SlotPath {
+    steps.iter().map(|(slot, timeline)| SlotPathSegment { slot: *slot, timeline: *timeline }).collect()
+}
+
+/// `A`, answered by nobody yet, in a conversation.
+fn asked(stamps: &mut FixedStamps) -> (Conversation, EntryId) {
+    Conversation::default().append_user(prompt("A"), None, stamps).unwrap()
+}
+
+fn prompt(words: &str) -> Prompt {
+    Prompt { blocks: vec![Block::Text(words.into())], ..Prompt::default() }
+}
+
+fn said(conversation: &Conversation) -> String {
+    shown(&conversation.live.over(&conversation.tree))
+}
+
+#[test]
+fn a_cursor_carries_a_stream_into_the_conversation() {
+    let mut stamps = FixedStamps::default();
+    let (mut talk, _) = asked(&mut stamps);
+    let mut cursor = Cursor { path: talk.view().active_leaf_path(), streaming: None };
+    for (message, text) in [("m1", "He"), ("m1", "Hello"), ("m2", "there")] {
+        (talk, cursor) = talk.receive(&cursor, Some(message), Body::reply(text), &mut stamps);
+    }
+    assert_eq!(said(&talk), "A Hello there");
+    assert_eq!(cursor.streaming.as_deref(), Some("m2"));
+}
+
+#[test]
+fn a_response_goes_where_its_address_says() {
+    let mut stamps = FixedStamps::default();
+    let (talk, _) = asked(&mut stamps);
+    let (talk, _) = talk.append_user(prompt("B"), None, &mut stamps).unwrap();
+    let late = talk.append_response(&path(&[(0, 0)]), Body::reply("late"), &mut stamps);
+    assert_eq!(said(&late), "A late B");
+    let nowhere = [path(&[]), path(&[(3, 0)]), path(&[(0, 1)]), path(&[(0, 0), (0, 0), (0, 0)])];
+    for address in nowhere {
+        assert_eq!(said(&talk.append_response(&address, Body::reply("x"), &mut stamps)), "A B");
+        assert_eq!(said(&talk.update_last_response(&address, Body::reply("x"))), "A B");
+    }
+    let updated = late.update_last_response(&path(&[(0, 0)]), Body::reply("later"));
+    assert_eq!(said(&updated), "A later B");
+    assert_eq!(said(&late), "A late B", "the earlier conversation is as it was");
+}
+
+#[test]
+fn a_turn_goes_on_while_the_person_is_elsewhere() {
+    let mut stamps = FixedStamps::default();
+    let (talk, group) = asked(&mut stamps);
+    let talk = talk.append_response(&path(&[(0, 0)]), Body::reply("1"), &mut stamps);
+    let away = talk.edit(&group, "B", None, &mut stamps);
+    let away = away.append_response(&path(&[(0, 0)]), Body::reply("2"), &mut stamps);
+    assert_eq!(said(&away), "B");
+    let turn = away.tree.entry(&group).and_then(|entry| entry.turn.clone()).unwrap();
+    let finished = away.finish(&turn).unwrap();
+    assert_eq!(said(&finished), "B", "a head that left stays where it was put");
+    for talk in [away, finished] {
+        let back = talk.navigate(&group, offshoot_session::plan::VersionStep::Previous, &mut stamps.clone());
+        assert_eq!(said(&back), "A 1 2");
+    }
+}
