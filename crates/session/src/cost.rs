@@ -8,7 +8,7 @@ pub fn usage_of(tree: &SessionTree) -> Usage {
         Body::Reply(reply) => reply.usage,
         _ => None,
     });
-    replies.chain(tree.spent().iter().copied()).fold(Usage::default(), |sum, usage| sum.plus(&usage))
+    replies.chain(tree.spent().copied()).fold(Usage::default(), |sum, usage| sum.plus(&usage))
 }
 
 impl Usage {

@@ -29,6 +29,8 @@ pub struct SessionTree {
     nodes: VectorSync<Node>,
     by_id: HashTrieMapSync<EntryId, u32>,
     mark_ids: HashTrieSetSync<EntryId>,
+    /// Entries that undo hides. Their ids stay taken: redo brings them back.
+    hidden: HashTrieSetSync<EntryId>,
     roots: Children,
     heads: HashTrieMapSync<HeadName, Head>,
     labels: HashTrieMapSync<EntryId, String>,
@@ -39,7 +41,7 @@ pub struct SessionTree {
     ended_turns: HashTrieSetSync<TurnId>,
     user_title: Option<String>,
     auto_title: Option<String>,
-    spent: Vec<Usage>,
+    spent: VectorSync<Usage>,
     operations: VectorSync<Operation>,
     /// Every record, undone ones too: undo and redo fold it again.
     log: VectorSync<Record>,
@@ -122,6 +124,7 @@ impl Default for SessionTree {
             nodes: VectorSync::new_sync(),
             by_id: HashTrieMapSync::new_sync(),
             mark_ids: HashTrieSetSync::new_sync(),
+            hidden: HashTrieSetSync::new_sync(),
             roots: Children::default(),
             heads: HashTrieMapSync::new_sync(),
             labels: HashTrieMapSync::new_sync(),
@@ -132,7 +135,7 @@ impl Default for SessionTree {
             ended_turns: HashTrieSetSync::new_sync(),
             user_title: None,
             auto_title: None,
-            spent: Vec::new(),
+            spent: VectorSync::new_sync(),
             operations: VectorSync::new_sync(),
             log: VectorSync::new_sync(),
         }

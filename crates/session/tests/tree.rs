@@ -224,6 +224,8 @@ fn undo_hides_an_operation_and_all_below_it() {
     assert!(tree.operation(&step).unwrap().undone);
     assert_eq!(tree.log().count(), before.log().count() + 5, "nothing leaves the journal");
 
+    assert_eq!(tree.apply(&entry("u2", None)), Err(Rejected::IdTaken("u2".into())), "redo may bring it back");
+
     tree.apply(&Record::marked(stamps.now(), Fact::Redone { operation: step })).unwrap();
     assert_eq!(draw(&tree), after);
 }

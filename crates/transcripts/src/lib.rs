@@ -3,7 +3,16 @@
 //! Reading is lenient and loses nothing: every line becomes a record that keeps the line itself
 //! ([`Record::source`]), and what was forgiven is listed. The bytes of all sources, one after the other, are the
 //! bytes that were read.
+//!
+//! Writing gives lines back as they were read, makes new ones for what was never a line, and says in words what
+//! the format has no place for ([`Lost`]).
 
+mod dialect;
+mod ids;
+mod json;
+mod lines;
+mod lost;
+mod patch;
 pub mod pi;
 pub mod rollouts;
 
@@ -11,6 +20,8 @@ use std::collections::BTreeMap;
 
 use offshoot_session::{Oddity, Record};
 use thiserror::Error;
+
+pub use lost::{Loss, Lost};
 
 /// A file, understood.
 #[derive(Clone, Debug)]
@@ -44,8 +55,18 @@ pub enum Unreadable {
 
 /// Reads a session file of any dialect. `file_name` helps where the content alone does not tell.
 pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Result<Transcript, Unreadable> {
-    let _ = (file_name, bytes);
-    Err(Unreadable::Empty)
+    match dialect::family_of(file_name, bytes)? {
+        dialect::Family::Pi => Ok(pi::read(file_name, bytes)),
+        dialect::Family::Rollouts => Ok(rollouts::read(file_name, bytes)),
+    }
+}
+
+impl Transcript {
+    /// The bytes that were read.
+    pub fn source_bytes(&self) -> Vec<u8> {
+        let sources = self.records.iter().filter_map(|record| record.source.as_ref());
+        sources.flat_map(|source| source.bytes()).copied().collect()
+    }
 }
 
 impl Dialect {

@@ -107,7 +107,7 @@ impl SessionTree {
     }
 
     fn require_free(&self, id: &EntryId) -> Result<(), Rejected> {
-        if self.by_id.contains_key(id) || self.mark_ids.contains(id) {
+        if self.by_id.contains_key(id) || self.mark_ids.contains(id) || self.hidden.contains(id) {
             return Err(Rejected::IdTaken(id.clone()));
         }
         Ok(())
@@ -221,7 +221,7 @@ impl SessionTree {
             Fact::Archived { target, archived: false } => {
                 self.archived.remove_mut(target);
             }
-            Fact::Spent { usage } => self.spent.push(*usage),
+            Fact::Spent { usage } => self.spent.push_back_mut(*usage),
             Fact::Operation { name } => {
                 if let Some(id) = &record.operation {
                     self.operations.push_back_mut(Operation {
@@ -290,6 +290,7 @@ impl Replay {
             self.take_head_move(&head_move);
         }
         self.tree.log = log.into_iter().collect();
+        self.tree.hidden = self.hidden.into_iter().collect();
         (self.tree, self.oddities)
     }
 

@@ -209,8 +209,8 @@ impl SessionTree {
     }
 
     /// Usage that belongs to no reply.
-    pub fn spent(&self) -> &[Usage] {
-        &self.spent
+    pub fn spent(&self) -> impl Iterator<Item = &Usage> {
+        self.spent.iter()
     }
 
     /// Steps in the order they were taken, undone ones included.

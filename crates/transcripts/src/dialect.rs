@@ -1,0 +1,81 @@
+//! Which program wrote a file: the first line that tells decides, and its content counts more than its name.
+
+use crate::Unreadable;
+use crate::json::{Map, text};
+use crate::lines::{Content, lines};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Family {
+    Pi,
+    Rollouts,
+}
+
+enum Tells {
+    Surely(Family),
+    /// A line that both write.
+    Header {
+        names_a_model: bool,
+    },
+    Maybe(Family),
+    Nothing,
+}
+
+pub(crate) fn family_of(file_name: Option<&str>, bytes: &[u8]) -> Result<Family, Unreadable> {
+    if bytes.is_empty() {
+        return Err(Unreadable::Empty);
+    }
+    let mut guess = None;
+    let (mut is_blank, mut has_object) = (true, false);
+    for line in lines(bytes) {
+        let Content::Object(map) = line.content else {
+            is_blank &= matches!(line.content, Content::Blank);
+            continue;
+        };
+        (is_blank, has_object) = (false, true);
+        match tells(&map) {
+            Tells::Surely(family) => return Ok(family),
+            Tells::Header { names_a_model } => {
+                let is_rollout = names_a_model || file_name.is_some_and(is_rollout_name);
+                guess = guess.or(Some(if is_rollout { Family::Rollouts } else { Family::Pi }));
+            }
+            Tells::Maybe(family) => guess = guess.or(Some(family)),
+            Tells::Nothing => {}
+        }
+    }
+    guess.ok_or_else(|| {
+        let reason = match (is_blank, has_object) {
+            (true, _) => "it holds only blank lines",
+            (false, false) => "no line of it is a JSON object",
+            (false, true) => "no line of it is of a kind that pi, oh-my-pi or rollouts write",
+        };
+        Unreadable::NotASession(reason.to_owned())
+    })
+}
+
+fn tells(map: &Map) -> Tells {
+    let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
+    match text(map, "type") {
+        Some("session") if has(&["parent_id", "branch_point", "branch_reason", "branch_metadata"]) => {
+            Tells::Surely(Family::Rollouts)
+        }
+        Some("session") if has(&["version", "parentSession", "branchedFrom", "modelId"]) => {
+            Tells::Surely(Family::Pi)
+        }
+        Some("session") => Tells::Header { names_a_model: text(map, "model").is_some() },
+        Some("message") if has(&["message"]) => Tells::Surely(Family::Pi),
+        Some("message") if has(&["role"]) => Tells::Surely(Family::Rollouts),
+        Some("config_change") => Tells::Surely(Family::Rollouts),
+        Some(kind) if crate::pi::is_known_type(kind) => {
+            if has(&["parentId"]) {
+                Tells::Surely(Family::Pi)
+            } else {
+                Tells::Maybe(Family::Pi)
+            }
+        }
+        Some(_) | None => Tells::Nothing,
+    }
+}
+
+fn is_rollout_name(file_name: &str) -> bool {
+    file_name.rsplit(['/', '\\']).next().is_some_and(|name| name.starts_with("session_"))
+}

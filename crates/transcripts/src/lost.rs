@@ -1,0 +1,113 @@
+//! What a format has no place for, in words. Writing never drops a thing in silence.
+
+use std::fmt;
+
+use offshoot_session::EntryId;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lost {
+    pub what: Loss,
+    pub count: u64,
+    /// The first entry it happened to, where it happened to an entry.
+    pub example: Option<EntryId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// The program resumes at the last line, and the head is elsewhere.
+    Head,
+    OtherHeads,
+    Labels,
+    Titles,
+    AutomaticTitle,
+    BranchNames,
+    Checkpoints,
+    Bindings,
+    Archived,
+    Turns,
+    /// The list of steps, and with it undo.
+    Steps,
+    UndoneSteps,
+    MergeSides,
+    Settings,
+    Interruptions,
+    Clearings,
+    /// Entries of kinds that neither side knows.
+    ForeignEntries,
+    EntryIds,
+    Branches,
+    /// Where in its parent the session began, and why.
+    Lineage,
+    /// Written as words of the person, because the model has to read them.
+    PlainMessages,
+    Notes,
+    Costs,
+    UnreadLines,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Losses(Vec<Lost>);
+
+impl Losses {
+    pub(crate) fn add(&mut self, what: Loss) {
+        self.count(what, None);
+    }
+
+    pub(crate) fn add_at(&mut self, what: Loss, entry: &EntryId) {
+        self.count(what, Some(entry));
+    }
+
+    pub(crate) fn into_list(self) -> Vec<Lost> {
+        self.0
+    }
+
+    fn count(&mut self, what: Loss, entry: Option<&EntryId>) {
+        match self.0.iter_mut().find(|lost| lost.what == what) {
+            Some(lost) => lost.count += 1,
+            None => self.0.push(Lost { what, count: 1, example: entry.cloned() }),
+        }
+    }
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.what.words())?;
+        match &self.example {
+            Some(example) if self.count > 1 => write!(f, " ({} times, first at `{example}`)", self.count),
+            Some(example) => write!(f, " (at `{example}`)"),
+            None if self.count > 1 => write!(f, " ({} times)", self.count),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Loss {
+    fn words(self) -> &'static str {
+        match self {
+            Self::Head => "the position of the head: the conversation resumes at the last line",
+            Self::OtherHeads => "heads beside the main one",
+            Self::Labels => "labels",
+            Self::Titles => "the title of the session",
+            Self::AutomaticTitle => "that the title was not given by a person",
+            Self::BranchNames => "names of branches",
+            Self::Checkpoints => "checkpoints of files",
+            Self::Bindings => "which session of the agent belongs to a branch",
+            Self::Archived => "which branches are archived",
+            Self::Turns => "which turn wrote an entry",
+            Self::Steps => "the list of steps, so that they cannot be undone",
+            Self::UndoneSteps => "what undo hides",
+            Self::MergeSides => "the other side of a merge",
+            Self::Settings => "settings that the format does not know; kept as a note",
+            Self::Interruptions => "that a reply was cut off; kept as a note",
+            Self::Clearings => "that the model forgets what is above; kept as a note",
+            Self::ForeignEntries => "entries of an unknown kind; kept as a note",
+            Self::EntryIds => "ids of entries",
+            Self::Lineage => "where in its parent the session began, and why",
+            Self::Branches => "other branches",
+            Self::PlainMessages => "the kind of a message; kept as words of the person",
+            Self::Notes => "notes that the model does not read",
+            Self::Costs => "tokens and money",
+            Self::UnreadLines => "lines that could not be read",
+        }
+    }
+}
