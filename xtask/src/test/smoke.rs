@@ -1,6 +1,7 @@
 //! Builds the program as people get it and runs the commands of the README on a small session.
 //!
-//! The README is the list of what is tried, so a command that stops working there fails here.
+//! The README is the list of what is tried: a command that stops working fails here, and so does a picture that
+//! the program no longer draws.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -17,21 +18,27 @@ const README_COMMAND: &str = "cargo run --release -- ";
 /// Stands for a session file in the README.
 const PLACEHOLDER: &str = "FILE";
 
-/// Three prompts on one way, and a second version of the last.
-const SESSION: &str = r#"{"type":"session","version":3,"id":"smoke","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/project"}
-{"type":"message","id":"aa01","parentId":null,"timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":[{"type":"text","text":"Why is the last row lost?"}]}}
-{"type":"message","id":"aa02","parentId":"aa01","timestamp":"2025-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"The reader waits for a newline."}]}}
-{"type":"message","id":"aa03","parentId":"aa02","timestamp":"2025-01-01T00:00:03.000Z","message":{"role":"user","content":[{"type":"text","text":"Show it with a test."}]}}
-{"type":"message","id":"aa04","parentId":"aa03","timestamp":"2025-01-01T00:00:04.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done, it fails."}]}}
-{"type":"message","id":"aa05","parentId":"aa04","timestamp":"2025-01-01T00:00:05.000Z","message":{"role":"user","content":[{"type":"text","text":"Append a newline before parsing."}]}}
-{"type":"message","id":"aa06","parentId":"aa04","timestamp":"2025-01-01T00:00:06.000Z","message":{"role":"user","content":[{"type":"text","text":"Let the reader end a row at the end of the file."}]}}
-"#;
+/// How the picture of the README begins; its lines follow.
+const PICTURE_COMMAND: &str = "$ offshoot tree session.jsonl";
 
-/// A command and words that must be in its answer.
+/// The README draws its picture for a terminal of this width.
+const PICTURE_WIDTH: &str = "100";
+
+/// The conversation of the README's picture.
+const SESSION: &str = include_str!("smoke/session.jsonl");
+
+/// A command and what it must answer.
 #[derive(Debug, PartialEq)]
 struct Check {
     args: Vec<String>,
-    says: &'static str,
+    answer: Answer,
+}
+
+#[derive(Debug, PartialEq)]
+enum Answer {
+    Something,
+    With(&'static str),
+    Exactly(String),
 }
 
 pub(crate) fn run() -> anyhow::Result<Counts> {
@@ -55,18 +62,23 @@ pub(crate) fn run() -> anyhow::Result<Counts> {
 }
 
 fn checks(readme: &str, session: &Path) -> anyhow::Result<Vec<Check>> {
-    let check = |args: &[&str], says| Check { args: args.iter().map(|&arg| arg.to_owned()).collect(), says };
-    let mut checks = vec![check(&["--version"], "offshoot"), check(&["--help"], "tree")];
     let session = session.to_string_lossy();
-    for command in commands_in(readme) {
-        let args: Vec<&str> =
-            command.iter().map(|&word| if word == PLACEHOLDER { &session } else { word }).collect();
-        let says = if args.first() == Some(&"tree") { "Let the reader end a row" } else { "" };
-        checks.push(check(&args, says));
-    }
-    if checks.len() == 2 {
+    let check = |args: &[&str], answer| {
+        let place =
+            |&arg: &&str| if arg == PLACEHOLDER { session.clone().into_owned() } else { arg.to_owned() };
+        Check { args: args.iter().map(place).collect(), answer }
+    };
+    let picture = picture_in(readme).context("no picture in the README")?;
+    let commands = commands_in(readme);
+    if commands.is_empty() {
         bail!("no command `{README_COMMAND}…` in the README");
     }
+    let mut checks = vec![
+        check(&["--version"], Answer::With("offshoot")),
+        check(&["--help"], Answer::With("tree")),
+        check(&["tree", PLACEHOLDER, "--width", PICTURE_WIDTH], Answer::Exactly(picture)),
+    ];
+    checks.extend(commands.iter().map(|command| check(command, Answer::Something)));
     Ok(checks)
 }
 
@@ -85,12 +97,25 @@ fn commands_in(readme: &str) -> Vec<Vec<&str>> {
     commands
 }
 
+/// What stands between the command of the picture and the end of its block.
+fn picture_in(readme: &str) -> Option<String> {
+    let mut lines = readme.lines().skip_while(|line| *line != PICTURE_COMMAND);
+    lines.next()?;
+    Some(lines.take_while(|line| !line.starts_with("```")).map(|line| format!("{line}\n")).collect())
+}
+
 fn holds(check: &Check) -> anyhow::Result<bool> {
     let mut command: Command = cargo();
     command.args(["run", "--release", "--quiet", "--"]).args(&check.args);
+    command.env("LC_ALL", "C.UTF-8"); // a fresh machine may have no locale, and the picture is not ASCII
     let output = command.output().context("cannot start cargo")?;
     let said = String::from_utf8_lossy(&output.stdout);
-    let holds = output.status.success() && !said.trim().is_empty() && said.contains(check.says);
+    let answers = match &check.answer {
+        Answer::Something => !said.trim().is_empty(),
+        Answer::With(words) => said.contains(words),
+        Answer::Exactly(text) => said == text.as_str(),
+    };
+    let holds = output.status.success() && answers;
     if !holds {
         println!("{said}{}", String::from_utf8_lossy(&output.stderr));
     }
@@ -121,6 +146,11 @@ mod tests {
     use super::*;
 
     const README: &str = "
+```
+$ offshoot tree session.jsonl
+● #1  Hello
+╰─● #2
+```
 Run `cargo run --release -- nothing` in a sentence.
 ```
 cargo run --release -- tree FILE      # the whole tree
@@ -135,14 +165,22 @@ cargo run --release -- outside
     }
 
     #[test]
+    fn the_picture_of_the_readme_is_what_follows_its_command() {
+        assert_eq!(picture_in(README).as_deref(), Some("● #1  Hello\n╰─● #2\n"));
+        assert_eq!(picture_in("Words only."), None);
+    }
+
+    #[test]
     fn a_command_gets_the_session_in_place_of_the_word() {
         let checks = checks(README, Path::new("/tmp/s.jsonl")).unwrap();
         let lines = checks.iter().map(|check| check.args.join(" ")).collect::<Vec<_>>();
-        assert_eq!(lines, ["--version", "--help", "tree /tmp/s.jsonl"]);
+        assert_eq!(lines, ["--version", "--help", "tree /tmp/s.jsonl --width 100", "tree /tmp/s.jsonl"]);
     }
 
     #[test]
     fn a_readme_without_commands_is_a_mistake() {
         assert!(checks("Nothing to run.", Path::new("s")).is_err());
+        let only_a_picture = README.replace(README_COMMAND, "");
+        assert!(checks(&only_a_picture, Path::new("s")).is_err());
     }
 }
