@@ -5,7 +5,7 @@
 //! facts are lines in the chain of entries; they become marks and leave the tree, so their children move up to
 //! the nearest entry above. The price is that a writer has to find out which ids in the file are such lines.
 //!
-//! [`write`] gives version 3 back byte for byte and migrates older lines; [`append`] adds to a file that lies
+//! [`write()`] gives version 3 back byte for byte and migrates older lines; [`append`] adds to a file that lies
 //! there, whatever its last line looks like.
 
 mod draft;
