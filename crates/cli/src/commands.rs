@@ -16,13 +16,17 @@ use crate::{text, words};
 /// Room that a title leaves for what stands right of it.
 const TITLE_ROOM: usize = 20;
 
-/// The title; where there is none, what was asked first.
-fn title_of(tree: &SessionTree) -> String {
+/// A first prompt that stands for a title is never printed whole.
+const BORROWED_TITLE: usize = 72;
+
+/// The title; where there is none, how the first prompt begins.
+fn title_of(tree: &SessionTree, look: &Look) -> String {
     let first_prompt = || {
         let prompts = tree.entries().filter(|entry| entry.body.is_prompt());
-        prompts.map(|prompt| one_line(&prompt.body)).find(|text| !text.is_empty())
+        let first = prompts.map(|prompt| one_line(&prompt.body)).find(|text| !text.is_empty())?;
+        Some(text::cut(&text::harmless_line(&first, look.ascii), BORROWED_TITLE, look.sign(Sign::Cut)))
     };
-    let title = tree.title().map(str::to_owned).or_else(first_prompt);
+    let title = tree.title().map(|title| text::harmless_line(title, look.ascii)).or_else(first_prompt);
     title.unwrap_or_else(|| words::UNTITLED.to_owned())
 }
 
@@ -31,7 +35,7 @@ fn heading(tree: &SessionTree, right: &Painted, look: &Look) -> Painted {
     let id = tree.header().map(|header| header.id.as_str().chars().take(6).collect::<String>());
     let id = text::harmless_line(&id.unwrap_or_default(), look.ascii);
     let taken = text::width(&id) + 2;
-    let mut title = text::harmless_line(&title_of(tree), look.ascii);
+    let mut title = title_of(tree, look);
     if let Some(width) = look.width {
         let beside = width.saturating_sub(taken + right.columns + 2);
         let room = if beside >= TITLE_ROOM { beside } else { width.saturating_sub(taken) };

@@ -48,6 +48,19 @@ impl Look {
         }
     }
 
+    /// Without colour, for tests.
+    #[cfg(test)]
+    pub(crate) fn plain(width: Option<usize>) -> Self {
+        Self {
+            width,
+            ascii: false,
+            quiet: false,
+            for_a_person: width.is_some(),
+            colour: false,
+            colour_on_stderr: false,
+        }
+    }
+
     pub(crate) fn paint(&self, ink: Ink, text: &str) -> String {
         painted(self.colour, ink, text)
     }
@@ -81,7 +94,6 @@ pub(crate) enum Sign {
     Cut,
     Interrupted,
     Error,
-    Minus,
     Times,
 }
 
@@ -103,7 +115,6 @@ impl Sign {
             Self::Cut => ("…", "..."),
             Self::Interrupted => ("‖", "="),
             Self::Error => ("✕", "x"),
-            Self::Minus => ("−", "-"),
             Self::Times => ("×", "x"),
         }
     }

@@ -10,7 +10,7 @@ pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -62,5 +62,39 @@ pub(crate) fn money(micro_dollars: i64) -> Option<String> {
         ..0 => Some(format!("-${:.2}", -dollars)),
         1..5_000 => Some(format!("${dollars:.4}")),
         _ => Some(format!("${dollars:.2}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_and_counted() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(counted(1, "branch", "branches"), "1 branch");
+        assert_eq!(counted(0, "branch", "branches"), "0 branches");
+    }
+
+    #[test]
+    fn durations_have_one_unit_or_two() {
+        let told = |millis| lasted(SignedDuration::from_millis(millis)).unwrap_or_default();
+        assert_eq!(told(499), "");
+        assert_eq!(told(3_100), "3.1s");
+        assert_eq!(told(9_960), "10s");
+        assert_eq!(told(59_600), "1m00s");
+        assert_eq!(told(250_000), "4m10s");
+        assert_eq!(told(7_500_000), "2h05m");
+        assert_eq!(told(-5_000), "", "clocks go backwards");
+    }
+
+    #[test]
+    fn small_money_is_not_nothing() {
+        assert_eq!(money(0), None);
+        assert_eq!(money(380_000).as_deref(), Some("$0.38"));
+        assert_eq!(money(1_200).as_deref(), Some("$0.0012"));
+        assert_eq!(money(-380_000).as_deref(), Some("-$0.38"));
     }
 }

@@ -45,7 +45,8 @@ impl SessionFile {
     pub(crate) fn point(&self, text: &str) -> Result<EntryId, Failure> {
         resolve(&self.tree, text).map_err(|error| {
             let hint = match &error {
-                AddressError::Ambiguous { .. } | AddressError::TooShort(_) => words::AMBIGUOUS_HINT,
+                AddressError::Ambiguous { .. } => words::AMBIGUOUS_HINT,
+                AddressError::TooShort(_) => words::TOO_SHORT_HINT,
                 AddressError::NoTurn { .. }
                 | AddressError::NoMessage { .. }
                 | AddressError::NoHead

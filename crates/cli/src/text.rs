@@ -129,7 +129,8 @@ pub(crate) fn padded(text: &str, columns: usize) -> String {
 }
 
 /// A line as lines of at most so many columns, broken between words. What follows a break keeps the indent of the
-/// line; a word that is too long stays whole, so that it can still be copied.
+/// line. A word that is too long stays whole, so that it can still be copied; scripts that are written without
+/// spaces are broken where the line ends.
 pub(crate) fn wrapped(line: &str, columns: Option<usize>) -> Vec<String> {
     let Some(columns) = columns.filter(|columns| width(line) > *columns) else {
         return vec![line.to_owned()];
@@ -138,7 +139,8 @@ pub(crate) fn wrapped(line: &str, columns: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     let mut current = indent.clone();
     let mut is_blank = true;
-    for word in line.split(' ').filter(|word| !word.is_empty()) {
+    let room = columns.saturating_sub(width(&indent)).max(2);
+    for word in line.split(' ').filter(|word| !word.is_empty()).flat_map(|word| pieces(word, room)) {
         if !is_blank && width(&current) + 1 + width(word) > columns {
             lines.push(std::mem::replace(&mut current, indent.clone()));
             is_blank = true;
@@ -151,4 +153,59 @@ pub(crate) fn wrapped(line: &str, columns: Option<usize>) -> Vec<String> {
     }
     lines.push(current);
     lines
+}
+
+/// A word of wide letters that does not fit, in pieces that do.
+fn pieces(word: &str, columns: usize) -> Vec<&str> {
+    let is_wide = |c: char| c.width() == Some(2);
+    let mut pieces = Vec::new();
+    let mut rest = word;
+    while width(rest) > columns && rest.contains(is_wide) {
+        let piece = beginning(rest, columns);
+        pieces.push(piece);
+        rest = rest.get(piece.len()..).unwrap_or_default();
+    }
+    pieces.push(rest);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_fits_and_never_splits_a_letter() {
+        assert_eq!(cut("deadline", 8, "…"), "deadline");
+        assert_eq!(cut("deadline", 7, "…"), "deadli…");
+        assert_eq!(cut("dead line", 6, "…"), "dead…", "no space before the sign");
+        assert_eq!(cut("日本語", 5, "…"), "日本…");
+        assert_eq!(cut("日本語", 4, "…"), "日…");
+        assert_eq!(cut("deadline", 2, "..."), "");
+        assert_eq!(cut("deadline", 0, "…"), "");
+    }
+
+    #[test]
+    fn a_path_is_cut_in_the_middle() {
+        assert_eq!(cut_middle("src/very/long/path/bucket.rs", 17, "…"), "src/very…ucket.rs");
+        assert_eq!(cut_middle("src/bucket.rs", 20, "…"), "src/bucket.rs");
+        assert_eq!(cut_middle("src/very/long/path", 6, "…"), "src/v…");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words_and_keep_their_indent() {
+        assert_eq!(wrapped("  one two three", Some(9)), ["  one two", "  three"]);
+        assert_eq!(
+            wrapped("https://a.very/long/address end", Some(10)),
+            ["https://a.very/long/address", "end"]
+        );
+        assert_eq!(wrapped("日本語日本語", Some(4)), ["日本", "語日", "本語"]);
+        assert_eq!(wrapped("one two", None), ["one two"]);
+    }
+
+    #[test]
+    fn what_is_not_text_is_shown_as_a_symbol() {
+        assert_eq!(harmless_line("a\u{1b}[0m\u{7f}\n\u{202e}b\u{85}", false), "a␛[0m␡ ‹RLO›b‹U+0085›");
+        assert_eq!(harmless_line("a\u{1b}[0m\u{7f}", true), "a^[[0m^?");
+        assert_eq!(harmless_lines("\n\ta\r\nb  \n\n", false), ["    a", "b"]);
+    }
 }

@@ -65,10 +65,13 @@ pub(crate) const FORMATS_HINT: &str = "session files of pi, oh-my-pi and rollout
 pub(crate) const POINT_HINT: &str =
     "`offshoot tree` shows every branch; a turn elsewhere is named by its id, label or branch";
 
-pub(crate) const AMBIGUOUS_HINT: &str = "give more of the id";
+pub(crate) const AMBIGUOUS_HINT: &str = "name one of them by its id";
 
-pub(crate) fn nothing_matches(words: &str) -> String {
-    format!("Nothing said about “{words}”.")
+pub(crate) const TOO_SHORT_HINT: &str = "give more of the id, or write `id:` before it";
+
+pub(crate) fn nothing_matches(words: &str, ascii: bool) -> String {
+    let (open, close) = if ascii { ("\"", "\"") } else { ("“", "”") };
+    format!("Nothing said about {open}{words}{close}.")
 }
 
 pub(crate) const NOTHING_PASSES: &str = "No entry passes this filter.";

@@ -91,26 +91,32 @@ impl Outline {
     pub fn of(tree: &SessionTree, options: &OutlineOptions) -> Self {
         let words: Vec<String> = options.search.split_whitespace().map(str::to_lowercase).collect();
         let lines = (!words.is_empty()).then(|| Lines::of(tree));
-        Self::showing(tree, &options.folded, |entry, is_head| {
-            passes(tree, entry, is_head, options.filter)
-                && lines.as_ref().is_none_or(|lines| lines.matches(tree, entry, &words))
+        Self::showing(tree, &options.folded, |entry, label, is_head| {
+            passes(entry, label, is_head, options.filter)
+                && lines.as_ref().is_none_or(|lines| lines.matches(entry, label, &words))
         })
     }
 
     /// Everything, also replies that [`Filter::All`] takes for told by the results of their tools.
     pub fn every_entry(tree: &SessionTree) -> Self {
-        Self::showing(tree, &HashSet::new(), |_, _| true)
+        Self::showing(tree, &HashSet::new(), |_, _, _| true)
     }
 
-    fn showing(tree: &SessionTree, folded: &HashSet<EntryId>, shows: impl Fn(&Entry, bool) -> bool) -> Self {
+    fn showing(
+        tree: &SessionTree,
+        folded: &HashSet<EntryId>,
+        shows: impl Fn(&Entry, Option<&str>, bool) -> bool,
+    ) -> Self {
         let shape = Shape::of(tree);
         let mut rows = VisibleRows::new(&shape);
         for &at in &shape.order {
             if let Some(entry) = shape.entry(at) {
-                rows.visit(at, folded.contains(&entry.id), || shows(entry, shape.head == Some(at)));
+                rows.visit(at, folded.contains(&entry.id), || {
+                    shows(entry, shape.label(&entry.id), shape.head == Some(at))
+                });
             }
         }
-        rows.into_outline(tree, folded)
+        rows.into_outline(folded)
     }
 
     /// What stands before the text of a row, one cell per level.
@@ -187,12 +193,12 @@ fn says_something(body: &Body) -> bool {
     }
 }
 
-fn passes(tree: &SessionTree, entry: &Entry, is_head: bool, filter: Filter) -> bool {
+fn passes(entry: &Entry, label: Option<&str>, is_head: bool, filter: Filter) -> bool {
     let kind_passes = match filter {
         Filter::Default => is_conversation(&entry.body),
         Filter::NoTools => is_conversation(&entry.body) && !matches!(entry.body, Body::ToolResult(_)),
         Filter::UserOnly => entry.body.is_prompt(),
-        Filter::LabeledOnly => tree.label(&entry.id).is_some(),
+        Filter::LabeledOnly => label.is_some(),
         Filter::All => true,
     };
     kind_passes && (is_head || says_something(&entry.body))
@@ -258,7 +264,7 @@ impl<'s, 't> VisibleRows<'s, 't> {
         set(&mut self.hidden, at, if row.is_some() { 0 } else { hidden_between + 1 });
     }
 
-    fn into_outline(self, tree: &SessionTree, folded: &HashSet<EntryId>) -> Outline {
+    fn into_outline(self, folded: &HashSet<EntryId>) -> Outline {
         let several_roots = self.rows.iter().filter(|row| row.parent.is_none()).count() > 1;
         let mut places: Vec<Place> = Vec::with_capacity(self.rows.len());
         let mut outline = Outline::default();
@@ -283,8 +289,8 @@ impl<'s, 't> VisibleRows<'s, 't> {
                 entry: entry.id.clone(),
                 parent: row.parent,
                 indent: place.shown_indent(several_roots),
-                label: tree.label(&entry.id).map(String::from),
-                branch_name: tree.branch_name(&entry.id).map(String::from),
+                label: self.shape.label(&entry.id).map(String::from),
+                branch_name: self.shape.branch_name(&entry.id).map(String::from),
                 version: self.shape.version(row.at),
                 on_active_path: self.shape.on_path(row.at),
                 is_head: self.shape.head == Some(row.at),

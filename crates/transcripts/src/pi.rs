@@ -8,6 +8,7 @@
 //! [`write()`] gives version 3 back byte for byte and migrates older lines; [`append`] adds to a file that lies
 //! there, whatever its last line looks like.
 
+mod chain;
 mod draft;
 mod message;
 mod migrate;
@@ -15,6 +16,7 @@ mod ours;
 mod passes;
 mod read;
 mod render;
+mod sources;
 mod write;
 
 pub use draft::is_known_type;

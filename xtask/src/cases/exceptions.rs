@@ -16,11 +16,10 @@ struct Rule {
 const RULES: &[Rule] = &[
     Rule { name: "E1", product: "pi", kind: "cut-point", applies: cut_falls_on_a_setting },
     Rule { name: "E2", product: "pi", kind: "prepare-compaction", applies: was_compacted_before },
-    Rule { name: "E3", product: "pi", kind: "session-info", applies: name_was_cleared },
-    Rule { name: "E4", product: "pi-harness", kind: "conformance", applies: payload_is_not_json },
-    Rule { name: "E5", product: "pi", kind: "estimate-tokens", applies: prompt_has_an_image },
+    Rule { name: "E3", product: "pi-harness", kind: "conformance", applies: payload_is_not_json },
+    Rule { name: "E4", product: "pi", kind: "estimate-tokens", applies: prompt_has_an_image },
     Rule {
-        name: "E6",
+        name: "E5",
         product: "agent-gui-plugin",
         kind: "tree-edit-navigation",
         applies: asks_before_a_slot_not_shown,
@@ -54,26 +53,19 @@ fn was_compacted_before(case: &Case, _answer: &Value) -> bool {
     })
 }
 
-/// E3: an empty name clears the name.
-fn name_was_cleared(case: &Case, answer: &Value) -> bool {
-    let last_name = list(&case.input, "lines").iter().rev().find(|line| text(line, "type") == "session_info");
-    last_name.is_some_and(|line| text(line, "name").trim().is_empty())
-        && answer.get("name").is_some_and(Value::is_null)
-}
-
-/// E4: a payload that JSON cannot hold cannot be built here, so there is nothing to refuse.
+/// E3: a payload that JSON cannot hold cannot be built here, so there is nothing to refuse.
 fn payload_is_not_json(case: &Case, _answer: &Value) -> bool {
     case.input.get("payloads").is_some()
 }
 
-/// E5: an image costs the same wherever it stands.
+/// E4: an image costs the same wherever it stands.
 fn prompt_has_an_image(case: &Case, _answer: &Value) -> bool {
     let message = case.input.get("message").cloned().unwrap_or_default();
     text(&message, "role") == "user"
         && list(&message, "content").iter().any(|block| text(block, "type") == "image")
 }
 
-/// E6: what stands before a slot is what stands before it on its own way, shown or not. All else must agree.
+/// E5: what stands before a slot is what stands before it on its own way, shown or not. All else must agree.
 fn asks_before_a_slot_not_shown(case: &Case, answer: &Value) -> bool {
     let mut expected = case.expected.clone();
     let shown = case.expected.get("edit_info").cloned().unwrap_or_default();

@@ -79,7 +79,7 @@ fn block(file: &SessionFile, all: bool, look: &Look) -> String {
     if let Some(header) = tree.header() {
         fact("session", harmless(header.id.as_str()));
     }
-    fact("title", harmless(&title_of(tree)));
+    fact("title", title_of(tree, look));
     if let Some(project) = tree.header().and_then(|header| header.project.as_deref()) {
         fact("project", harmless(project));
     }

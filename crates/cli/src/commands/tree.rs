@@ -15,6 +15,7 @@ use crate::look::{Ink, Look};
 use crate::numbers::counted;
 use crate::session_file::open;
 use crate::table::{self, Painted};
+use crate::text::harmless_line;
 use crate::{Answer, words};
 
 /// From this width on the right column stands below the counts of the title line.
@@ -31,35 +32,40 @@ pub(crate) fn run(args: &TreeArgs, look: &Look) -> Result<Answer, Failure> {
     if let Some(shape) = args.json.json {
         return Ok(text(printed(as_json(tree, by_entry), "nodes", shape)));
     }
+    Ok(text(drawn(tree, by_entry.as_ref(), look)))
+}
+
+fn drawn(tree: &SessionTree, by_entry: Option<&OutlineOptions>, look: &Look) -> String {
     let turns = TurnOutline::of(tree);
     let counts = counts(&turns, look);
     let mut drawing = String::new();
     if !look.quiet {
         drawing.push_str(&table::spread(&heading(tree, &counts, look), &counts, look));
     }
-    let rows = match &by_entry {
+    let rows = match by_entry {
         Some(options) => entries::rows(tree, options, look),
         None => turns::rows(tree, &turns, look),
     };
     let least_right = look.width.filter(|width| *width >= WIDE).map_or(0, |_| counts.columns);
     drawing.push_str(&table::drawn(&rows, look, least_right));
     if rows.is_empty() && !look.quiet {
-        drawing.push_str(&nothing(tree, args));
+        drawing.push_str(&nothing(tree, by_entry, look));
         drawing.push('\n');
     }
-    Ok(text(drawing))
+    drawing
 }
 
 fn text(text: String) -> Answer {
     Answer { text, ..Answer::default() }
 }
 
-fn nothing(tree: &SessionTree, args: &TreeArgs) -> String {
-    match args.search.as_deref().map(str::trim) {
-        _ if tree.is_empty() => words::NOTHING_SAID.to_owned(),
-        Some(search) if !search.is_empty() => words::nothing_matches(search),
-        _ if args.filter.is_some() => words::NOTHING_PASSES.to_owned(),
-        _ => words::NOTHING_SAID.to_owned(),
+fn nothing(tree: &SessionTree, by_entry: Option<&OutlineOptions>, look: &Look) -> String {
+    match by_entry.map(|options| options.search.trim()) {
+        Some(search) if !tree.is_empty() && !search.is_empty() => {
+            words::nothing_matches(&harmless_line(search, look.ascii), look.ascii)
+        }
+        Some(_) if !tree.is_empty() => words::NOTHING_PASSES.to_owned(),
+        Some(_) | None => words::NOTHING_SAID.to_owned(),
     }
 }
 
@@ -78,9 +84,9 @@ fn counts(turns: &TurnOutline, look: &Look) -> Painted {
 
 /// All nodes in the order they are drawn; with a filter or a search, those that pass.
 fn as_json(tree: &SessionTree, options: Option<OutlineOptions>) -> Value {
-    let (passing, is_whole) = match options {
-        Some(options) => (Outline::of(tree, &options), false),
-        None => (Outline::every_entry(tree), true),
+    let passing = match options {
+        Some(options) => Outline::of(tree, &options),
+        None => Outline::every_entry(tree),
     };
     let nodes: Vec<Value> = passing
         .rows
@@ -97,7 +103,62 @@ fn as_json(tree: &SessionTree, options: Option<OutlineOptions>) -> Value {
         "session": tree.header().map(|header| header.id.as_str()),
         "title": tree.title(),
         "head": tree.main_head().map(|head| head.as_str()),
-        "complete": is_whole,
         "nodes": nodes,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use offshoot_session::{Fact, Record, SessionTree, TitleSource};
+    use offshoot_testkit::{FixedStamps, drawn as records_of};
+
+    use super::drawn;
+    use crate::look::Look;
+
+    /// Branch names come from no file that is read today, so the whole picture is drawn from records.
+    fn tree() -> SessionTree {
+        let mut records = records_of(
+            r#"0c41aa"Burst credit is lost when the config reloads. Find out why." - a1 - 41d0c9"Write a failing test first." - a2
+               a2 - 90aa51"Keep the old bucket alive across reloads" - c1 - t1 - u41 - c41 - u42 - c42 - u43 - u44 - d2c7f0"Hold the lock only while refilling"[works, ugly]
+               a2 - b7720e"Store the credit as a deadline instead of a counter." - a3 - ec9e13"Run the whole suite under --release." - i1
+               i1 - 5f1d02"Only the limiter crate."
+               i1 - e7c41a"Only the limiter crate. Then add a benchmark against main." - a5*
+               a2 - 77be40"Rewrite the limiter as GCRA" - a6 - 9b02fd"Show the maths for burst = 0, then fix it.""#,
+        );
+        let facts = [("b7720e", "deadline"), ("90aa51", "keep-bucket"), ("77be40", "gcra")]
+            .map(|(at, name)| Fact::BranchName { at: at.into(), name: Some(name.into()) });
+        let title =
+            Fact::Title { title: Some("Burst credit lost after reload".into()), source: TitleSource::User };
+        records
+            .extend(facts.into_iter().chain([title]).map(|fact| Record::marked(FixedStamps::start(), fact)));
+        SessionTree::replay(records).0
+    }
+
+    #[test]
+    fn the_tree_is_drawn_as_in_the_manual() {
+        insta::assert_snapshot!("manual-104", drawn(&tree(), None, &Look::plain(Some(104))));
+    }
+
+    #[test]
+    fn under_sixty_columns_a_row_takes_two_lines() {
+        insta::assert_snapshot!("manual-48", drawn(&tree(), None, &Look::plain(Some(48))));
+    }
+
+    #[test]
+    fn a_pipe_gets_everything() {
+        insta::assert_snapshot!("manual-pipe", drawn(&tree(), None, &Look::plain(None)));
+    }
+
+    #[test]
+    fn very_many_lanes_are_counted() {
+        let mut drawing = "u0 - u1\n".to_owned();
+        for n in 1..40 {
+            drawing.push_str(&format!("u{} - u{}{}\n", n - 1, 100 + n, if n == 39 { "*" } else { "" }));
+            drawing.push_str(&format!("u{n} - u{}\n", n + 1));
+        }
+        let (tree, _) = SessionTree::replay(records_of(&drawing));
+        let picture = drawn(&tree, None, &Look::plain(Some(80)));
+        assert!(picture.lines().all(|line| crate::text::width(line) <= 80), "{picture}");
+        insta::assert_snapshot!("many-lanes", picture);
+    }
 }

@@ -68,8 +68,8 @@ impl<'t> Lines<'t> {
     }
 
     /// Whether all of these lower-case words occur in who speaks, what is said, or the label.
-    pub(super) fn matches(&self, tree: &SessionTree, entry: &Entry, words: &[String]) -> bool {
-        let mut text = tree.label(&entry.id).unwrap_or_default().to_lowercase();
+    pub(super) fn matches(&self, entry: &Entry, label: Option<&str>, words: &[String]) -> bool {
+        let mut text = label.unwrap_or_default().to_lowercase();
         for part in self.found_by(entry) {
             text.push(' ');
             text.push_str(&part.to_lowercase());

@@ -21,6 +21,8 @@ pub(super) struct Shape<'t> {
     first_child: Vec<usize>,
     on_path: Vec<bool>,
     versions: Vec<Option<Version>>,
+    labels: HashMap<&'t EntryId, &'t str>,
+    branch_names: HashMap<&'t EntryId, &'t str>,
     pub(super) head: Option<usize>,
     /// Every node once, each before its children, the active branch first at every fork.
     pub(super) order: Vec<usize>,
@@ -29,15 +31,15 @@ pub(super) struct Shape<'t> {
 impl<'t> Shape<'t> {
     pub(super) fn of(tree: &'t SessionTree) -> Self {
         let entries: Vec<&Arc<Entry>> = tree.entries().collect();
-        let index: HashMap<&EntryId, usize> = entries.iter().enumerate().map(|(at, e)| (&e.id, at)).collect();
-        let find = |id: &EntryId| index.get(id).copied();
         let parents: Vec<Option<usize>> =
-            entries.iter().map(|entry| tree.parent(&entry.id).and_then(|parent| find(&parent.id))).collect();
+            (0..entries.len() as u32).map(|at| usize_of(tree.parent_of(at))).collect();
+        let head = tree.main_head().and_then(|head| tree.index_of(head));
         let mut on_path = vec![false; entries.len()];
-        for at in tree.path_to(tree.main_head()).into_iter().filter_map(|entry| find(&entry.id)) {
-            super::set(&mut on_path, at, true);
+        let mut above = head;
+        while let Some(at) = above.filter(|at| on_path.get(*at as usize) == Some(&false)) {
+            super::set(&mut on_path, at as usize, true);
+            above = tree.parent_of(at).or_else(|| tree.cut_parent(at));
         }
-        let head = tree.main_head().and_then(find);
         let mut shape = Self {
             versions: vec![None; entries.len()],
             entries,
@@ -45,13 +47,23 @@ impl<'t> Shape<'t> {
             children: Vec::new(),
             first_child: Vec::new(),
             on_path,
-            head,
+            labels: tree.labels().into_iter().collect(),
+            branch_names: tree.branch_names().into_iter().collect(),
+            head: usize_of(head),
             order: Vec::new(),
         };
         let roots = shape.group_children();
         shape.count_versions(&roots);
         shape.walk(roots);
         shape
+    }
+
+    pub(super) fn label(&self, id: &EntryId) -> Option<&'t str> {
+        self.labels.get(id).copied()
+    }
+
+    pub(super) fn branch_name(&self, id: &EntryId) -> Option<&'t str> {
+        self.branch_names.get(id).copied()
     }
 
     pub(super) fn entry(&self, at: usize) -> Option<&'t Arc<Entry>> {
@@ -78,16 +90,12 @@ impl<'t> Shape<'t> {
         self.versions.get(at).copied().flatten()
     }
 
+    /// Fills the lists of children and returns the roots.
     fn group_children(&mut self) -> Vec<usize> {
-        let rank = |at: &usize| {
-            (!self.on_path(*at), self.entry(*at).map(|entry| entry.written_at).unwrap_or_default())
-        };
-        let mut by_parent: Vec<usize> = (0..self.entries.len()).collect();
-        by_parent.sort_by_cached_key(|at| (self.parent(*at), rank(at)));
-        let roots = by_parent.partition_point(|at| self.parent(*at).is_none());
-        let mut first_child = vec![0; self.entries.len() + 1];
-        for at in by_parent.iter().skip(roots) {
-            if let Some(count) = self.parent(*at).and_then(|parent| first_child.get_mut(parent + 1)) {
+        let len = self.entries.len();
+        let mut first_child = vec![0; len + 1];
+        for parent in self.parents.iter().flatten() {
+            if let Some(count) = first_child.get_mut(parent + 1) {
                 *count += 1;
             }
         }
@@ -96,9 +104,30 @@ impl<'t> Shape<'t> {
             sum += *count;
             *count = sum;
         }
-        self.children = by_parent.split_off(roots);
+        let mut children = vec![0; sum];
+        let mut next_free = first_child.clone();
+        let mut roots = Vec::new();
+        for (at, parent) in self.parents.iter().enumerate() {
+            match parent.and_then(|parent| next_free.get_mut(parent)) {
+                Some(free) => {
+                    super::set(&mut children, *free, at);
+                    *free += 1;
+                }
+                None => roots.push(at),
+            }
+        }
+        let rank = |at: &usize| {
+            (!self.on_path(*at), self.entry(*at).map(|entry| entry.written_at).unwrap_or_default())
+        };
+        for (from, to) in first_child.iter().zip(first_child.iter().skip(1)) {
+            if let Some(siblings) = children.get_mut(*from..*to).filter(|siblings| siblings.len() > 1) {
+                siblings.sort_by_key(rank);
+            }
+        }
+        roots.sort_by_key(rank);
+        self.children = children;
         self.first_child = first_child;
-        by_parent
+        roots
     }
 
     /// Prompts that name the same parent are versions of each other, oldest first.
@@ -143,4 +172,8 @@ fn number_versions(shape: &Shape<'_>, siblings: &[usize], versions: &mut [Option
     for (number, (at, _)) in prompts.iter().enumerate() {
         super::set(versions, *at, Some(Version { number: number + 1, of: prompts.len() }));
     }
+}
+
+fn usize_of(index: Option<u32>) -> Option<usize> {
+    index.map(|index| index as usize)
 }

@@ -86,7 +86,7 @@ pub struct FoldedTurns {
 impl TurnOutline {
     pub fn of(tree: &SessionTree) -> Self {
         let shape = Shape::of(tree);
-        let turns = Turns::of(tree, &shape);
+        let turns = Turns::of(&shape);
         turns.into_outline(tree, &shape)
     }
 
@@ -125,26 +125,19 @@ struct OneTurn {
 }
 
 impl Turns {
-    fn of(tree: &SessionTree, shape: &Shape<'_>) -> Self {
+    fn of(shape: &Shape<'_>) -> Self {
         let main_children = main_children(shape);
         let len = shape.order.len();
         let mut turns = Self { all: Vec::new(), turn_of: vec![None; len], in_line: vec![false; len] };
         for &at in &shape.order {
             if let Some(entry) = shape.entry(at) {
-                turns.take(tree, shape, at, entry, &main_children);
+                turns.take(shape, at, entry, &main_children);
             }
         }
         turns
     }
 
-    fn take(
-        &mut self,
-        tree: &SessionTree,
-        shape: &Shape<'_>,
-        at: usize,
-        entry: &Entry,
-        main_children: &[Option<usize>],
-    ) {
+    fn take(&mut self, shape: &Shape<'_>, at: usize, entry: &Entry, main_children: &[Option<usize>]) {
         let above = shape.parent(at);
         let turn_above = above.and_then(|above| self.turn_of.get(above).copied().flatten());
         let continues = above.is_some_and(|above| {
@@ -155,7 +148,7 @@ impl Turns {
         set(&mut self.turn_of, at, turn);
         set(&mut self.in_line, at, begins || continues);
         if let Some(turn) = turn.and_then(|turn| self.all.get_mut(turn)) {
-            turn.absorb(tree, shape, at, entry, begins || continues);
+            turn.absorb(shape, at, entry, begins || continues);
         }
     }
 
@@ -335,10 +328,10 @@ impl Turns {
 }
 
 impl OneTurn {
-    fn absorb(&mut self, tree: &SessionTree, shape: &Shape<'_>, at: usize, entry: &Entry, in_line: bool) {
+    fn absorb(&mut self, shape: &Shape<'_>, at: usize, entry: &Entry, in_line: bool) {
         self.has_head |= shape.head == Some(at);
-        self.labels.extend(tree.label(&entry.id).map(String::from));
-        self.branch_names.extend(tree.branch_name(&entry.id).map(String::from));
+        self.labels.extend(shape.label(&entry.id).map(String::from));
+        self.branch_names.extend(shape.branch_name(&entry.id).map(String::from));
         if !in_line {
             return;
         }

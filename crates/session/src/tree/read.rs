@@ -234,7 +234,12 @@ impl SessionTree {
         }
     }
 
-    pub(super) fn parent_of(&self, index: u32) -> Option<u32> {
+    /// The place of an entry in [`SessionTree::entries`].
+    pub(crate) fn index_of(&self, id: &EntryId) -> Option<u32> {
+        self.by_id.get(id).copied()
+    }
+
+    pub(crate) fn parent_of(&self, index: u32) -> Option<u32> {
         match self.nodes.get(index as usize)?.parent {
             Parent::Of(parent) => Some(parent),
             Parent::None | Parent::Cut(_) => None,
@@ -253,7 +258,8 @@ impl SessionTree {
         })
     }
 
-    fn cut_parent(&self, index: u32) -> Option<u32> {
+    /// The parent of a root that a cut cycle made a root.
+    pub(crate) fn cut_parent(&self, index: u32) -> Option<u32> {
         match self.nodes.get(index as usize).map(|node: &Node| node.parent)? {
             Parent::Cut(parent) => Some(parent),
             Parent::None | Parent::Of(_) => None,

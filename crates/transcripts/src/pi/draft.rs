@@ -32,6 +32,8 @@ pub(super) enum What {
     TitleSlot(Fact),
     Entry(Body),
     Fact(Fact),
+    /// Has a place in the chain and says nothing: pi does not take a name away by an empty one.
+    Silent,
     /// The head goes to an entry; `None` is before the first.
     Leaf(Option<EntryId>),
     /// An object without a type.
@@ -147,6 +149,7 @@ fn what(kind: Option<&str>, line: &Map) -> What {
     match kind {
         "session" => What::Header(Box::new(header(line))),
         "title" => What::TitleSlot(title(line, "title", "source")),
+        "session_info" if text(line, "name").is_none_or(|name| name.trim().is_empty()) => What::Silent,
         "leaf" => What::Leaf(entry_id(line, "targetId")),
         _ => fact(kind, line).map_or_else(|| What::Entry(body(kind, line)), What::Fact),
     }

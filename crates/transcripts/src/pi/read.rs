@@ -1,17 +1,16 @@
 //! From the lines of a file to records.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use offshoot_session::{
-    Body, Change, Entry, EntryId, Fact, HeadMove, HeadName, Mark, Odd, Oddity, RawLine, Record,
-    SessionHeader, SessionId,
+    Change, Entry, EntryId, Fact, Mark, Odd, Oddity, RawLine, Record, SessionHeader, SessionId,
 };
 use serde_json::Value;
 
+use super::chain::{Chain, Heads, Place};
 use super::draft::{Draft, Header, ParentField, Version, What};
-use super::passes::Passes;
 use crate::ids::fresh_id;
 use crate::lines::{Content, Line, lines};
 use crate::{Dialect, Transcript};
@@ -246,14 +245,15 @@ impl Reader {
     fn needs_id(&self, draft: &Draft) -> bool {
         match draft.what {
             What::Entry(_) => self.version == 1 || draft.unknown_type.is_none(),
-            What::Fact(_) => self.version == 1,
+            What::Fact(_) | What::Silent => self.version == 1,
             What::Header(_) | What::TitleSlot(_) | What::Leaf(_) | What::Nameless => false,
         }
     }
 
     fn records(&mut self, places: Vec<Place>) -> Vec<Record> {
         let pieces = std::mem::take(&mut self.pieces);
-        let mut chain = Chain::new(&pieces, &places);
+        let drafts = pieces.iter().map(|piece| piece.draft.as_ref());
+        let mut chain = Chain::new(drafts.zip(&places));
         let mut records = Vec::with_capacity(pieces.len() + 2);
         let mut now = self.header.as_ref().map_or_else(|| self.first_time(), |header| header.opened_at);
         let mut heads = Heads::default();
@@ -292,11 +292,14 @@ impl Reader {
                     let is_there = chain.is_entry(&to);
                     Record::head_moved(heads.explicit(to, now, is_there))
                 }
+                What::Silent => {
+                    heads.pass(&mut chain, place);
+                    Record::new(Change::Unknown)
+                }
                 What::Fact(fact) => {
-                    if place.moves_head && place.id.is_some() {
-                        heads.last = Some(chain.passes.entry_above(place.parent));
-                    }
-                    Record::new(Change::Marked(Mark { id: place.id, marked_at: now, fact }))
+                    let id = place.id.clone();
+                    heads.pass(&mut chain, place);
+                    Record::new(Change::Marked(Mark { id, marked_at: now, fact }))
                 }
                 What::Entry(body) => match place.id.clone() {
                     Some(id) => {
@@ -320,120 +323,15 @@ impl Reader {
     }
 }
 
-/// Where a line stands in the chain.
-#[derive(Default)]
-struct Place {
-    id: Option<EntryId>,
-    /// As the file has it: an entry or a fact.
-    parent: Option<EntryId>,
-    /// The id is not in the file.
-    is_made_up: bool,
-    /// pi resumes behind this line.
-    moves_head: bool,
-    /// What the index of a compaction of version 1 points to.
-    kept: Option<EntryId>,
-}
-
-/// The ids of a file and how they hang together.
-struct Chain {
-    passes: Passes,
-    parents: HashMap<EntryId, Option<EntryId>>,
-}
-
-impl Chain {
-    fn new(pieces: &[Piece], places: &[Place]) -> Self {
-        let mut chain = Self { passes: Passes::default(), parents: HashMap::new() };
-        for (piece, place) in pieces.iter().zip(places) {
-            let (Some(draft), Some(id)) = (&piece.draft, &place.id) else { continue };
-            if !chain.parents.contains_key(id) {
-                chain.parents.insert(id.clone(), place.parent.clone());
-                if !matches!(draft.what, What::Entry(_)) {
-                    chain.passes.add(id.clone(), place.parent.clone());
-                }
-            }
-        }
-        chain
-    }
-
-    fn is_entry(&self, id: &Option<EntryId>) -> bool {
-        id.as_ref().is_none_or(|id| self.parents.contains_key(id) && !self.passes.contains(id))
-    }
-
-    /// A body that names other entries names entries and no facts.
-    fn anchored(&mut self, mut body: Body, own: &EntryId, place: &Place) -> Body {
-        match &mut body {
-            Body::Compaction(compaction) => {
-                if let Some(kept) = &place.kept {
-                    compaction.first_kept = Some(kept.clone());
-                }
-                if let Some(kept) = &compaction.first_kept
-                    && self.passes.contains(kept)
-                {
-                    compaction.first_kept = Some(self.first_entry_below(kept, own, place));
-                }
-            }
-            Body::BranchSummary(summary) => {
-                summary.from = self.passes.entry_above(summary.from.take());
-            }
-            _ => {}
-        }
-        body
-    }
-
-    /// The entry on the way down from a fact to a compaction; the compaction itself where there is none.
-    fn first_entry_below(&self, fact: &EntryId, compaction: &EntryId, place: &Place) -> EntryId {
-        let mut found = compaction;
-        let mut at = place.parent.as_ref();
-        for _ in 0..self.parents.len() {
-            match at {
-                Some(id) if id == fact => return found.clone(),
-                Some(id) => {
-                    if !self.passes.contains(id) {
-                        found = id;
-                    }
-                    at = self.parents.get(id).and_then(Option::as_ref);
-                }
-                None => break,
-            }
-        }
-        compaction.clone()
-    }
-}
-
-/// Where the main head goes while the file is read.
-#[derive(Default)]
-struct Heads {
-    at: Option<EntryId>,
-    /// Where pi would resume: the last line, or an explicit move behind it.
-    last: Option<Option<EntryId>>,
-}
-
-impl Heads {
-    /// A move to an entry that is not there moves nothing.
-    fn explicit(&mut self, to: Option<EntryId>, moved_at: Timestamp, is_there: bool) -> HeadMove {
-        if is_there {
-            self.last = Some(to.clone());
-            self.step(to, moved_at)
-        } else {
-            HeadMove { head: HeadName::main(), moved_at, from: self.at.clone(), to }
-        }
-    }
-
-    fn step(&mut self, to: Option<EntryId>, moved_at: Timestamp) -> HeadMove {
-        let from = std::mem::replace(&mut self.at, to.clone());
-        HeadMove { head: HeadName::main(), moved_at, from, to }
-    }
-}
-
 impl Draft {
     /// A line that has its place in the chain of ids.
     fn is_place(&self) -> bool {
-        matches!(self.what, What::Entry(_) | What::Fact(_))
+        matches!(self.what, What::Entry(_) | What::Fact(_) | What::Silent)
     }
 
     /// A line that should stand behind the header.
     pub(super) fn is_content(&self) -> bool {
-        matches!(self.what, What::Entry(_) | What::Fact(_) | What::Leaf(_) | What::Nameless)
+        self.is_place() || matches!(self.what, What::Leaf(_) | What::Nameless)
     }
 }
 

@@ -76,7 +76,12 @@ pub(super) fn fact_fields(fact: &Fact) -> Option<(&'static str, Value)> {
 }
 
 fn kind_and_fields(entry: &Entry) -> (&'static str, Value, Option<Loss>) {
-    let at = entry.written_at.as_millisecond();
+    let said_at = match &entry.body {
+        Body::Prompt(prompt) => prompt.said_at,
+        Body::Reply(reply) => reply.said_at,
+        _ => None,
+    };
+    let at = said_at.unwrap_or(entry.written_at).as_millisecond();
     let message = |message: Value| {
         let Value::Object(mut message) = message else { return Value::Null };
         message.retain(|_, value| !value.is_null());

@@ -12,14 +12,15 @@ use offshoot_session::{
 use serde_json::Value;
 use thiserror::Error;
 
-use super::draft::{Draft, ParentField, Version, What};
+use super::draft::{Draft, What};
 use super::migrate::Migration;
 use super::passes::Passes;
 use super::read::{read, title_of};
 use super::render::{chain_line, entry_line, fact_fields, header_line};
+use super::sources::{Sources, json_of};
 use crate::ids::fresh_id;
 use crate::json::Map;
-use crate::lines::{json_text, with_json_text};
+use crate::lines::with_json_text;
 use crate::lost::Losses;
 use crate::{Dialect, Loss, Lost, patch};
 
@@ -101,58 +102,6 @@ pub fn append(existing: &[u8], records: &[Record]) -> Result<Written, TooOld> {
     Ok(writer.finish(existing, records.iter().any(moves_main_head)))
 }
 
-/// What the sources of records say, where they are lines of pi.
-struct Sources {
-    drafts: Vec<Option<Draft>>,
-    version: u32,
-    are_from_pi: bool,
-}
-
-impl Sources {
-    fn of(records: &[Record]) -> Self {
-        let drafts: Vec<Option<Draft>> = records.iter().map(own_draft).collect();
-        let header = drafts.iter().flatten().find_map(|draft| match &draft.what {
-            What::Header(header) => Some(header),
-            _ => None,
-        });
-        let entries = || drafts.iter().flatten().filter(|draft| matches!(draft.what, What::Entry(_)));
-        let has_no_ids = entries().next().is_some() && entries().all(|draft| draft.id.is_none());
-        let version = match header.map(|header| header.version) {
-            Some(Version::Number(version)) => version,
-            Some(Version::Unclear) | None => {
-                if has_no_ids {
-                    1
-                } else {
-                    3
-                }
-            }
-        };
-        let are_from_pi = header.is_some() || entries().next().is_some();
-        Self { drafts, version, are_from_pi }
-    }
-}
-
-/// The draft of a source, if it says the same as the record: other programs' lines do not.
-fn own_draft(record: &Record) -> Option<Draft> {
-    let draft = Draft::of_source(record.source.as_ref()?)?;
-    let agrees = match (&record.change, &draft.what) {
-        (Change::Opened(header), What::Header(old)) => {
-            old.id.as_ref().is_none_or(|id| *id == header.id) && !old.is_of_rollouts
-        }
-        (Change::Entry(entry), What::Entry(body)) => {
-            std::mem::discriminant(&entry.body) == std::mem::discriminant(body)
-                && draft.id.as_ref().is_none_or(|id| *id == entry.id)
-        }
-        (Change::Marked(mark), What::Fact(fact) | What::TitleSlot(fact)) => {
-            std::mem::discriminant(&mark.fact) == std::mem::discriminant(fact)
-        }
-        (Change::HeadMoved(_), What::Leaf(_)) => true,
-        (Change::Unknown, _) => true,
-        _ => false,
-    };
-    agrees.then_some(draft)
-}
-
 struct Writer<'t> {
     tree: &'t SessionTree,
     undone: HashSet<OperationId>,
@@ -182,8 +131,9 @@ impl<'t> Writer<'t> {
             let (id, is_entry) = match &record.change {
                 Change::Entry(entry) => (Some(&entry.id), true),
                 Change::Marked(mark) => (mark.id.as_ref(), false),
-                Change::HeadMoved(_) => (draft.and_then(|draft| draft.id.as_ref()), false),
-                Change::Opened(_) | Change::Unknown => (None, false),
+                Change::Unknown if !draft.is_some_and(|draft| matches!(draft.what, What::Silent)) => continue,
+                Change::HeadMoved(_) | Change::Unknown => (draft.and_then(|draft| draft.id.as_ref()), false),
+                Change::Opened(_) => continue,
             };
             let Some(id) = id else { continue };
             let is_new = taken.insert(id.clone());
@@ -362,8 +312,10 @@ impl<'t> Writer<'t> {
             });
             self.line(&chain_line(kind, &id, parent.as_ref(), mark.marked_at, fields));
             self.remember(&mark.fact);
-            if matches!(mark.fact, Fact::Title { source: TitleSource::Auto, .. }) {
-                self.losses.add(Loss::AutomaticTitle);
+            match &mark.fact {
+                Fact::Title { title: None, .. } => self.losses.add(Loss::ClearedTitle),
+                Fact::Title { source: TitleSource::Auto, .. } => self.losses.add(Loss::AutomaticTitle),
+                _ => {}
             }
             parent = Some(id.clone());
             self.tip = Some(id);
@@ -432,22 +384,6 @@ impl<'t> Writer<'t> {
         }
         Written { bytes: self.bytes, lost: self.losses.into_list() }
     }
-}
-
-impl Draft {
-    /// The parent that the file means, given the line before.
-    fn parent_behind(&self, previous: Option<&EntryId>, version: u32) -> Option<EntryId> {
-        match &self.parent {
-            ParentField::Of(parent) => Some(parent.clone()),
-            ParentField::Root => None,
-            ParentField::Absent if version == 1 || self.id.is_none() => previous.cloned(),
-            ParentField::Absent => None,
-        }
-    }
-}
-
-fn json_of(source: &RawLine) -> String {
-    String::from_utf8_lossy(json_text(source.content())).into_owned()
 }
 
 fn without_operation(record: Record) -> Record {

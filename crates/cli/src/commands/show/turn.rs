@@ -33,22 +33,25 @@ pub(super) fn says_anything(turn: &Turn<'_>) -> bool {
     })
 }
 
-pub(super) fn drawn(
-    tree: &SessionTree,
-    turn: &Turn<'_>,
-    about: &About<'_>,
+pub(super) fn drawn<'t>(
+    tree: &'t SessionTree,
+    turn: &Turn<'t>,
+    about: &About<'t>,
     before: Option<Timestamp>,
     look: &Look,
 ) -> String {
-    let mut page = Page { look, about, text: String::new(), results: results_of(turn), is_paragraph: false };
+    let project = tree.header().and_then(|header| header.project.as_deref());
+    let results = results_of(turn);
+    let mut page = Page { look, about, project, text: String::new(), results, above: Above::Nothing };
     page.text.push_str(&spread(&title(tree, turn, about, look), &measures(turn, before, look), look));
     let mut answers = turn.entries.as_slice();
     if let Some(prompt) = turn.prompt() {
         page.prompt(prompt);
         answers = answers.get(1..).unwrap_or_default();
-    }
-    if !answers.is_empty() && turn.prompt().is_some() {
-        page.text.push('\n');
+        if !answers.is_empty() {
+            page.text.push('\n');
+        }
+        page.above = Above::Nothing;
     }
     let agent = tree.header().and_then(|header| header.agent.as_deref());
     let mut speaker = None;
@@ -115,10 +118,21 @@ fn results_of<'t>(turn: &Turn<'t>) -> HashMap<&'t ToolCallId, (&'t Arc<Entry>, &
 struct Page<'p, 't> {
     look: &'p Look,
     about: &'p About<'t>,
+    /// Paths inside of it are told from there.
+    project: Option<&'t str>,
     text: String,
     results: HashMap<&'t ToolCallId, (&'t Arc<Entry>, &'t ToolResult)>,
-    /// The line above belongs to a paragraph, so that the next one needs a gap.
-    is_paragraph: bool,
+    above: Above,
+}
+
+/// What the line above belongs to, which decides whether a gap is needed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Above {
+    Nothing,
+    /// A line that introduces what follows.
+    Heading,
+    Row,
+    Paragraph,
 }
 
 impl<'t> Page<'_, 't> {
@@ -150,7 +164,7 @@ impl<'t> Page<'_, 't> {
         let now: Vec<&str> = agent.into_iter().chain(model).collect();
         let now = now.join(", ");
         if !now.is_empty() && speaker.as_deref() != Some(&now) {
-            self.note(&now);
+            self.section(&now);
             *speaker = Some(now);
         }
     }
@@ -171,20 +185,20 @@ impl<'t> Page<'_, 't> {
             Body::Interrupted => self.interrupted(),
             Body::Compaction(compaction) => {
                 let tokens = usize::try_from(compaction.tokens_before).unwrap_or(0);
-                self.note(&format!("Compacted: {} tokens became this summary", grouped(tokens)));
+                self.section(&format!("Compacted: {} tokens became this summary", grouped(tokens)));
                 self.paragraph(&compaction.summary);
             }
             Body::BranchSummary(summary) => {
-                self.note("Summary of the branch that was left");
+                self.section("Summary of the branch that was left");
                 self.paragraph(&summary.summary);
             }
             Body::Merge(merge) => {
-                self.note(&format!("Merged from {}", self.about.short_ids.get(&merge.from)));
+                self.section(&format!("Merged from {}", self.about.short_ids.get(&merge.from)));
                 self.paragraph(merge.summary.as_deref().unwrap_or_default());
             }
             Body::CustomMessage(message) => {
                 if message.display {
-                    self.note(&format!("[{}]", message.kind));
+                    self.section(&format!("[{}]", message.kind));
                     self.paragraph(&text_of(&message.blocks));
                 }
             }
@@ -238,7 +252,8 @@ impl<'t> Page<'_, 't> {
         let mut left = Painted::default();
         let verb = text::padded(&text::harmless_line(&row.verb, look.ascii), VERB_COLUMNS);
         left.push(look, Ink::Faint, &format!("  {verb} "));
-        let mut target = text::harmless_line(&row.target, look.ascii);
+        let in_project = self.project.and_then(|project| row.target.strip_prefix(project)?.strip_prefix('/'));
+        let mut target = text::harmless_line(in_project.unwrap_or(&row.target), look.ascii);
         if let Some(width) = look.width {
             let room = width.saturating_sub(left.columns + text::width(end) + 2);
             target = text::cut_middle(&target, room, look.sign(Sign::Cut));
@@ -247,7 +262,7 @@ impl<'t> Page<'_, 't> {
         let mut right = Painted::default();
         right.push(look, ink, end);
         self.text.push_str(&spread(&left, &right, look));
-        self.is_paragraph = false;
+        self.above = Above::Row;
     }
 
     fn interrupted(&mut self) {
@@ -259,15 +274,24 @@ impl<'t> Page<'_, 't> {
         self.lines("  ", words, Ink::Faint);
     }
 
+    /// A line that says what the lines after it are.
+    fn section(&mut self, words: &str) {
+        if self.above != Above::Nothing {
+            self.text.push('\n');
+        }
+        self.note(words);
+        self.above = Above::Heading;
+    }
+
     fn paragraph(&mut self, words: &str) {
         if words.trim().is_empty() {
             return;
         }
-        if self.is_paragraph {
+        if self.above == Above::Paragraph {
             self.text.push('\n');
         }
         self.lines("  ", words, Ink::Plain);
-        self.is_paragraph = true;
+        self.above = Above::Paragraph;
     }
 
     fn lines(&mut self, indent: &str, words: &str, ink: Ink) {
@@ -279,6 +303,6 @@ impl<'t> Page<'_, 't> {
                 self.text.push('\n');
             }
         }
-        self.is_paragraph = false;
+        self.above = Above::Row;
     }
 }
