@@ -250,7 +250,7 @@ fn a_file_that_may_not_be_read_says_so() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
     let path = folder.path().join("burst.jsonl");
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0)).expect("own file");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).expect("own file");
     let told = folder.run("tree burst.jsonl");
     if std::fs::read(&path).is_ok() {
         return; // the superuser may read everything
