@@ -36,23 +36,47 @@ impl Folder {
 
     /// What is printed, with errors and the exit code below it.
     fn run(&self, line: &str) -> String {
-        let words = line.split(' ').map(|word| word.replace('_', " "));
-        let output = self.command().args(words).output().expect("the program starts");
-        let mut told = String::from_utf8(output.stdout).expect("text");
-        let errors = String::from_utf8(output.stderr).expect("text");
-        told.push_str(&errors);
-        if !output.status.success() {
-            told.push_str(&format!("exit {}\n", output.status.code().unwrap_or(-1)));
+        told(self.command(), line)
+    }
+
+    /// The same with the rights of an ordinary user, also where the tests run as root. The program is copied into
+    /// the folder, because such a user may not be allowed to reach where it was built.
+    fn run_as_ordinary_user(&self, line: &str) -> String {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt};
+        use std::os::unix::process::CommandExt;
+        let program = self.path().join("offshoot");
+        std::fs::copy(env!("CARGO_BIN_EXE_offshoot"), &program).expect("a copy of the program");
+        std::fs::set_permissions(self.path(), std::fs::Permissions::from_mode(0o755)).expect("own folder");
+        let mut command = Command::new(program);
+        command.current_dir(self.path()).env_clear().env("TZ", "UTC");
+        let runs_as_root = std::fs::metadata(self.path()).expect("own folder").uid() == 0;
+        if runs_as_root {
+            command.uid(NOBODY).gid(NOBODY);
         }
-        told
+        told(command, line)
     }
 }
 
+/// The user that owns nothing.
+const NOBODY: u32 = 65_534;
+
+fn told(mut command: Command, line: &str) -> String {
+    let words = line.split(' ').map(|word| word.replace('_', " "));
+    let output = command.args(words).output().expect("the program starts");
+    let mut told = String::from_utf8(output.stdout).expect("text");
+    let errors = String::from_utf8(output.stderr).expect("text");
+    told.push_str(&errors);
+    if !output.status.success() {
+        told.push_str(&format!("exit {}\n", output.status.code().unwrap_or(-1)));
+    }
+    told
+}
+
 /// Two branches, a tool that works and one that fails, a label, a title, an interruption.
-const BURST: &str = r#"{"type":"session","version":3,"id":"6f2a91c0-0000-7000-8000-000000000001","timestamp":"2025-03-04T14:00:00.000Z","cwd":"/home/ada/gatehouse"}
+const BURST: &str = r#"{"type":"session","version":3,"id":"6f2a91c0-0000-7000-8000-000000000001","timestamp":"2025-03-04T14:00:00.000Z","cwd":"/home/dev/gatehouse"}
 {"type":"model_change","id":"00m0de11","parentId":null,"timestamp":"2025-03-04T14:00:01.000Z","provider":"anthropic","modelId":"claude-sonnet-4"}
 {"type":"message","id":"0c41aa01","parentId":"00m0de11","timestamp":"2025-03-04T14:00:02.000Z","message":{"role":"user","content":"Burst credit is lost when the config reloads.\nFind out why."}}
-{"type":"message","id":"1a2b3c01","parentId":"0c41aa01","timestamp":"2025-03-04T14:00:09.000Z","message":{"role":"assistant","provider":"anthropic","model":"claude-sonnet-4","stopReason":"toolUse","usage":{"input":900,"output":40,"cacheRead":0,"cacheWrite":0,"totalTokens":940,"cost":{"input":0.01,"output":0.002,"cacheRead":0,"cacheWrite":0,"total":0.012}},"content":[{"type":"text","text":"Let me look."},{"type":"toolCall","id":"call-1","name":"read","arguments":{"path":"/home/ada/gatehouse/src/bucket.rs","offset":1,"limit":80}},{"type":"toolCall","id":"call-2","name":"bash","arguments":{"command":"cargo test -p limiter reload"}}]}}
+{"type":"message","id":"1a2b3c01","parentId":"0c41aa01","timestamp":"2025-03-04T14:00:09.000Z","message":{"role":"assistant","provider":"anthropic","model":"claude-sonnet-4","stopReason":"toolUse","usage":{"input":900,"output":40,"cacheRead":0,"cacheWrite":0,"totalTokens":940,"cost":{"input":0.01,"output":0.002,"cacheRead":0,"cacheWrite":0,"total":0.012}},"content":[{"type":"text","text":"Let me look."},{"type":"toolCall","id":"call-1","name":"read","arguments":{"path":"/home/dev/gatehouse/src/bucket.rs","offset":1,"limit":80}},{"type":"toolCall","id":"call-2","name":"bash","arguments":{"command":"cargo test -p limiter reload"}}]}}
 {"type":"message","id":"2b3c4d01","parentId":"1a2b3c01","timestamp":"2025-03-04T14:00:10.000Z","message":{"role":"toolResult","toolCallId":"call-1","toolName":"read","isError":false,"content":[{"type":"text","text":"struct Bucket {\n  credit: u32,\n}\n"}]}}
 {"type":"message","id":"3c4d5e01","parentId":"2b3c4d01","timestamp":"2025-03-04T14:00:13.100Z","message":{"role":"toolResult","toolCallId":"call-2","toolName":"bash","isError":true,"content":[{"type":"text","text":"1 failed"}]}}
 {"type":"message","id":"4d5e6f01","parentId":"3c4d5e01","timestamp":"2025-03-04T14:00:40.000Z","message":{"role":"assistant","provider":"anthropic","model":"claude-sonnet-4","stopReason":"stop","usage":{"input":1000,"output":80,"cacheRead":0,"cacheWrite":0,"totalTokens":1080,"cost":{"input":0.01,"output":0.004,"cacheRead":0,"cacheWrite":0,"total":0.014}},"content":[{"type":"text","text":"The limiter is built anew on every reload, and with it the bucket. Its credit starts at zero, so a burst right after a reload is refused.\n\n    let limiter = Limiter::new(config);"}]}}
@@ -251,12 +275,8 @@ fn a_file_that_may_not_be_read_says_so() {
     let folder = Folder::new();
     let path = folder.path().join("burst.jsonl");
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o000)).expect("own file");
-    let told = folder.run("tree burst.jsonl");
-    if std::fs::read(&path).is_ok() {
-        return; // the superuser may read everything
-    }
     assert_eq!(
-        told,
+        folder.run_as_ordinary_user("tree burst.jsonl"),
         "error: no permission to read `burst.jsonl`\nhint: `ls -l burst.jsonl` shows who may\nexit 1\n"
     );
 }
