@@ -11,6 +11,7 @@
 //! | what a person wants to happen | [`plan`] |
 //! | the tree as rows to look at | [`outline`] |
 //! | naming a point | [`address`] |
+//! | the words on disk | [`format`] |
 //! | sessions among each other | [`graph`], [`union`], [`about`], [`find`] |
 //! | tokens and money | [`cost`] |
 
@@ -22,6 +23,7 @@ pub mod context;
 pub mod cost;
 pub mod entry;
 pub mod find;
+pub mod format;
 pub mod graph;
 pub mod id;
 pub mod live;

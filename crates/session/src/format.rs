@@ -1,0 +1,32 @@
+//! The words on disk: records as lines of a journal, and lines back as records. Bytes in, bytes out.
+//!
+//! `docs/format.md` is the specification. Three modules tell the story of a line: [`line`] turns one record into
+//! one sealed line and back, [`batch`] makes the lines of one append, [`scan`] reads a whole journal and says
+//! what it forgave. The structs that are serialised live in `words` and are seen by nobody else, so the model
+//! can change without the format and the format without the model.
+//!
+//! One decision: a line that holds anything this version does not know keeps its bytes as the record's source,
+//! and a record whose source is still its own line is written as that line. So a field of a later version
+//! survives being copied by this one. Its price is a comparison when such a record is written.
+
+pub mod batch;
+pub mod blob;
+pub mod line;
+pub mod scan;
+
+mod from_disk;
+mod seal;
+mod to_disk;
+mod words;
+
+pub use batch::{EncodedBatch, encode_batch};
+pub use blob::{Blob, BlobName, BlobTrouble, Blobs, NoBlobs};
+pub use line::{Decoded, Encoded, InBatch, Note, Undecodable, Unwritable, decode, encode};
+pub use scan::{Flaw, Found, NewerFormat, Position, Scanned, Tail, TornBy, scan};
+pub use seal::{Damage, SEAL_LENGTH};
+
+/// The format this version writes, and the newest it reads.
+pub const VERSION: u64 = 1;
+
+/// Strings of more bytes than this lie in blobs.
+pub const LONGEST_INLINE: usize = 64 * 1024;

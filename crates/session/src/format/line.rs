@@ -1,0 +1,193 @@
+//! One record as one line, and back.
+
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::blob::{Blob, BlobName, BlobTrouble, Blobs, NoBlobs};
+use super::from_disk::{Beyond, Incoming, Said};
+use super::seal::{self, Damage};
+use super::to_disk::Outgoing;
+use super::{VERSION, words};
+use crate::{Body, Change, Entry, Foreign, OperationId, RawLine, Record};
+
+/// Where a line stands among those appended with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InBatch {
+    /// Further lines belong to it: without them it does not count.
+    MoreFollow,
+    Last,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Encoded {
+    /// Whole, with its newline.
+    pub line: Vec<u8>,
+    /// What the line refers to; it must be safe before the line is written.
+    pub blobs: Vec<Blob>,
+}
+
+/// Why a record has no form on disk.
+#[derive(Debug, Error)]
+pub enum Unwritable {
+    #[error("a value is nested {0} levels deep")]
+    TooDeep(usize),
+    #[error("no JSON can be made of it")]
+    NotJson(#[from] serde_json::Error),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    pub record: Record,
+    pub in_batch: InBatch,
+    pub notes: Vec<Note>,
+}
+
+/// What was forgiven about a line that can be trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// The text in its place says that it is missing.
+    Blob { name: BlobName, trouble: BlobTrouble },
+    /// A kind of line, entry or fact that this version does not know. The record keeps the line.
+    UnknownKind(String),
+}
+
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum Undecodable {
+    #[error(transparent)]
+    Damaged(#[from] Damage),
+    #[error("format {0} is newer than this program knows")]
+    Newer(u64),
+}
+
+pub fn encode(record: &Record, in_batch: InBatch) -> Result<Encoded, Unwritable> {
+    let more = in_batch == InBatch::MoreFollow;
+    if let Some(line) = own_line(record, more) {
+        return Ok(Encoded { line: with_newline(line), blobs: Vec::new() });
+    }
+    let mut outgoing = Outgoing::default();
+    let (op, source) = (record.operation.as_ref(), record.source.as_ref());
+    let more = more.then_some(1);
+    let object = match &record.change {
+        Change::Opened(header) => {
+            serde_json::to_vec(&words::OpenLine { more, ..outgoing.open(header, op, source)? })
+        }
+        Change::Entry(entry) => {
+            serde_json::to_vec(&words::EntryLine { more, ..outgoing.entry(entry, op, source)? })
+        }
+        Change::HeadMoved(head_move) => {
+            serde_json::to_vec(&words::HeadLine { more, ..outgoing.head(head_move, op, source) })
+        }
+        Change::Marked(mark) => {
+            serde_json::to_vec(&words::MarkLine { more, ..outgoing.mark(mark, op, source) })
+        }
+        Change::Unknown => serde_json::to_vec(&words::KeptLine { more, ..outgoing.kept(op, source) }),
+    }?;
+    Ok(Encoded { line: with_newline(seal::sealed(object)), blobs: outgoing.blobs })
+}
+
+/// Reads one line without its newline.
+pub fn decode(line: &[u8], blobs: &dyn Blobs) -> Result<Decoded, Undecodable> {
+    seal::check(line)?;
+    let text = std::str::from_utf8(line).map_err(|error| Damage::NotJson(error.to_string()))?;
+    let frame = seal::frame(line);
+    let mut incoming = Incoming { blobs, troubles: Vec::new(), unknown_kind: None };
+    let understood = match frame.map(|frame| frame.kind) {
+        Some("open") => {
+            refuse_newer(text)?;
+            understand(text, &mut incoming, Incoming::open)
+        }
+        Some("entry") => understand(text, &mut incoming, Incoming::entry),
+        Some("head") => understand(text, &mut incoming, Incoming::head),
+        Some("mark") => understand(text, &mut incoming, Incoming::mark),
+        Some("line") => understand(text, &mut incoming, Incoming::kept),
+        Some(_) | None => None,
+    };
+    let (said, is_whole) = match understood {
+        Some(understood) => understood,
+        None => {
+            let kind = frame.map_or("", |frame| frame.kind);
+            (beyond_this_version(text, kind, &mut incoming)?, false)
+        }
+    };
+    let keeps_line = !is_whole || !incoming.troubles.is_empty() || incoming.unknown_kind.is_some();
+    let own = keeps_line.then(|| frame.map_or_else(|| line.to_vec(), |frame| frame.line(false)));
+    let source = said.source.or_else(|| own.map(|own| RawLine::new(with_newline(own))));
+    let mut notes: Vec<Note> =
+        incoming.troubles.into_iter().map(|(name, trouble)| Note::Blob { name, trouble }).collect();
+    notes.extend(incoming.unknown_kind.map(Note::UnknownKind));
+    Ok(Decoded {
+        record: Record { change: said.change, operation: said.operation, source },
+        in_batch: match frame {
+            Some(frame) if frame.more => InBatch::MoreFollow,
+            Some(_) | None => InBatch::Last,
+        },
+        notes,
+    })
+}
+
+/// The line that a record was read from and still says, when it says more than this version understands.
+fn own_line(record: &Record, more: bool) -> Option<Vec<u8>> {
+    let line = record.source.as_ref()?.content();
+    if !line.starts_with(seal::KIND) {
+        return None;
+    }
+    let decoded = decode(line, &NoBlobs).ok()?;
+    (decoded.record == *record && decoded.in_batch == InBatch::Last)
+        .then(|| seal::frame(line).map(|frame| frame.line(more)))
+        .flatten()
+}
+
+/// What the line says, and whether that is all of it. `None`: it is beyond this version.
+fn understand<'l, 'b, L: Deserialize<'l>>(
+    text: &'l str,
+    incoming: &mut Incoming<'b>,
+    say: impl FnOnce(&mut Incoming<'b>, L) -> Result<Said, Beyond>,
+) -> Option<(Said, bool)> {
+    let mut is_whole = true;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let line: L = serde_ignored::deserialize(&mut json, |_| is_whole = false).ok()?;
+    json.end().ok()?;
+    let said = say(incoming, line).ok()?;
+    Some((said, is_whole))
+}
+
+/// An entry keeps its place in the tree; of anything else only the step it belongs to is known.
+fn beyond_this_version(text: &str, kind: &str, incoming: &mut Incoming<'_>) -> Result<Said, Damage> {
+    incoming.troubles.clear();
+    let step: words::Step<'_> =
+        serde_json::from_str(text).map_err(|error| Damage::NotJson(error.to_string()))?;
+    let operation = step.op.map(|op| OperationId::from(op.into_owned()));
+    let unknown = incoming.unknown_kind.get_or_insert_with(|| kind.to_owned());
+    let place: Option<words::Place<'_>> =
+        (kind == "entry").then(|| serde_json::from_str(text).ok()).flatten();
+    let change = match place {
+        Some(place) => Change::Entry(
+            Entry {
+                id: place.id.into_owned().into(),
+                parent: place.parent.map(|parent| parent.into_owned().into()),
+                written_at: place.at.0,
+                turn: place.turn.map(|turn| turn.into_owned().into()),
+                body: Body::Foreign(Foreign { kind: unknown.clone(), text: None }),
+            }
+            .into(),
+        ),
+        None => Change::Unknown,
+    };
+    Ok(Said { change, operation, source: None })
+}
+
+fn refuse_newer(text: &str) -> Result<(), Undecodable> {
+    #[derive(Deserialize)]
+    struct Version {
+        v: u64,
+    }
+    match serde_json::from_str::<Version>(text) {
+        Ok(Version { v }) if v > VERSION => Err(Undecodable::Newer(v)),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+fn with_newline(mut line: Vec<u8>) -> Vec<u8> {
+    line.push(b'\n');
+    line
+}

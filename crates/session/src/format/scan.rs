@@ -1,0 +1,331 @@
+//! Reads the bytes of a journal: every record that can be trusted, and what is wrong with the rest.
+//!
+//! Three things look alike and are not. A *torn tail* is a batch that never became whole; it was never
+//! acknowledged and does not count. *Damage* is a whole line that says something else than was written; it is
+//! set aside with its bytes and never cut away. A *lost newline* costs nothing: the checksum shows where a line
+//! ends.
+//!
+//! After a power cut the last batch may have holes, because disks write its pages in any order. They read as
+//! zeros, which no line contains, so a last batch with a hole is a torn tail too.
+
+use std::fmt;
+
+use memchr::{memchr, memmem};
+use thiserror::Error;
+
+use super::blob::{BlobName, BlobTrouble, Blobs};
+use super::line::{Decoded, InBatch, Note, Undecodable, decode};
+use super::seal::{self, Damage, SEAL_LENGTH};
+use crate::{RawLine, Record};
+
+/// Disks write in sectors; fewer zeros may have another reason.
+const SMALLEST_HOLE: usize = 8;
+
+/// A place between two batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    pub offset: u64,
+    /// Lines before it.
+    pub lines: u64,
+    /// The line before it has no newline yet; the next writer begins with one.
+    pub owes_newline: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scanned {
+    /// Those of whole batches, damaged lines among them as [`crate::Change::Unknown`].
+    pub records: Vec<Record>,
+    pub found: Vec<Found>,
+    /// Behind the last whole batch.
+    pub end: Position,
+    pub tail: Option<Tail>,
+}
+
+/// Bytes behind the last whole batch: being written just now, or left by a crash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tail {
+    pub bytes: u64,
+    pub torn_by: TornBy,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TornBy {
+    /// The last line is not whole.
+    UnfinishedLine,
+    /// The lines are whole; the end of their batch is not there.
+    UnfinishedBatch,
+    /// The last batch has holes.
+    Hole,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// From 1.
+    pub line: u64,
+    /// Of the line's first byte.
+    pub offset: u64,
+    pub flaw: Flaw,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// The line is set aside.
+    Damaged {
+        damage: Damage,
+        bytes: u64,
+    },
+    /// Two lines without a newline between; both were read.
+    JoinedLines,
+    /// The last line has no newline, or something else in its place; it was read.
+    LostNewline,
+    Blob {
+        name: BlobName,
+        trouble: BlobTrouble,
+    },
+    UnknownKind(String),
+}
+
+/// The journal is left alone: this program could only damage it.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[error("format {version} is newer than this program knows ({})", super::VERSION)]
+pub struct NewerFormat {
+    pub version: u64,
+}
+
+/// Reads what follows `from`, to the end of the journal.
+pub fn scan(bytes: &[u8], from: Position, blobs: &dyn Blobs) -> Result<Scanned, NewerFormat> {
+    let mut scan = Scan {
+        scanned: Scanned { records: Vec::new(), found: Vec::new(), end: from, tail: None },
+        batch: Batch::default(),
+        blobs,
+    };
+    scan.run(bytes, from)?;
+    Ok(scan.scanned)
+}
+
+struct Scan<'b> {
+    scanned: Scanned,
+    batch: Batch,
+    blobs: &'b dyn Blobs,
+}
+
+/// Lines whose batch is not whole yet.
+#[derive(Default)]
+struct Batch {
+    records: Vec<Record>,
+    found: Vec<Found>,
+}
+
+/// What stands between two newlines: usually one line.
+struct Segment<'s> {
+    bytes: &'s [u8],
+    offset: u64,
+    line: u64,
+    has_newline: bool,
+}
+
+impl Scan<'_> {
+    fn run(&mut self, bytes: &[u8], from: Position) -> Result<(), NewerFormat> {
+        let mut at = 0;
+        let mut line = from.lines + 1;
+        let mut torn_by = TornBy::UnfinishedBatch;
+        if from.owes_newline && bytes.first() == Some(&b'\n') {
+            at = 1;
+            self.scanned.end = Position { offset: from.offset + 1, lines: from.lines, owes_newline: false };
+        }
+        while at < bytes.len() {
+            let rest = bytes.get(at..).unwrap_or_default();
+            let newline = memchr(b'\n', rest);
+            let length = newline.unwrap_or(rest.len());
+            let segment = Segment {
+                bytes: rest.get(..length).unwrap_or_default(),
+                offset: from.offset + at as u64,
+                line,
+                has_newline: newline.is_some(),
+            };
+            let behind = rest.get(length + 1..).unwrap_or_default();
+            if self.is_torn_by_hole(&segment, behind) {
+                torn_by = TornBy::Hole;
+                break;
+            }
+            if !self.take_segment(&segment)? {
+                torn_by = TornBy::UnfinishedLine;
+                break;
+            }
+            at += length + usize::from(newline.is_some());
+            line += 1;
+        }
+        let end = from.offset + bytes.len() as u64;
+        let left = end - self.scanned.end.offset;
+        if left > 0 {
+            self.scanned.tail = Some(Tail { bytes: left, torn_by });
+        }
+        Ok(())
+    }
+
+    /// Only the last batch can have been under way when the power went; a hole further up is damage.
+    fn is_torn_by_hole(&self, segment: &Segment<'_>, behind: &[u8]) -> bool {
+        let begins_batch = segment.offset == self.scanned.end.offset;
+        has_hole(segment.bytes, begins_batch) && is_rest_of_batch(behind)
+    }
+
+    /// Says whether to go on; not after a line that was never finished.
+    fn take_segment(&mut self, segment: &Segment<'_>) -> Result<bool, NewerFormat> {
+        match decode(segment.bytes, self.blobs) {
+            Ok(decoded) => {
+                let whole = Piece { start: 0, end: segment.bytes.len(), next: segment.bytes.len() };
+                self.take_line(decoded, segment, whole, true);
+                Ok(true)
+            }
+            Err(Undecodable::Newer(version)) => Err(NewerFormat { version }),
+            Err(Undecodable::Damaged(_)) => self.take_pieces(segment),
+        }
+    }
+
+    fn take_pieces(&mut self, segment: &Segment<'_>) -> Result<bool, NewerFormat> {
+        let pieces = pieces(segment.bytes);
+        let last = pieces.len().saturating_sub(1);
+        for (index, piece) in pieces.into_iter().enumerate() {
+            let is_last = index == last;
+            let bytes = segment.bytes.get(piece.start..piece.end).unwrap_or_default();
+            match decode(bytes, self.blobs) {
+                Ok(decoded) => self.take_line(decoded, segment, piece, is_last),
+                Err(Undecodable::Newer(version)) => return Err(NewerFormat { version }),
+                Err(Undecodable::Damaged(_)) if is_last && !segment.has_newline => return Ok(false),
+                Err(Undecodable::Damaged(damage)) => {
+                    let flaw = Flaw::Damaged { damage, bytes: bytes.len() as u64 };
+                    self.batch.found.push(segment.found(piece, flaw));
+                    let mut kept = bytes.to_vec();
+                    kept.push(b'\n');
+                    self.batch.records.push(Record::unknown(RawLine::new(kept)));
+                    // It may have been the last of its batch: what was acknowledged must not wait for more.
+                    self.close_batch(segment.behind(piece, is_last));
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn take_line(&mut self, decoded: Decoded, segment: &Segment<'_>, piece: Piece, is_last: bool) {
+        if !is_last {
+            self.batch.found.push(segment.found(piece, Flaw::JoinedLines));
+        } else if !segment.has_newline || piece.next > piece.end {
+            self.batch.found.push(segment.found(piece, Flaw::LostNewline));
+        }
+        for note in decoded.notes {
+            let flaw = match note {
+                Note::Blob { name, trouble } => Flaw::Blob { name, trouble },
+                Note::UnknownKind(kind) => Flaw::UnknownKind(kind),
+            };
+            self.batch.found.push(segment.found(piece, flaw));
+        }
+        self.batch.records.push(decoded.record);
+        if decoded.in_batch == InBatch::Last {
+            self.close_batch(segment.behind(piece, is_last));
+        }
+    }
+
+    fn close_batch(&mut self, end: Position) {
+        self.scanned.records.append(&mut self.batch.records);
+        self.scanned.found.append(&mut self.batch.found);
+        self.scanned.end = end;
+    }
+}
+
+impl Segment<'_> {
+    fn found(&self, piece: Piece, flaw: Flaw) -> Found {
+        Found { line: self.line, offset: self.offset + piece.start as u64, flaw }
+    }
+
+    /// The position behind a piece, the newline included where there is one.
+    fn behind(&self, piece: Piece, is_last: bool) -> Position {
+        let has_newline = is_last && self.has_newline;
+        Position {
+            offset: self.offset + piece.next as u64 + u64::from(has_newline),
+            lines: self.line,
+            owes_newline: !has_newline,
+        }
+    }
+}
+
+/// A part of a segment; `next` is where the following one begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Piece {
+    start: usize,
+    end: usize,
+    next: usize,
+}
+
+/// Finds the lines in a segment. A sound line is one piece; where a newline was lost, a seal in the middle
+/// followed by the beginning of a line, or by one last byte, shows where to cut. Quotes inside of strings are
+/// escaped, so a seal cannot be mistaken.
+fn pieces(segment: &[u8]) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    for at in memmem::find_iter(segment, seal::SUM) {
+        let end = at + SEAL_LENGTH;
+        if at < start || !segment.get(at..).is_some_and(seal::is_seal) {
+            continue;
+        }
+        let behind = segment.get(end..).unwrap_or_default();
+        let gap = match behind {
+            [] => continue,
+            [_] => 1,
+            _ if behind.starts_with(seal::KIND) => 0,
+            [_, rest @ ..] if rest.starts_with(seal::KIND) => 1,
+            _ => continue,
+        };
+        pieces.push(Piece { start, end, next: end + gap });
+        start = end + gap;
+    }
+    if start < segment.len() || pieces.is_empty() {
+        pieces.push(Piece { start, end: segment.len(), next: segment.len() });
+    }
+    pieces
+}
+
+/// A flipped bit makes at most one zero, and none of the brace that begins a batch.
+fn has_hole(segment: &[u8], begins_batch: bool) -> bool {
+    (begins_batch && segment.first() == Some(&0)) || memmem::find(segment, &[0; SMALLEST_HOLE]).is_some()
+}
+
+/// Whether nothing follows the end of the first batch in these lines.
+fn is_rest_of_batch(lines: &[u8]) -> bool {
+    let mut rest = lines;
+    while let Some(newline) = memchr(b'\n', rest) {
+        let (line, behind) = rest.split_at(newline);
+        rest = behind.get(1..).unwrap_or_default();
+        if seal::check(line).is_ok() && seal::frame(line).is_some_and(|frame| !frame.more) {
+            return rest.is_empty();
+        }
+    }
+    true
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {} (byte {}): {}", self.line, self.offset, self.flaw)
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Damaged { damage, bytes } => write!(f, "{bytes} bytes are damaged ({damage}); set aside"),
+            Self::JoinedLines => f.write_str("the newline behind it is lost; both lines were read"),
+            Self::LostNewline => f.write_str("its newline is lost; it was read"),
+            Self::Blob { name, trouble } => write!(f, "blob `{name}`: {trouble}"),
+            Self::UnknownKind(kind) => write!(f, "unknown kind `{kind}`; kept as it is"),
+        }
+    }
+}
+
+impl fmt::Display for Tail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.torn_by {
+            TornBy::UnfinishedLine => write!(f, "an unfinished line at the end ({} bytes)", self.bytes),
+            TornBy::UnfinishedBatch => write!(f, "an unfinished batch at the end ({} bytes)", self.bytes),
+            TornBy::Hole => write!(f, "a batch with holes at the end ({} bytes)", self.bytes),
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Every touch of the disk. Tests put another disk under the store: one that fails, or one that forgets what
+//! was not synced.
+//!
+//! The calls are as small as those of the operating system and promise no more: an append may be short, and
+//! nothing is safe before its file and, for a new name, its folder are synced.
+
+mod disk;
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+pub use disk::DiskFiles;
+
+pub trait Files: fmt::Debug + Send + Sync {
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn OpenFile>>;
+
+    /// Names in a folder, in no order.
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
+
+    /// Makes a folder and those above it, for the user alone. One that exists stays as it is.
+    fn create_folder(&self, folder: &Path) -> io::Result<()>;
+
+    /// Replaces what has the new name.
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+
+    fn remove(&self, path: &Path) -> io::Result<()>;
+
+    /// Makes the names in a folder safe.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
+
+    /// Takes the lock that this file stands for, without waiting, and writes the holder's words into it.
+    fn try_lock(&self, path: &Path, holder: &str) -> io::Result<TryLock>;
+}
+
+/// A file that stays the same file whatever happens to its name.
+pub trait OpenFile: fmt::Debug + Send {
+    fn stat(&self) -> io::Result<Stat>;
+
+    /// Zero at the end.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+
+    /// Writes some of the bytes at the end and says how many.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<usize>;
+
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+
+    /// Makes the content and the length safe.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Open {
+    Read,
+    Append,
+    /// A new file to append to, readable by the user alone. Fails where the name is taken.
+    CreateNew,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stat {
+    pub length: u64,
+    pub identity: Identity,
+}
+
+/// Tells a file from another that took its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    pub device: u64,
+    pub inode: u64,
+}
+
+#[derive(Debug)]
+pub enum TryLock {
+    /// Ours until it is dropped or the process ends.
+    Taken(Box<dyn Held>),
+    /// What the holder wrote about itself; empty when it has not yet.
+    HeldBy(String),
+}
+
+/// A lock that is held.
+pub trait Held: fmt::Debug + Send {}
+
+/// What the disk did not do, and where.
+#[derive(Debug, Error)]
+#[error("could not {doing} `{}`", path.display())]
+pub struct FileError {
+    pub doing: &'static str,
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+/// Adds to an error of the disk what it was about.
+pub(crate) trait About<T> {
+    fn about(self, doing: &'static str, path: &Path) -> Result<T, FileError>;
+}
+
+impl<T> About<T> for io::Result<T> {
+    fn about(self, doing: &'static str, path: &Path) -> Result<T, FileError> {
+        self.map_err(|source| FileError { doing, path: path.to_owned(), source })
+    }
+}
+
+/// Everything from `offset` to the end.
+pub(crate) fn read_from(file: &dyn OpenFile, offset: u64) -> io::Result<Vec<u8>> {
+    let expected = file.stat()?.length.saturating_sub(offset);
+    let mut bytes = vec![0; usize::try_from(expected).unwrap_or(usize::MAX).saturating_add(1)];
+    let mut filled = 0;
+    loop {
+        if filled == bytes.len() {
+            bytes.resize(filled + 64 * 1024, 0);
+        }
+        let rest = bytes.get_mut(filled..).unwrap_or_default();
+        match file.read_at(offset + filled as u64, rest) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}
+
+/// Appends all of the bytes, in as few writes as the disk allows.
+pub(crate) fn append_all(file: &mut dyn OpenFile, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.append(bytes) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(count) => bytes = bytes.get(count..).unwrap_or_default(),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

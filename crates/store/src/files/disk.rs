@@ -1,0 +1,104 @@
+//! The real disk.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use super::{Files, Held, Identity, Open, OpenFile, Stat, TryLock};
+
+/// Files of this machine. What it makes is for the user alone (0700, 0600).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DiskFiles;
+
+impl Files for DiskFiles {
+    fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn OpenFile>> {
+        let mut options = OpenOptions::new();
+        match how {
+            Open::Read => options.read(true),
+            Open::Append => options.read(true).append(true),
+            Open::CreateNew => options.read(true).append(true).create_new(true).mode(0o600),
+        };
+        Ok(Box::new(DiskFile(options.open(path)?)))
+    }
+
+    fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(folder)? {
+            // A name that is not text is none of ours.
+            if let Ok(name) = entry?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    fn create_folder(&self, folder: &Path) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        File::open(folder)?.sync_all()
+    }
+
+    fn try_lock(&self, path: &Path, holder: &str) -> io::Result<TryLock> {
+        let options = OpenOptions::new().read(true).write(true).create(true).mode(0o600).clone();
+        let mut file = options.open(path)?;
+        match file.try_lock() {
+            Ok(()) => {
+                // The words only help whoever waits; the lock holds without them.
+                let _ = file.set_len(0).and_then(|()| file.write_all(holder.as_bytes()));
+                Ok(TryLock::Taken(Box::new(DiskLock { _file: file })))
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                let _ = file.take(1024).read_to_string(&mut holder);
+                Ok(TryLock::HeldBy(holder))
+            }
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct DiskFile(File);
+
+impl OpenFile for DiskFile {
+    fn stat(&self) -> io::Result<Stat> {
+        let metadata = self.0.metadata()?;
+        let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
+        Ok(Stat { length: metadata.len(), identity })
+    }
+
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(buffer, offset)
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.0.set_len(length)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+/// The lock goes with the open file.
+#[derive(Debug)]
+struct DiskLock {
+    _file: File,
+}
+
+impl Held for DiskLock {}

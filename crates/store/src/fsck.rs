@@ -1,0 +1,170 @@
+//! Proof that a store is sound. It only reads.
+
+use std::io;
+use std::path::PathBuf;
+
+use offshoot_session::format::{BlobName, NewerFormat};
+use offshoot_session::{Odd, Oddity, SessionId};
+
+use crate::blobs::{self, BlobError};
+use crate::files::{About, FileError, Open};
+use crate::home::session_of;
+use crate::journal_store::JournalStore;
+use crate::store::{Finding, ListError, ReadError};
+
+/// What was looked at, and what is wrong with it.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub sessions: u64,
+    pub records: u64,
+    pub entries: u64,
+    pub blobs: u64,
+    /// Bytes of journals and blobs.
+    pub bytes: u64,
+    /// Journals that a crash stopped before their header. Nobody was told that they exist.
+    pub unborn: u64,
+    /// Torn ends that were set aside.
+    pub torn_copies: u64,
+    /// Blobs whose writer was stopped half-way. No line refers to them.
+    pub leftovers: u64,
+    pub problems: Vec<Problem>,
+}
+
+#[derive(Debug)]
+pub struct Problem {
+    pub path: PathBuf,
+    pub what: Wrong,
+}
+
+#[derive(Debug)]
+pub enum Wrong {
+    Found(Finding),
+    /// The header names another session than the file.
+    OtherSession(SessionId),
+    Newer(NewerFormat),
+    DamagedBlob,
+    Unreadable(io::Error),
+}
+
+/// How far the proof has come, in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    pub done: usize,
+    pub of: usize,
+}
+
+impl Report {
+    /// Nothing at all is odd.
+    pub fn is_clean(&self) -> bool {
+        self.problems.is_empty()
+    }
+
+    fn problem(&mut self, path: impl Into<PathBuf>, what: Wrong) {
+        self.problems.push(Problem { path: path.into(), what });
+    }
+}
+
+/// Reads every journal and every blob.
+pub fn fsck(store: &JournalStore, progress: &mut dyn FnMut(Progress)) -> Result<Report, ListError> {
+    let mut report = Report::default();
+    let mut journals = Vec::new();
+    for name in names(store, store.home.sessions())? {
+        match session_of(&name) {
+            Some(id) => journals.push(id),
+            None if name.contains(".torn-") => report.torn_copies += 1,
+            None => {}
+        }
+    }
+    journals.sort();
+    let mut blobs = Vec::new();
+    let is_blob_folder = |name: &String| name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    for folder in names(store, store.home.blobs())?.into_iter().filter(is_blob_folder) {
+        for name in names(store, store.home.blobs().join(folder))? {
+            match BlobName::parse(&name) {
+                Some(name) => blobs.push(name),
+                None => report.leftovers += 1,
+            }
+        }
+    }
+    blobs.sort();
+    let of = journals.len() + blobs.len();
+    for (done, id) in journals.iter().enumerate() {
+        progress(Progress { done, of });
+        check_journal(store, id, &mut report);
+    }
+    for (done, name) in blobs.iter().enumerate() {
+        progress(Progress { done: journals.len() + done, of });
+        check_blob(store, name, &mut report);
+    }
+    progress(Progress { done: of, of });
+    Ok(report)
+}
+
+fn check_journal(store: &JournalStore, id: &SessionId, report: &mut Report) {
+    let path = store.home.journal(id);
+    match store.files.open(&path, Open::Read).and_then(|file| file.stat()) {
+        Ok(stat) if stat.length == 0 => {
+            report.unborn += 1;
+            return;
+        }
+        Ok(stat) => report.bytes += stat.length,
+        Err(error) => return report.problem(path, Wrong::Unreadable(error)),
+    }
+    let journal = match store.journal(id) {
+        Ok(Some(journal)) => journal,
+        Ok(None) => {
+            report.unborn += 1;
+            return;
+        }
+        Err(ReadError::Newer { path, source }) => return report.problem(path, Wrong::Newer(source)),
+        Err(ReadError::File(error)) => return report.problem(error.path, Wrong::Unreadable(error.source)),
+        Err(ReadError::Gone { path }) => {
+            return report.problem(path, Wrong::Unreadable(io::ErrorKind::NotFound.into()));
+        }
+    };
+    report.sessions += 1;
+    let tree = journal.tree();
+    report.records += tree.log().count() as u64;
+    report.entries += tree.len() as u64;
+    match tree.header() {
+        None => {
+            let odd = Oddity::new(Odd::MissingHeader);
+            report.problem(&path, Wrong::Found(Finding::Odd(odd)));
+        }
+        Some(header) if header.id != *id => report.problem(&path, Wrong::OtherSession(header.id.clone())),
+        Some(_) => {}
+    }
+    for finding in journal.findings() {
+        report.problem(&path, Wrong::Found(finding));
+    }
+}
+
+fn check_blob(store: &JournalStore, name: &BlobName, report: &mut Report) {
+    report.blobs += 1;
+    match blobs::get(store.files.as_ref(), &store.home, name) {
+        Ok(bytes) => report.bytes += bytes.map_or(0, |bytes| bytes.len() as u64),
+        Err(BlobError::Damaged { path }) => report.problem(path, Wrong::DamagedBlob),
+        Err(BlobError::File(error)) => report.problem(error.path, Wrong::Unreadable(error.source)),
+    }
+}
+
+/// A folder that is not there holds nothing.
+fn names(store: &JournalStore, folder: PathBuf) -> Result<Vec<String>, FileError> {
+    match store.files.names(&folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        names => names.about("list", &folder),
+    }
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}`: ", self.path.display())?;
+        match &self.what {
+            Wrong::Found(finding) => finding.fmt(f),
+            Wrong::OtherSession(id) => write!(f, "the header names session `{id}`"),
+            Wrong::Newer(newer) => newer.fmt(f),
+            Wrong::DamagedBlob => f.write_str("its bytes do not have the hash it is named by"),
+            Wrong::Unreadable(error) => write!(f, "not readable: {error}"),
+        }
+    }
+}

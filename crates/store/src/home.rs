@@ -1,0 +1,97 @@
+//! Where things lie.
+//!
+//! ```text
+//! sessions/<id>.jsonl      a journal
+//! sessions/<id>.lock       who writes it
+//! sessions/<id>.torn-<n>   what a crash left at its end, kept
+//! blobs/ab/abcd…           bytes under their hash
+//! ```
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use offshoot_session::SessionId;
+use offshoot_session::format::BlobName;
+
+use crate::files::{About, FileError, Files};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+impl Home {
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn sessions(&self) -> PathBuf {
+        self.root.join("sessions")
+    }
+
+    pub fn journal(&self, id: &SessionId) -> PathBuf {
+        self.sessions().join(format!("{id}.jsonl"))
+    }
+
+    pub fn lock(&self, id: &SessionId) -> PathBuf {
+        self.sessions().join(format!("{id}.lock"))
+    }
+
+    pub fn torn(&self, id: &SessionId, number: u32) -> PathBuf {
+        self.sessions().join(format!("{id}.torn-{number}"))
+    }
+
+    pub fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    /// Blobs are spread over folders by their first two digits.
+    pub fn blob_folder(&self, name: &BlobName) -> PathBuf {
+        self.blobs().join(name.as_str().get(..2).unwrap_or_default())
+    }
+
+    pub fn blob(&self, name: &BlobName) -> PathBuf {
+        self.blob_folder(name).join(name.as_str())
+    }
+
+    /// Makes the folders that are missing and their names safe. Doing it again does no harm: whoever was killed
+    /// half-way is helped out by the next.
+    pub(crate) fn prepare(&self, files: &dyn Files) -> Result<(), FileError> {
+        for folder in [&self.root, &self.sessions(), &self.blobs()] {
+            files.create_folder(folder).about("create the folder", folder)?;
+        }
+        files.sync_folder(&self.root).about("sync the folder", &self.root)?;
+        // Any folder above may have been made just now, by us or by one who was killed before this line.
+        for above in self.root.ancestors().skip(1) {
+            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+            match files.sync_folder(above) {
+                Err(error) if is_not_ours_to_sync(&error) => {}
+                result => result.about("sync the folder", above)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Folders far above may be closed to the user, or of a kind that cannot be synced.
+fn is_not_ours_to_sync(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(error.kind(), PermissionDenied | InvalidInput | Unsupported)
+}
+
+/// Whether an id can be the name of a file: letters, digits, `-`, `_` and `.`, not first, at most 200.
+pub fn is_file_name(id: &SessionId) -> bool {
+    let id = id.as_str();
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && id.bytes().all(is_allowed)
+}
+
+/// The session whose journal has this name.
+pub(crate) fn session_of(file_name: &str) -> Option<SessionId> {
+    let id = SessionId::from(file_name.strip_suffix(".jsonl")?);
+    is_file_name(&id).then_some(id)
+}

@@ -1,0 +1,149 @@
+//! One journal: read it, catch up with what others wrote, append to it.
+//!
+//! [`Journal`] holds the tree of what it has read and knows how far that was, so catching up reads only what is
+//! new. Between calls it holds no lock and no file, unless asked to ([`Journal::hold`]): another process may
+//! write in the meantime, and a plan is made only after catching up, under the lock.
+
+mod append;
+mod load;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use offshoot_session::format::{Position, Tail};
+use offshoot_session::{Record, SessionId, SessionTree};
+
+use crate::files::{Files, Held, Identity};
+use crate::home::Home;
+use crate::lock::{LockError, Locking, lock};
+use crate::store::{AppendError, Appended, CreateError, Finding, Loaded, ReadError, WriteError};
+
+#[derive(Debug)]
+pub struct Journal {
+    files: Arc<dyn Files>,
+    home: Home,
+    locking: Locking,
+    id: SessionId,
+    tree: SessionTree,
+    findings: Vec<Finding>,
+    tail: Option<Tail>,
+    seen: Seen,
+    held: Option<Box<dyn Held>>,
+}
+
+/// How much of which file the tree stands for.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    identity: Identity,
+    end: Position,
+    /// The bytes before `end`: another history would have another checksum there.
+    seal: Vec<u8>,
+}
+
+/// What catching up brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refreshed {
+    Nothing,
+    /// So many records of others.
+    More(usize),
+    /// The file is not the one that was read, or not any more what it was: all was read again.
+    Reloaded,
+}
+
+impl Journal {
+    pub(crate) fn open(
+        files: Arc<dyn Files>,
+        home: Home,
+        locking: Locking,
+        id: SessionId,
+    ) -> Result<Option<Self>, ReadError> {
+        let mut journal = Self::unread(files, home, locking, id);
+        Ok(journal.load()?.then_some(journal))
+    }
+
+    pub(crate) fn create(
+        files: Arc<dyn Files>,
+        home: Home,
+        locking: Locking,
+        id: SessionId,
+        records: &[Record],
+    ) -> Result<(Self, Appended), CreateError> {
+        let mut journal = Self::unread(files, home, locking, id);
+        let appended = journal.begin(records)?;
+        Ok((journal, appended))
+    }
+
+    fn unread(files: Arc<dyn Files>, home: Home, locking: Locking, id: SessionId) -> Self {
+        Self {
+            files,
+            home,
+            locking,
+            id,
+            tree: SessionTree::default(),
+            findings: Vec::new(),
+            tail: None,
+            seen: Seen::default(),
+            held: None,
+        }
+    }
+
+    pub fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.home.journal(&self.id)
+    }
+
+    /// The session as far as it was read or written here. Everything in it is on the disk.
+    pub fn tree(&self) -> &SessionTree {
+        &self.tree
+    }
+
+    /// What was forgiven, and what lies unfinished at the end.
+    pub fn findings(&self) -> Vec<Finding> {
+        self.findings.iter().cloned().chain(self.tail.map(Finding::TornTail)).collect()
+    }
+
+    pub fn into_loaded(self) -> Loaded {
+        Loaded { findings: self.findings(), tree: self.tree }
+    }
+
+    /// Takes the lock and keeps it until [`Journal::release`] or the end of this handle.
+    pub fn hold(&mut self) -> Result<(), LockError> {
+        if self.held.is_none() {
+            self.held = Some(self.lock()?);
+        }
+        Ok(())
+    }
+
+    pub fn release(&mut self) {
+        self.held = None;
+    }
+
+    /// Reads what others have written since.
+    pub fn refresh(&mut self) -> Result<Refreshed, ReadError> {
+        self.catch_up()
+    }
+
+    /// Asks what to write, given the session as it is, and writes it as one step: locked, caught up, checked,
+    /// synced, then visible. When anything fails, the tree stays as it was before the plan.
+    ///
+    /// A step may be the work of several callers: all of its records cost one sync.
+    pub fn write<E>(
+        &mut self,
+        plan: impl FnOnce(&SessionTree) -> Result<Vec<Record>, E>,
+    ) -> Result<Appended, WriteError<E>> {
+        let _lock = match self.held {
+            Some(_) => None,
+            None => Some(self.lock().map_err(AppendError::from)?),
+        };
+        self.catch_up().map_err(AppendError::from)?;
+        let records = plan(&self.tree).map_err(WriteError::Declined)?;
+        Ok(self.append(&records)?)
+    }
+
+    fn lock(&self) -> Result<Box<dyn Held>, LockError> {
+        lock(self.files.as_ref(), &self.home.lock(&self.id), &self.locking)
+    }
+}

@@ -1,0 +1,137 @@
+//! From records to bytes that survive.
+//!
+//! The order is the whole point: what a crash left at the end is set aside, blobs are made safe, the lines are
+//! written and synced, and only then does the tree change. A failure on the way cuts the file back.
+
+use std::io;
+use std::path::Path;
+
+use offshoot_session::format::{EncodedBatch, Position, Tail, encode_batch};
+use offshoot_session::{Record, SessionTree};
+
+use super::load::seal_before;
+use super::{Journal, Seen};
+use crate::blobs;
+use crate::files::{About, FileError, Open, OpenFile, append_all, read_from};
+use crate::store::{AppendError, Appended, CreateError, Left, Repaired};
+
+impl Journal {
+    /// The file gets its name and the name is made safe before the header is written: whoever can see the
+    /// session may rely on it.
+    pub(super) fn begin(&mut self, records: &[Record]) -> Result<Appended, CreateError> {
+        let _lock = self.lock().map_err(AppendError::from)?;
+        if self.load().map_err(AppendError::from)? {
+            return Err(CreateError::Exists(self.id.clone()));
+        }
+        let batch = encode_batch(records).map_err(AppendError::from)?;
+        self.make_file().map_err(AppendError::from)?;
+        let (tree, _) = SessionTree::replay(records.iter().cloned());
+        Ok(self.save(batch, tree, records.len())?)
+    }
+
+    /// Under the lock, with all read that there is.
+    pub(super) fn append(&mut self, records: &[Record]) -> Result<Appended, AppendError> {
+        if records.is_empty() {
+            return Ok(Appended::default());
+        }
+        let tree = self.tree.extended(records)?;
+        self.save(encode_batch(records)?, tree, records.len())
+    }
+
+    fn save(
+        &mut self,
+        lines: EncodedBatch,
+        tree: SessionTree,
+        records: usize,
+    ) -> Result<Appended, AppendError> {
+        let path = self.path();
+        let mut file = self.files.open(&path, Open::Append).about("open", &path)?;
+        let identity = file.stat().about("read", &path)?.identity;
+        let repaired = match self.tail {
+            Some(tail) => Some(self.set_aside(file.as_mut(), tail)?),
+            None => None,
+        };
+        for blob in &lines.blobs {
+            blobs::put(self.files.as_ref(), &self.home, blob)?;
+        }
+        let mut bytes = lines.bytes;
+        if self.seen.end.owes_newline {
+            bytes.insert(0, b'\n');
+        }
+        if let Err(source) = write_and_sync(file.as_mut(), &bytes, &path) {
+            let left = take_back(file.as_mut(), self.seen.end.offset);
+            return Err(AppendError::NotSaved { path, source, left });
+        }
+        self.tree = tree;
+        self.seen = Seen {
+            identity,
+            end: Position {
+                offset: self.seen.end.offset + bytes.len() as u64,
+                lines: self.seen.end.lines + lines.lines,
+                owes_newline: false,
+            },
+            seal: seal_before(&bytes, bytes.len() as u64),
+        };
+        Ok(Appended { records, bytes: bytes.len() as u64, repaired })
+    }
+
+    /// Takes the name, or takes over a file in which no session was ever born.
+    fn make_file(&mut self) -> Result<(), FileError> {
+        let path = self.path();
+        match self.files.open(&path, Open::CreateNew) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            file => {
+                file.about("create", &path)?;
+            }
+        }
+        let folder = self.home.sessions();
+        self.files.sync_folder(&folder).about("sync the folder", &folder)
+    }
+
+    /// Keeps the torn tail in a file of its own, then cuts it off. Synced on its own: lines written over a cut
+    /// that did not last would leave a rest of the tail behind them.
+    fn set_aside(&mut self, file: &mut dyn OpenFile, tail: Tail) -> Result<Repaired, FileError> {
+        let path = self.path();
+        let end = self.seen.end.offset;
+        let torn = read_from(file, end).about("read", &path)?;
+        let mut number = 1;
+        let (kept_in, mut copy) = loop {
+            let kept_in = self.home.torn(&self.id, number);
+            match self.files.open(&kept_in, Open::CreateNew) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                copy => break (kept_in.clone(), copy.about("create", &kept_in)?),
+            }
+        };
+        let kept = write_and_sync(copy.as_mut(), &torn, &kept_in).and_then(|()| {
+            let folder = self.home.sessions();
+            self.files.sync_folder(&folder).about("sync the folder", &folder)
+        });
+        if let Err(error) = kept {
+            let _ = self.files.remove(&kept_in);
+            return Err(error);
+        }
+        file.truncate(end).about("cut the torn end of", &path)?;
+        file.sync().about("sync", &path)?;
+        self.tail = None;
+        Ok(Repaired { bytes: tail.bytes, kept_in })
+    }
+}
+
+fn write_and_sync(file: &mut dyn OpenFile, bytes: &[u8], path: &Path) -> Result<(), FileError> {
+    append_all(file, bytes).about("write", path)?;
+    file.sync().about("sync", path)
+}
+
+/// A failed append must leave nothing of itself. After a failed sync the disk may hold any part of the bytes, so
+/// they go even when all of them were written.
+fn take_back(file: &mut dyn OpenFile, length: u64) -> Left {
+    match file.truncate(length) {
+        Ok(()) => {
+            // The old length is what was acknowledged. If it does not last, the bytes that come back are a torn
+            // tail or a whole step, and both are sound.
+            let _ = file.sync();
+            Left::Nothing
+        }
+        Err(_) => Left::Perhaps,
+    }
+}

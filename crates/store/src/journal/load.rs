@@ -1,0 +1,117 @@
+//! From the file to the tree, all of it or what is new.
+
+use std::io;
+
+use offshoot_session::format::{Flaw, NewerFormat, Position, SEAL_LENGTH, Scanned, scan};
+use offshoot_session::{Record, SessionTree};
+
+use super::{Journal, Refreshed, Seen};
+use crate::blobs::StoredBlobs;
+use crate::files::{About, FileError, Open, OpenFile, read_from};
+use crate::store::{Finding, ReadError};
+
+/// Somebody may be cutting off a torn tail while the file is read without a lock. Then the bytes make no sense,
+/// and make sense the next time.
+const READINGS: usize = 3;
+
+impl Journal {
+    /// Reads the whole file. Says whether there is a session in it.
+    pub(super) fn load(&mut self) -> Result<bool, ReadError> {
+        let path = self.path();
+        let file = match self.files.open(&path, Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            file => file.about("open", &path)?,
+        };
+        let identity = file.stat().about("read", &path)?.identity;
+        let (bytes, scanned) = self.read(file.as_ref(), Position::default())?;
+        let seal = seal_before(&bytes, scanned.end.offset);
+        let (tree, oddities) = SessionTree::replay(scanned.records);
+        self.tree = tree;
+        self.tail = scanned.tail;
+        self.findings = scanned.found.into_iter().map(Finding::Flaw).collect();
+        self.findings.extend(oddities.into_iter().map(Finding::Odd));
+        self.seen = Seen { identity, end: scanned.end, seal };
+        Ok(scanned.end.offset > 0)
+    }
+
+    pub(super) fn catch_up(&mut self) -> Result<Refreshed, ReadError> {
+        let path = self.path();
+        let file = match self.files.open(&path, Open::Read) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReadError::Gone { path }),
+            file => file.about("open", &path)?,
+        };
+        if !self.continues(file.as_ref()).about("read", &path)? {
+            return match self.load()? {
+                true => Ok(Refreshed::Reloaded),
+                false => Err(ReadError::Gone { path }),
+            };
+        }
+        let (bytes, scanned) = self.read(file.as_ref(), self.seen.end)?;
+        self.tail = scanned.tail;
+        if scanned.end == self.seen.end {
+            return Ok(Refreshed::Nothing);
+        }
+        let behind = scanned.end.offset - self.seen.end.offset;
+        self.seen.seal.extend_from_slice(bytes.get(..behind as usize).unwrap_or(&bytes));
+        self.seen.seal = seal_before(&self.seen.seal, self.seen.seal.len() as u64);
+        self.seen.end = scanned.end;
+        self.findings.extend(scanned.found.into_iter().map(Finding::Flaw));
+        let count = scanned.records.len();
+        self.absorb(scanned.records);
+        Ok(if count == 0 { Refreshed::Nothing } else { Refreshed::More(count) })
+    }
+
+    /// Whether the file still begins with what was read.
+    fn continues(&self, file: &dyn OpenFile) -> io::Result<bool> {
+        let stat = file.stat()?;
+        let Seen { identity, end, seal } = &self.seen;
+        if stat.identity != *identity || stat.length < end.offset {
+            return Ok(false);
+        }
+        let mut found = vec![0; seal.len()];
+        let count = file.read_at(end.offset - seal.len() as u64, &mut found)?;
+        Ok(count == seal.len() && found == *seal)
+    }
+
+    fn read(&self, file: &dyn OpenFile, from: Position) -> Result<(Vec<u8>, Scanned), ReadError> {
+        let path = self.path();
+        let blobs = StoredBlobs { files: self.files.as_ref(), home: &self.home };
+        let newer = |source: NewerFormat| ReadError::Newer { path: path.clone(), source };
+        let again = |file: &dyn OpenFile| -> Result<Vec<u8>, FileError> {
+            read_from(file, from.offset).about("read", &path)
+        };
+        let mut bytes = again(file)?;
+        let mut scanned = scan(&bytes, from, &blobs).map_err(newer)?;
+        for _ in 1..READINGS {
+            if !scanned.found.iter().any(|found| matches!(found.flaw, Flaw::Damaged { .. })) {
+                break;
+            }
+            let now = again(file)?;
+            if now == bytes {
+                break;
+            }
+            scanned = scan(&now, from, &blobs).map_err(newer)?;
+            bytes = now;
+        }
+        Ok((bytes, scanned))
+    }
+
+    /// Others check what they write; where their records are odd all the same, all of it is folded again.
+    fn absorb(&mut self, records: Vec<Record>) {
+        if let Ok(tree) = self.tree.extended(&records) {
+            self.tree = tree;
+            return;
+        }
+        let log: Vec<Record> = self.tree.log().cloned().chain(records).collect();
+        let (tree, oddities) = SessionTree::replay(log);
+        self.tree = tree;
+        self.findings.retain(|finding| !matches!(finding, Finding::Odd(_)));
+        self.findings.extend(oddities.into_iter().map(Finding::Odd));
+    }
+}
+
+pub(super) fn seal_before(bytes: &[u8], end: u64) -> Vec<u8> {
+    let end = usize::try_from(end).unwrap_or(usize::MAX).min(bytes.len());
+    let start = end.saturating_sub(SEAL_LENGTH + 1);
+    bytes.get(start..end).unwrap_or_default().to_vec()
+}

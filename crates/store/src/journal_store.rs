@@ -1,0 +1,113 @@
+//! Sessions as journals in a folder.
+
+use std::io;
+use std::sync::Arc;
+
+use offshoot_session::format::{Blob, BlobName};
+use offshoot_session::{Change, Record, SessionId};
+
+use crate::blobs::{self, BlobError};
+use crate::files::{About, DiskFiles, Files, Open};
+use crate::home::{Home, is_file_name, session_of};
+use crate::journal::Journal;
+use crate::lock::Locking;
+use crate::store::{
+    AppendError, Appended, CreateError, ListError, Loaded, Plan, ReadError, SessionStore, WriteError,
+};
+
+/// Holds nothing open: the state is on the disk. Cloning it is cheap.
+#[derive(Clone, Debug)]
+pub struct JournalStore {
+    pub(crate) files: Arc<dyn Files>,
+    pub(crate) home: Home,
+    pub(crate) locking: Locking,
+}
+
+impl JournalStore {
+    /// The store in this folder, which is made when the first session is.
+    pub fn at(home: Home, locking: Locking) -> Self {
+        Self::on(Arc::new(DiskFiles), home, locking)
+    }
+
+    pub fn on(files: Arc<dyn Files>, home: Home, locking: Locking) -> Self {
+        Self { files, home, locking }
+    }
+
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    /// A journal to stay with. `None`: there is no such session.
+    pub fn journal(&self, id: &SessionId) -> Result<Option<Journal>, ReadError> {
+        if !is_file_name(id) {
+            return Ok(None);
+        }
+        Journal::open(self.files.clone(), self.home.clone(), self.locking.clone(), id.clone())
+    }
+
+    /// Begins a session and stays with it; see [`SessionStore::create`].
+    pub fn begin(&self, records: &[Record]) -> Result<(Journal, Appended), CreateError> {
+        let Some(Change::Opened(header)) = records.first().map(|record| &record.change) else {
+            return Err(CreateError::NoHeader);
+        };
+        if !is_file_name(&header.id) {
+            return Err(CreateError::BadId(header.id.clone()));
+        }
+        self.home.prepare(self.files.as_ref()).map_err(AppendError::from)?;
+        let id = header.id.clone();
+        Journal::create(self.files.clone(), self.home.clone(), self.locking.clone(), id, records)
+    }
+}
+
+impl SessionStore for JournalStore {
+    fn create(&self, records: &[Record]) -> Result<Appended, CreateError> {
+        self.begin(records).map(|(_, appended)| appended)
+    }
+
+    fn read(&self, id: &SessionId) -> Result<Option<Loaded>, ReadError> {
+        Ok(self.journal(id)?.map(Journal::into_loaded))
+    }
+
+    fn append(&self, id: &SessionId, plan: &mut Plan<'_>) -> Result<Option<Appended>, AppendError> {
+        let mut journal = self.journal(id)?.ok_or_else(|| AppendError::NotFound(id.clone()))?;
+        match journal.write(|tree| plan(tree).ok_or(())) {
+            Ok(appended) => Ok(Some(appended)),
+            Err(WriteError::Declined(())) => Ok(None),
+            Err(WriteError::Failed(error)) => Err(error),
+        }
+    }
+
+    fn list(&self) -> Result<Vec<SessionId>, ListError> {
+        let folder = self.home.sessions();
+        let names = match self.files.names(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            names => names.about("list", &folder)?,
+        };
+        let mut sessions = Vec::new();
+        for id in names.iter().filter_map(|name| session_of(name)) {
+            let path = self.home.journal(&id);
+            let length = match self.files.open(&path, Open::Read).and_then(|file| file.stat()) {
+                Ok(stat) => stat.length,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+                // It exists; reading it says what is wrong with it.
+                Err(_) => 1,
+            };
+            if length > 0 {
+                sessions.push(id);
+            }
+        }
+        sessions.sort();
+        Ok(sessions)
+    }
+
+    fn put_blob(&self, bytes: &[u8]) -> Result<BlobName, BlobError> {
+        let blob = Blob::of(bytes);
+        self.home.prepare(self.files.as_ref())?;
+        blobs::put(self.files.as_ref(), &self.home, &blob)?;
+        Ok(blob.name)
+    }
+
+    fn blob(&self, name: &BlobName) -> Result<Option<Vec<u8>>, BlobError> {
+        blobs::get(self.files.as_ref(), &self.home, name)
+    }
+}

@@ -1,0 +1,41 @@
+//! Sessions on disk. The journals are the truth; everything else can be made again from them.
+//!
+//! | idea | module |
+//! |---|---|
+//! | what every store promises | [`store`] |
+//! | sessions as journals in a folder | [`journal_store`] |
+//! | sessions that live as long as the program | [`memory_store`] |
+//! | one journal: read, catch up, append | [`journal`] |
+//! | who may write | [`lock`] |
+//! | long strings beside the journals | [`blobs`] |
+//! | where things lie | [`home`] |
+//! | every touch of the disk | [`files`] |
+//! | proof that a store is sound | [`fsck`](mod@fsck) |
+//!
+//! An append is acknowledged when it is on the disk, and visible when it is acknowledged. What was acknowledged
+//! survives the end of the process and of the power; what was not leaves no half of itself behind.
+//!
+//! The lines themselves are described by [`offshoot_session::format`], which knows no files.
+
+pub mod blobs;
+pub mod files;
+pub mod fsck;
+pub mod home;
+pub mod journal;
+pub mod journal_store;
+pub mod lock;
+pub mod memory_store;
+pub mod store;
+
+pub use blobs::BlobError;
+pub use files::{DiskFiles, FileError, Files};
+pub use fsck::{Report, fsck};
+pub use home::Home;
+pub use journal::{Journal, Refreshed};
+pub use journal_store::JournalStore;
+pub use lock::{LockError, Locking};
+pub use memory_store::MemoryStore;
+pub use store::{
+    AppendError, Appended, CreateError, Finding, ListError, Loaded, ReadError, Repaired, SessionStore,
+    WriteError, write,
+};

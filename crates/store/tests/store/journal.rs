@@ -1,0 +1,302 @@
+//! One journal among several writers, and after a crash.
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use crate::support::{
+    FaultyDisk, SimDisk, assert_clean, every_kind, header, log_of, prompt, step, store_in, store_on,
+};
+use offshoot_session::format::{Flaw, InBatch, encode, encode_batch};
+use offshoot_session::{EntryId, Record, SessionId};
+use offshoot_store::{
+    AppendError, CreateError, Finding, Home, Journal, JournalStore, LockError, Locking, ReadError, Refreshed,
+    SessionStore, WriteError, fsck, write,
+};
+use offshoot_testkit::{draw, drawn};
+
+fn session() -> SessionId {
+    "s".into()
+}
+
+fn add(journal: &mut Journal, records: Vec<Record>) {
+    journal.write(|_| Ok::<_, ()>(records)).unwrap();
+}
+
+fn begun(store: &JournalStore) -> Journal {
+    store.begin(&[header("s")]).unwrap().0
+}
+
+/// Every byte of the last line, and of a last batch of three.
+#[test]
+fn a_torn_tail_loses_only_what_was_never_acknowledged() {
+    let disk = SimDisk::new();
+    let store = store_on(disk.clone());
+    let path = store.home().journal(&session());
+    let mut journal = begun(&store);
+    add(&mut journal, step("1", None, None));
+    for last in
+        [vec![prompt("u-2", Some(&"a-1".into()))], step("3", Some(&"a-1".into()), Some(&"a-1".into()))]
+    {
+        let before = log_of(&store, &session());
+        let kept = disk.read(&path).len();
+        add(&mut journal, last.clone());
+        let whole = disk.read(&path);
+        for cut in kept..=whole.len() {
+            let disk = SimDisk::new();
+            let store = store_on(disk.clone());
+            begun(&store);
+            disk.overwrite(&path, whole[..cut].to_vec());
+            let expected: Vec<Record> = if cut + 1 < whole.len() {
+                before.clone()
+            } else {
+                before.iter().chain(&last).cloned().collect()
+            };
+            let loaded = store.read(&session()).unwrap().unwrap();
+            assert!(loaded.tree.log().eq(&expected), "cut at {cut}");
+            let tells = cut > kept && cut < whole.len();
+            assert_eq!(loaded.findings.len(), usize::from(tells), "cut at {cut}: {:?}", loaded.findings);
+
+            let next = prompt("u-9", Some(&"u-1".into()));
+            let appended = write(&store, &session(), |_| Ok::<_, ()>(vec![next.clone()])).unwrap();
+            let expected: Vec<Record> = expected.into_iter().chain([next]).collect();
+            assert_eq!(log_of(&store, &session()), expected, "cut at {cut}");
+            assert_clean(&store, &format!("cut at {cut}"));
+            let is_torn = tells && cut + 1 < whole.len();
+            assert_eq!(appended.repaired.is_some(), is_torn);
+            if let Some(repaired) = appended.repaired {
+                assert_eq!(disk.read(&repaired.kept_in), whole[kept..cut]);
+                assert_eq!(repaired.kept_in, store.home().torn(&session(), 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn torn_tails_are_kept_one_after_the_other() {
+    let disk = SimDisk::new();
+    let store = store_on(disk.clone());
+    let path = store.home().journal(&session());
+    let mut journal = begun(&store);
+    for number in 1..=3 {
+        let mut bytes = disk.read(&path);
+        bytes.extend(format!("torn {number}").bytes());
+        disk.overwrite(&path, bytes);
+        add(&mut journal, vec![prompt(&format!("u{number}"), None)]);
+        let kept = disk.read(&store.home().torn(&session(), number));
+        assert_eq!(kept, format!("torn {number}").into_bytes());
+    }
+    assert_eq!(fsck(&store, &mut |_| {}).unwrap().torn_copies, 3);
+}
+
+/// Only a crash leaves a torn tail. A whole line that is wrong was written whole, so it may have been
+/// acknowledged: it stays where it is for ever.
+#[test]
+fn damage_is_never_cut_away() {
+    let disk = SimDisk::new();
+    let store = store_on(disk.clone());
+    let path = store.home().journal(&session());
+    let mut journal = begun(&store);
+    add(&mut journal, vec![prompt("u1", None)]);
+    let mut bytes = disk.read(&path);
+    let at = bytes.len() - 40;
+    bytes[at] ^= 1;
+    disk.overwrite(&path, bytes.clone());
+
+    let loaded = store.read(&session()).unwrap().unwrap();
+    assert!(loaded.tree.is_empty());
+    assert!(matches!(
+        &loaded.findings[..],
+        [Finding::Flaw(found)] if found.line == 2 && matches!(found.flaw, Flaw::Damaged { .. })
+    ));
+    write(&store, &session(), |_| Ok::<_, ()>(vec![prompt("u2", None)])).unwrap();
+    assert!(disk.read(&path).starts_with(&bytes));
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert_eq!(report.problems.len(), 1);
+    assert_eq!(report.entries, 1);
+}
+
+#[test]
+fn a_handle_catches_up_with_the_others() {
+    let store = store_on(SimDisk::new());
+    let (mut one, mut other) = (begun(&store), store.journal(&session()).unwrap().unwrap());
+    add(&mut one, step("1", None, None));
+    assert_eq!(other.tree().len(), 0);
+    assert_eq!(other.refresh().unwrap(), Refreshed::More(3));
+    assert_eq!(draw(other.tree()), draw(one.tree()));
+    assert_eq!(other.refresh().unwrap(), Refreshed::Nothing);
+
+    // A plan made by a handle that is behind sees what it has not read yet.
+    add(&mut one, step("2", Some(&"a-1".into()), Some(&"a-1".into())));
+    let head = other.write(|tree| {
+        let head = tree.main_head().cloned();
+        Ok::<_, ()>(step("3", head.as_ref(), head.as_ref()))
+    });
+    assert!(head.is_ok());
+    assert_eq!(one.refresh().unwrap(), Refreshed::More(3));
+    assert_eq!(
+        draw(one.tree()).replace(['"', '?', '.'], ""),
+        "u-1what is u-1 - a-1a-1 is this - u-2what is u-2 - a-2a-2 is this - u-3what is u-3 - a-3a-3 is this*\n"
+    );
+    assert_eq!(one.findings(), []);
+}
+
+#[test]
+fn a_file_that_is_not_what_it_was_is_read_again() {
+    let disk = SimDisk::new();
+    let store = store_on(disk.clone());
+    let path = store.home().journal(&session());
+    let mut journal = begun(&store);
+    let short = disk.read(&path);
+    add(&mut journal, step("1", None, None));
+
+    disk.overwrite(&path, short.clone());
+    assert_eq!(journal.refresh().unwrap(), Refreshed::Reloaded);
+    assert!(journal.tree().is_empty());
+
+    // As long as before, and another history.
+    add(&mut journal, vec![prompt("u1", None)]);
+    let other = encode(&prompt("u2", None), InBatch::Last).unwrap().line;
+    disk.overwrite(&path, [short, other].concat());
+    assert_eq!(journal.refresh().unwrap(), Refreshed::Reloaded);
+    assert_eq!(draw(journal.tree()), "u2\"what is u2?\"\n");
+}
+
+/// Several steps handed over together cost one write and one sync, and count together.
+#[test]
+fn a_step_is_one_write_and_one_sync() {
+    let disk = FaultyDisk::over(SimDisk::new());
+    let store = store_on(disk.clone());
+    let mut journal = begun(&store);
+    let calls_of = |journal: &mut Journal, records: Vec<Record>| {
+        let before = disk.calls();
+        add(journal, records);
+        disk.calls() - before
+    };
+    let one = calls_of(&mut journal, step("1", None, None));
+    let at = EntryId::from("a-1");
+    let many = (2..50).flat_map(|n| step(&n.to_string(), Some(&at), None)).filter(|r| r.as_entry().is_some());
+    let many = calls_of(&mut journal, many.collect());
+    assert_eq!(one, many);
+}
+
+#[test]
+fn a_second_writer_waits_and_then_names_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut first = store_in(folder.path()).begin(&[header("s")]).unwrap().0;
+    let locking = Locking { program: "second".into(), wait: Duration::from_millis(50) };
+    let hasty = JournalStore::at(Home::at(folder.path().join("home")), locking);
+    let mut second = hasty.journal(&session()).unwrap().unwrap();
+
+    first.hold().unwrap();
+    add(&mut first, vec![prompt("u1", None)]);
+    let refused = second.write(|_| Ok::<_, ()>(vec![prompt("u2", None)])).unwrap_err();
+    let WriteError::Failed(AppendError::Locked(LockError::Held { path, holder })) = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(path, hasty.home().lock(&session()));
+    assert!(holder.starts_with(&format!("test (pid {}) since 20", std::process::id())), "{holder}");
+    assert_eq!(second.refresh().unwrap(), Refreshed::More(1), "reading needs no lock");
+
+    let release = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        first.release();
+        first
+    });
+    let patient = store_in(folder.path());
+    write(&patient, &session(), |_| Ok::<_, ()>(vec![prompt("u2", None)])).unwrap();
+    release.join().unwrap();
+    assert_eq!(
+        draw(&patient.read(&session()).unwrap().unwrap().tree),
+        "u1\"what is u1?\"\nu2\"what is u2?\"\n"
+    );
+}
+
+#[test]
+fn a_newer_format_is_refused_and_left_alone() {
+    let disk = SimDisk::new();
+    let store = store_on(disk.clone());
+    begun(&store);
+    let path = store.home().journal(&session());
+    let newer = include_bytes!("../../testdata/newer.jsonl").to_vec();
+    disk.overwrite(&path, newer.clone());
+
+    let refused = store.read(&session()).unwrap_err();
+    assert!(matches!(&refused, ReadError::Newer { source, .. } if source.version == 2));
+    let words = std::error::Error::source(&refused).unwrap().to_string();
+    assert_eq!(words, "format 2 is newer than this program knows (1)");
+    let refused = store.append(&session(), &mut |_| Some(vec![prompt("u1", None)]));
+    assert!(matches!(refused, Err(AppendError::Read(ReadError::Newer { .. }))));
+    assert!(matches!(store.create(&[header("s")]), Err(CreateError::Failed(_))));
+    assert_eq!(disk.read(&path), newer);
+    assert_eq!(fsck(&store, &mut |_| {}).unwrap().problems.len(), 1);
+}
+
+#[test]
+fn a_session_that_was_never_born_can_still_be() {
+    let disk = SimDisk::new();
+    let store = store_on(disk.clone());
+    let path = store.home().journal(&session());
+    let first_batch = encode_batch(&drawn("u1 - a1")).unwrap().bytes;
+    for rest in [0, 20, first_batch.len() - 40] {
+        begun(&store);
+        disk.overwrite(&path, first_batch[..rest].to_vec());
+        assert!(store.read(&session()).unwrap().is_none());
+        assert_clean(&store, "unborn");
+        assert_eq!(fsck(&store, &mut |_| {}).unwrap().unborn, 1);
+        store.create(&[header("s")]).unwrap();
+        assert_eq!(log_of(&store, &session()), [header("s")]);
+        offshoot_store::Files::remove(&disk, &path).unwrap();
+    }
+}
+
+#[test]
+fn the_home_is_for_its_user_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let steps = every_kind("s");
+    store.create(&steps.concat()).unwrap();
+    write(&store, &session(), |_| Ok::<_, ()>(vec![prompt("more", None)])).unwrap();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let home = store.home();
+    for folder in [home.root(), &home.sessions(), &home.blobs()] {
+        assert_eq!(mode(folder), 0o700, "{folder:?}");
+    }
+    for file in [home.journal(&session()), home.lock(&session())] {
+        assert_eq!(mode(&file), 0o600, "{file:?}");
+    }
+    for folder in std::fs::read_dir(home.blobs()).unwrap() {
+        let folder = folder.unwrap().path();
+        assert_eq!(mode(&folder), 0o700);
+        for blob in std::fs::read_dir(folder).unwrap() {
+            assert_eq!(mode(&blob.unwrap().path()), 0o600);
+        }
+    }
+}
+
+#[test]
+fn fsck_finds_what_is_wrong_with_blobs() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    store.create(&every_kind("s").concat()).unwrap();
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert!(report.is_clean());
+    assert_eq!((report.sessions, report.blobs), (1, 1));
+
+    let inner = std::fs::read_dir(store.home().blobs()).unwrap().next().unwrap().unwrap().path();
+    let blob = std::fs::read_dir(inner).unwrap().next().unwrap().unwrap().path();
+    let bytes = std::fs::read(&blob).unwrap();
+    let mut flipped = bytes.clone();
+    flipped[100] ^= 1;
+    std::fs::write(&blob, flipped).unwrap();
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert_eq!(report.problems.len(), 2, "the blob, and the line that names it");
+
+    std::fs::remove_file(&blob).unwrap();
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert_eq!(report.problems.len(), 1);
+    let loaded = store.read(&session()).unwrap().unwrap();
+    assert_eq!(loaded.tree.len(), 23, "the rest is there");
+
+    store.put_blob(&bytes).unwrap();
+    assert_clean(&store, "the blob is back");
+}

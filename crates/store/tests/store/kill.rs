@@ -1,0 +1,147 @@
+//! A process is killed while it writes. Everything that it said was safe is there.
+//!
+//! The test runs itself as the process to kill: `hammer` writes until it is killed and says each id after it was
+//! acknowledged.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use crate::support::{Dice, assert_clean, header, moved, prompt, reply, rounds, store_in};
+use offshoot_session::{EntryId, Fact, Record, SessionId};
+use offshoot_store::SessionStore;
+use offshoot_testkit::FixedStamps;
+
+const HOME: &str = "OFFSHOOT_HAMMER_HOME";
+const SEED: &str = "OFFSHOOT_HAMMER_SEED";
+
+#[test]
+fn a_killed_process_loses_nothing_it_was_told_is_safe() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut dice = Dice::seeded(3);
+    let mut said_in_all = 0;
+    for round in 0..rounds(20, 1_000) {
+        let said = hammer_and_kill(folder.path(), round, Duration::from_millis(5 + dice.roll(60) as u64));
+        check(folder.path(), &said, round);
+        said_in_all += said.len();
+        if round % 50 == 49 {
+            std::fs::remove_dir_all(folder.path().join("home")).unwrap();
+        }
+    }
+    assert!(said_in_all > 100, "{said_in_all} is too little to prove anything");
+}
+
+/// What the process said before it died; a last line without its end was not said.
+fn hammer_and_kill(folder: &Path, round: usize, after: Duration) -> Vec<String> {
+    let mut hammer = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "kill::hammer", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(HOME, folder)
+        .env(SEED, round.to_string())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(hammer.stdout.take().unwrap());
+    let mut said = Vec::new();
+    let mut line = String::new();
+    while !said.iter().any(|line| line == "hammer begins") {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0, "the hammer never began");
+        said.push(line.trim_end().to_owned());
+    }
+    std::thread::sleep(after);
+    hammer.kill().unwrap();
+    hammer.wait().unwrap();
+    said.clear();
+    loop {
+        line.clear();
+        output.read_line(&mut line).unwrap();
+        match line.strip_suffix('\n') {
+            Some(whole) => said.push(whole.to_owned()),
+            None => return said,
+        }
+    }
+}
+
+fn check(folder: &Path, said: &[String], round: usize) {
+    let store = store_in(folder);
+    let session = SessionId::from("s");
+    let Some(loaded) = store.read(&session).unwrap() else {
+        assert!(said.is_empty(), "round {round}: the session is gone");
+        return;
+    };
+    let mut heads: Vec<&str> = Vec::new();
+    for line in said {
+        match line.split_once(' ').unwrap() {
+            ("entry", id) => assert!(loaded.tree.contains(&id.into()), "round {round}: {id} is gone"),
+            ("trying", head) => heads.push(head),
+            ("head", head) => heads = vec![head],
+            other => panic!("{other:?}"),
+        }
+    }
+    if let (false, Some(head)) = (heads.is_empty(), loaded.tree.main_head()) {
+        assert!(heads.contains(&head.as_str()), "round {round}: the head is at {head}, not among {heads:?}");
+    }
+    let next = prompt(&format!("after-{round}"), None);
+    store.append(&session, &mut |_| Some(vec![next.clone()])).unwrap();
+    assert_clean(&store, &format!("round {round}"));
+}
+
+/// Not a test by itself: the process that is killed.
+#[test]
+#[ignore = "is run by the test above"]
+fn hammer() {
+    let (Ok(home), Ok(seed)) = (std::env::var(HOME), std::env::var(SEED)) else { return };
+    let mut dice = Dice::seeded(seed.parse::<u64>().unwrap() + 1);
+    let store = store_in(Path::new(&home));
+    let mut out = std::io::stdout();
+    let mut say = |words: String| writeln!(out, "{words}").and_then(|()| out.flush()).unwrap();
+    say("\nhammer begins".into());
+    let session = SessionId::from("s");
+    if store.read(&session).unwrap().is_none() {
+        store.create(&[header("s")]).unwrap();
+    }
+    let mut journal = store.journal(&session).unwrap().unwrap();
+    if let Some(head) = journal.tree().main_head() {
+        say(format!("head {head}"));
+    }
+    for number in 0.. {
+        let id = EntryId::from(format!("{seed}-{number}"));
+        let tree = journal.tree();
+        let head = tree.main_head().cloned();
+        let entries: Vec<EntryId> = tree.entries().map(|entry| entry.id.clone()).collect();
+        let some = if entries.is_empty() { None } else { Some(entries[dice.roll(entries.len())].clone()) };
+        let mut to = None;
+        let records = match dice.roll(5) {
+            0 => vec![prompt(id.as_str(), head.as_ref())],
+            1 => {
+                to = Some(id.clone());
+                vec![reply(id.as_str(), some.as_ref()), moved(head.as_ref(), Some(&id))]
+            }
+            2 => {
+                to = some.clone();
+                vec![prompt(id.as_str(), None), moved(head.as_ref(), some.as_ref())]
+            }
+            3 => {
+                let long = reply(&format!("{id} {}", "long ".repeat(20_000)), some.as_ref());
+                let long = offshoot_session::Entry {
+                    id: id.clone(),
+                    ..offshoot_session::Entry::clone(long.as_entry().unwrap())
+                };
+                vec![Record::entry(long)]
+            }
+            _ => {
+                let fact = Fact::Label { target: id.clone(), label: Some("here".into()) };
+                vec![prompt(id.as_str(), some.as_ref()), Record::marked(FixedStamps::start(), fact)]
+            }
+        };
+        if let Some(to) = &to {
+            say(format!("trying {to}"));
+        }
+        journal.write(|_| Ok::<_, ()>(records)).unwrap();
+        say(format!("entry {id}"));
+        if let Some(to) = &to {
+            say(format!("head {to}"));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! The store, proved. Long proofs are short here; `OFFSHOOT_PROOFS=full` runs them at full length.
+//!
+//! | what is proved | where |
+//! |---|---|
+//! | every store keeps the same promises | `story` |
+//! | one journal: torn tails, damage, locks, catching up | `journal` |
+//! | the power fails at any moment | `crash` |
+//! | the process is killed at any moment | `kill` |
+//! | any call to the disk fails | `faults` |
+//! | any bit flips | `flips` |
+//! | many write at once | `writers` |
+//! | the specification says what is written | `doc` |
+//! | what the first version wrote is read for ever | `frozen` |
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+mod crash;
+mod doc;
+mod faults;
+mod flips;
+mod frozen;
+mod journal;
+mod kill;
+mod story;
+mod support;
+mod writers;
