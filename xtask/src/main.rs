@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "tasks speak to the terminal")]
 
 mod cases;
+mod generate;
 mod test;
 
 use std::ffi::OsString;
@@ -14,9 +15,11 @@ use crate::test::Tier;
 const USAGE: &str = "\
 usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask cases [DIR]
+       cargo xtask gen PRESET DIR
 
 test    runs the tiers in order and counts; --install may add missing system packages
-cases   runs every acceptance case file under DIR (default: ../shared/cases)";
+cases   runs every acceptance case file under DIR (default: ../shared/cases)
+gen     writes sessions of a size: small, large, huge, deep-linear, bushy or corpus";
 
 fn main() -> ExitCode {
     let task = match Task::parse(std::env::args_os().skip(1)) {
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         }
         Task::Test(request) => Ok(test::run(&request)),
         Task::Cases { dir } => cases::run(dir),
+        Task::Gen { preset, dir } => generate::run(&preset, &dir),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -45,6 +49,7 @@ enum Task {
     Help,
     Test(test::Request),
     Cases { dir: Option<PathBuf> },
+    Gen { preset: String, dir: PathBuf },
 }
 
 impl Task {
@@ -53,6 +58,15 @@ impl Task {
         let task = args.next().unwrap_or_default();
         match task.to_str() {
             Some("test") => parse_test(args).map(Self::Test),
+            Some("gen") => {
+                let preset = args.next().and_then(|preset| preset.into_string().ok());
+                let dir = args.next().map(PathBuf::from);
+                refuse_more(args)?;
+                match (preset, dir) {
+                    (Some(preset), Some(dir)) => Ok(Self::Gen { preset, dir }),
+                    _ => Err("`gen` needs a preset and a folder".to_owned()),
+                }
+            }
             Some("cases") => {
                 let dir = args.next().map(PathBuf::from);
                 refuse_more(args)?;

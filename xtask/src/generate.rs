@@ -1,0 +1,151 @@
+//! `cargo xtask gen PRESET DIR`: sessions of any size, the same bytes every time.
+//!
+//! One story is told in three formats, so that what reads them can be compared: our journal, pi's file and Claude
+//! Code's. A story is a tree with turns, tools, branches, compactions, labels and images; what is said is made of
+//! words that do not exist.
+
+mod chance;
+mod claude;
+mod ours;
+mod pi;
+mod story;
+mod words;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+
+use chance::Chance;
+use story::{Plot, Told, tell};
+use words::Words;
+
+/// A word that stands in `RARE_SESSIONS` sessions of the corpus, and nowhere else.
+pub(crate) const RARE_WORD: &str = "quibberwort";
+pub(crate) const RARE_SESSIONS: usize = 7;
+
+const CORPUS_SESSIONS: usize = 5_000;
+const CORPUS_PROJECTS: usize = 60;
+
+/// Writes a story in one format.
+pub(crate) trait Pen {
+    fn open(&mut self, session: &Session) -> Result<()>;
+    fn write(&mut self, told: &Told<'_>) -> Result<()>;
+    fn close(&mut self) -> Result<()>;
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) number: u64,
+    pub(crate) project: String,
+    pub(crate) opened_ms: i64,
+}
+
+impl Session {
+    /// A UUID that is the same in every run.
+    pub(crate) fn id(&self) -> String {
+        chance::uuid(self.number ^ 0x5e55_1011)
+    }
+}
+
+pub(crate) fn run(preset: &str, dir: &Path) -> Result<ExitCode> {
+    if preset == "corpus" {
+        corpus(dir)?;
+    } else {
+        let plot = Plot::named(preset).with_context(|| {
+            format!("no preset `{preset}`; there are small, large, huge, deep-linear, bushy and corpus")
+        })?;
+        let session = Session { number: 1, project: "/work/project".into(), opened_ms: story::START_MS };
+        let words = Words::new();
+        for mut pen in pens(dir, preset)? {
+            one(&words, &plot, &session, None, pen.as_mut())?;
+        }
+    }
+    for file in written(dir)? {
+        println!("{:>12}  {}", std::fs::metadata(&file)?.len(), file.display());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn one(
+    words: &Words,
+    plot: &Plot,
+    session: &Session,
+    planted: Option<&str>,
+    pen: &mut dyn Pen,
+) -> Result<()> {
+    pen.open(session)?;
+    let mut chance = Chance::new(session.number);
+    tell(plot, session.opened_ms, planted, words, &mut chance, &mut |told| pen.write(told))?;
+    pen.close()
+}
+
+fn pens(dir: &Path, name: &str) -> Result<Vec<Box<dyn Pen>>> {
+    Ok(vec![
+        Box::new(pi::PiPen::new(file_at(&dir.join("pi").join(format!("{name}.jsonl")))?)),
+        Box::new(claude::ClaudePen::new(file_at(&dir.join("claude").join(format!("{name}.jsonl")))?)),
+        Box::new(ours::OurPen::new(dir.join("offshoot").join(name))?),
+    ])
+}
+
+/// Many sessions, laid out the way each program lays out its own.
+fn corpus(dir: &Path) -> Result<()> {
+    let words = Words::new();
+    let mut chance = Chance::new(0xc0_4b05);
+    for number in 0..CORPUS_SESSIONS as u64 {
+        let project = number as usize % CORPUS_PROJECTS;
+        let session = Session {
+            number: number + 1_000,
+            project: format!("/work/project-{project:02}"),
+            opened_ms: story::START_MS + number as i64 * 600_000,
+        };
+        let plot = Plot::of_corpus(&mut chance);
+        let is_rare = (number as usize * RARE_SESSIONS) % CORPUS_SESSIONS < RARE_SESSIONS;
+        let planted = is_rare.then_some(RARE_WORD);
+        let folder = format!("-work-project-{project:02}");
+        let pi_name = format!("-{folder}--/{}_{}.jsonl", story::file_time(session.opened_ms), session.id());
+        let claude_name = format!("{folder}/{}.jsonl", session.id());
+        let mut pens: Vec<Box<dyn Pen>> = vec![
+            Box::new(pi::PiPen::new(file_at(&dir.join("pi").join("corpus").join(pi_name))?)),
+            Box::new(claude::ClaudePen::new(file_at(&dir.join("claude").join("corpus").join(claude_name))?)),
+            Box::new(ours::OurPen::new(dir.join("offshoot").join("corpus"))?),
+        ];
+        for pen in &mut pens {
+            one(&words, &plot, &session, planted, pen.as_mut())?;
+        }
+    }
+    Ok(())
+}
+
+fn file_at(path: &Path) -> Result<BufWriter<File>> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
+    }
+    let file = File::create(path).with_context(|| format!("cannot create `{}`", path.display()))?;
+    Ok(BufWriter::with_capacity(1 << 20, file))
+}
+
+/// The files of single sessions; a corpus is told by its folders.
+fn written(dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for folder in ["pi", "claude"] {
+        let Ok(listing) = std::fs::read_dir(dir.join(folder)) else { continue };
+        for item in listing {
+            files.push(item?.path());
+        }
+    }
+    if files.is_empty() {
+        bail!("nothing was written under `{}`", dir.display());
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// One line of JSON.
+pub(crate) fn line(out: &mut impl Write, value: &serde_json::Value) -> Result<()> {
+    serde_json::to_writer(&mut *out, value)?;
+    out.write_all(b"\n")?;
+    Ok(())
+}
