@@ -100,6 +100,35 @@ proptest! {
         prop_assert_eq!(second.tail, None);
         prop_assert_eq!(second.found, vec![]);
     }
+
+    /// Whatever happened to a file: reading it never fails, and every byte is read, set aside or torn.
+    #[test]
+    fn any_bytes_are_accounted_for(
+        cuts in proptest::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 0..6),
+    ) {
+        let mut bytes = journal(&[&drawn("u1 - a1 - u2*"), &drawn("u1 - a1")[1..], &drawn("u9")[1..]]);
+        for (from, to, byte, how) in cuts {
+            let (from, to) = (from.index(bytes.len() + 1), to.index(bytes.len() + 1));
+            let range = from.min(to)..from.max(to);
+            match how {
+                0 => bytes[range].fill(byte),
+                1 => bytes.truncate(from.max(to)),
+                2 => bytes.insert(from, byte),
+                _ => {
+                    let copy = bytes[range].to_vec();
+                    bytes.splice(from..from, copy);
+                }
+            }
+        }
+        match scan(&bytes, Position::default(), &NoBlobs) {
+            Ok(read) => {
+                let torn = read.tail.map_or(0, |tail| tail.bytes);
+                prop_assert_eq!(read.end.offset + torn, bytes.len() as u64);
+                prop_assert!(read.tail.is_none_or(|tail| tail.bytes > 0));
+            }
+            Err(newer) => prop_assert!(newer.version > 1),
+        }
+    }
 }
 
 #[test]

@@ -50,7 +50,7 @@ pub(crate) fn put(files: &dyn Files, home: &Home, blob: &Blob) -> Result<(), Fil
         Err(BlobError::File(error)) => return Err(error),
     }
     // Also for one that was there: whoever wrote it may not have come this far.
-    for folder in [&folder, &home.blobs()] {
+    for folder in [folder.as_path(), &home.blobs(), home.root()] {
         files.sync_folder(folder).about("sync the folder", folder)?;
     }
     Ok(())

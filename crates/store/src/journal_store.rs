@@ -2,12 +2,13 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use offshoot_session::format::{Blob, BlobName};
 use offshoot_session::{Change, Record, SessionId};
 
 use crate::blobs::{self, BlobError};
-use crate::files::{About, DiskFiles, Files, Open};
+use crate::files::{About, DiskFiles, FileError, Files, Open};
 use crate::home::{Home, is_file_name, session_of};
 use crate::journal::Journal;
 use crate::lock::Locking;
@@ -21,6 +22,8 @@ pub struct JournalStore {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) home: Home,
     pub(crate) locking: Locking,
+    /// The folders are there and safe; making sure of it costs several syncs.
+    is_prepared: Arc<AtomicBool>,
 }
 
 impl JournalStore {
@@ -30,7 +33,7 @@ impl JournalStore {
     }
 
     pub fn on(files: Arc<dyn Files>, home: Home, locking: Locking) -> Self {
-        Self { files, home, locking }
+        Self { files, home, locking, is_prepared: Arc::default() }
     }
 
     pub fn home(&self) -> &Home {
@@ -53,9 +56,17 @@ impl JournalStore {
         if !is_file_name(&header.id) {
             return Err(CreateError::BadId(header.id.clone()));
         }
-        self.home.prepare(self.files.as_ref()).map_err(AppendError::from)?;
+        self.prepare().map_err(AppendError::from)?;
         let id = header.id.clone();
         Journal::create(self.files.clone(), self.home.clone(), self.locking.clone(), id, records)
+    }
+
+    fn prepare(&self) -> Result<(), FileError> {
+        if !self.is_prepared.load(Ordering::Acquire) {
+            self.home.prepare(self.files.as_ref())?;
+            self.is_prepared.store(true, Ordering::Release);
+        }
+        Ok(())
     }
 }
 
@@ -102,7 +113,7 @@ impl SessionStore for JournalStore {
 
     fn put_blob(&self, bytes: &[u8]) -> Result<BlobName, BlobError> {
         let blob = Blob::of(bytes);
-        self.home.prepare(self.files.as_ref())?;
+        self.prepare()?;
         blobs::put(self.files.as_ref(), &self.home, &blob)?;
         Ok(blob.name)
     }

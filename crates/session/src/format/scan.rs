@@ -122,6 +122,8 @@ struct Segment<'s> {
     offset: u64,
     line: u64,
     has_newline: bool,
+    /// All that follows.
+    behind: &'s [u8],
 }
 
 impl Scan<'_> {
@@ -142,14 +144,10 @@ impl Scan<'_> {
                 offset: from.offset + at as u64,
                 line,
                 has_newline: newline.is_some(),
+                behind: rest.get(length + 1..).unwrap_or_default(),
             };
-            let behind = rest.get(length + 1..).unwrap_or_default();
-            if self.is_torn_by_hole(&segment, behind) {
-                torn_by = TornBy::Hole;
-                break;
-            }
-            if !self.take_segment(&segment)? {
-                torn_by = TornBy::UnfinishedLine;
+            if let Some(torn) = self.take_segment(&segment)? {
+                torn_by = torn;
                 break;
             }
             at += length + usize::from(newline.is_some());
@@ -163,26 +161,27 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Only the last batch can have been under way when the power went; a hole further up is damage.
-    fn is_torn_by_hole(&self, segment: &Segment<'_>, behind: &[u8]) -> bool {
-        let begins_batch = segment.offset == self.scanned.end.offset;
-        has_hole(segment.bytes, begins_batch) && is_rest_of_batch(behind)
-    }
-
-    /// Says whether to go on; not after a line that was never finished.
-    fn take_segment(&mut self, segment: &Segment<'_>) -> Result<bool, NewerFormat> {
+    /// Says by what the rest is torn, if it is.
+    fn take_segment(&mut self, segment: &Segment<'_>) -> Result<Option<TornBy>, NewerFormat> {
         match decode(segment.bytes, self.blobs) {
             Ok(decoded) => {
                 let whole = Piece { start: 0, end: segment.bytes.len(), next: segment.bytes.len() };
                 self.take_line(decoded, segment, whole, true);
-                Ok(true)
+                Ok(None)
             }
             Err(Undecodable::Newer(version)) => Err(NewerFormat { version }),
+            Err(Undecodable::Damaged(_)) if self.is_torn_by_hole(segment) => Ok(Some(TornBy::Hole)),
             Err(Undecodable::Damaged(_)) => self.take_pieces(segment),
         }
     }
 
-    fn take_pieces(&mut self, segment: &Segment<'_>) -> Result<bool, NewerFormat> {
+    /// Only the last batch can have been under way when the power went; a hole further up is damage.
+    fn is_torn_by_hole(&self, segment: &Segment<'_>) -> bool {
+        let begins_batch = segment.offset == self.scanned.end.offset;
+        has_hole(segment.bytes, begins_batch) && is_rest_of_batch(segment.behind)
+    }
+
+    fn take_pieces(&mut self, segment: &Segment<'_>) -> Result<Option<TornBy>, NewerFormat> {
         let pieces = pieces(segment.bytes);
         let last = pieces.len().saturating_sub(1);
         for (index, piece) in pieces.into_iter().enumerate() {
@@ -191,7 +190,9 @@ impl Scan<'_> {
             match decode(bytes, self.blobs) {
                 Ok(decoded) => self.take_line(decoded, segment, piece, is_last),
                 Err(Undecodable::Newer(version)) => return Err(NewerFormat { version }),
-                Err(Undecodable::Damaged(_)) if is_last && !segment.has_newline => return Ok(false),
+                Err(Undecodable::Damaged(_)) if is_last && !segment.has_newline => {
+                    return Ok(Some(TornBy::UnfinishedLine));
+                }
                 Err(Undecodable::Damaged(damage)) => {
                     let flaw = Flaw::Damaged { damage, bytes: bytes.len() as u64 };
                     self.batch.found.push(segment.found(piece, flaw));
@@ -203,7 +204,7 @@ impl Scan<'_> {
                 }
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     fn take_line(&mut self, decoded: Decoded, segment: &Segment<'_>, piece: Piece, is_last: bool) {

@@ -54,19 +54,19 @@ impl Journal {
         for blob in &lines.blobs {
             blobs::put(self.files.as_ref(), &self.home, blob)?;
         }
-        let mut bytes = lines.bytes;
-        if self.seen.end.owes_newline {
-            bytes.insert(0, b'\n');
-        }
-        if let Err(source) = write_and_sync(file.as_mut(), &bytes, &path) {
-            let left = take_back(file.as_mut(), self.seen.end.offset);
+        let start = self.seen.end.offset;
+        let bytes = lines.bytes;
+        if let Err(source) =
+            self.end_last_line(file.as_mut()).and_then(|()| write_and_sync(file.as_mut(), &bytes, &path))
+        {
+            let left = take_back(file.as_mut(), start);
             return Err(AppendError::NotSaved { path, source, left });
         }
         self.tree = tree;
         self.seen = Seen {
             identity,
             end: Position {
-                offset: self.seen.end.offset + bytes.len() as u64,
+                offset: start + u64::from(self.seen.end.owes_newline) + bytes.len() as u64,
                 lines: self.seen.end.lines + lines.lines,
                 owes_newline: false,
             },
@@ -86,6 +86,14 @@ impl Journal {
         }
         let folder = self.home.sessions();
         self.files.sync_folder(&folder).about("sync the folder", &folder)
+    }
+
+    /// Gives the last line the newline it lost. Synced on its own: a hole behind the line must not reach it.
+    fn end_last_line(&mut self, file: &mut dyn OpenFile) -> Result<(), FileError> {
+        if self.seen.end.owes_newline {
+            write_and_sync(file, b"\n", &self.path())?;
+        }
+        Ok(())
     }
 
     /// Keeps the torn tail in a file of its own, then cuts it off. Synced on its own: lines written over a cut

@@ -66,9 +66,13 @@ fn work(disk: &SimDisk, dice: &mut Dice) -> Vec<Asked> {
     asked
 }
 
-/// Somebody crashed here before and left a part of a batch.
+/// Somebody crashed here before and left a part of a batch, or the last newline is lost.
 fn tear(disk: &SimDisk, journal: &Journal, dice: &mut Dice) {
     let mut bytes = disk.read(&journal.path());
+    if dice.chance(40) {
+        bytes.pop();
+        return disk.overwrite(&journal.path(), bytes);
+    }
     let torn = encode_batch(&step("torn", None, None)).unwrap().bytes;
     bytes.extend_from_slice(&torn[..dice.roll(torn.len() - 1)]);
     disk.overwrite(&journal.path(), bytes);
