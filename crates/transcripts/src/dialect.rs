@@ -8,6 +8,7 @@ use crate::lines::{Content, lines};
 pub(crate) enum Family {
     Pi,
     Rollouts,
+    Claude,
 }
 
 enum Tells {
@@ -46,15 +47,26 @@ pub(crate) fn family_of(file_name: Option<&str>, bytes: &[u8]) -> Result<Family,
         let reason = match (is_blank, has_object) {
             (true, _) => "it holds only blank lines",
             (false, false) => "no line of it is a JSON object",
-            (false, true) => "no line of it is of a kind that pi, oh-my-pi or rollouts write",
+            (false, true) => "no line of it is of a kind that pi, oh-my-pi, rollouts or Claude Code write",
         };
         Unreadable::NotASession(reason.to_owned())
     })
 }
 
+/// Fields on lines of Claude Code that nobody else writes.
+const CLAUDE_FIELDS: &[&str] = &["sessionId", "uuid", "messageId"];
+
 fn tells(map: &Map) -> Tells {
     let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
     match text(map, "type") {
+        Some("user" | "assistant") if has(&["message"]) && has(CLAUDE_FIELDS) => {
+            Tells::Surely(Family::Claude)
+        }
+        Some("summary") if has(&["leafUuid"]) => Tells::Surely(Family::Claude),
+        Some(_) if has(&["parentUuid"]) => Tells::Surely(Family::Claude),
+        Some(kind) if crate::claude::is_known_type(kind) && has(CLAUDE_FIELDS) => {
+            Tells::Maybe(Family::Claude)
+        }
         Some("session") if has(&["parent_id", "branch_point", "branch_reason", "branch_metadata"]) => {
             Tells::Surely(Family::Rollouts)
         }

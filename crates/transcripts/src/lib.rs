@@ -7,6 +7,7 @@
 //! Writing gives lines back as they were read, makes new ones for what was never a line, and says in words what
 //! the format has no place for ([`Lost`]).
 
+pub mod claude;
 mod dialect;
 mod ids;
 mod json;
@@ -42,6 +43,8 @@ pub enum Dialect {
     OhMyPi { version: u32 },
     /// One file per branch.
     Rollouts,
+    /// Claude Code, a tree by `uuid` and `parentUuid`.
+    ClaudeCode,
 }
 
 /// Nothing in the file can be read as a session.
@@ -58,6 +61,7 @@ pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Result<Transcript, Unreada
     match dialect::family_of(file_name, bytes)? {
         dialect::Family::Pi => Ok(pi::read(file_name, bytes)),
         dialect::Family::Rollouts => Ok(rollouts::read(file_name, bytes)),
+        dialect::Family::Claude => Ok(claude::read(file_name, bytes)),
     }
 }
 
@@ -76,6 +80,7 @@ impl Dialect {
             Self::Pi { version } => format!("pi v{version}"),
             Self::OhMyPi { version } => format!("oh-my-pi v{version}"),
             Self::Rollouts => "rollouts".to_owned(),
+            Self::ClaudeCode => "claude code".to_owned(),
         }
     }
 }

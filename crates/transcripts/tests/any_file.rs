@@ -3,7 +3,7 @@
 #![expect(clippy::expect_used, reason = "a helper that cannot go on fails the test")]
 
 use offshoot_session::SessionTree;
-use offshoot_transcripts::{Dialect, Unreadable, pi, read, rollouts};
+use offshoot_transcripts::{Dialect, Unreadable, claude, pi, read, rollouts};
 use proptest::prelude::*;
 
 fn dialect(file: &str) -> Dialect {
@@ -25,6 +25,12 @@ fn the_content_tells_who_wrote_a_file() {
     assert_eq!(dialect(r#"{"type":"session","id":"x","parent_id":null}"#), Dialect::Rollouts);
     assert_eq!(dialect(r#"{"type":"session","id":"x","provider":"p","model":"m"}"#), Dialect::Rollouts);
     assert_eq!(dialect(flat), Dialect::Rollouts);
+    let of_claude = |line: &str| assert_eq!(dialect(line), Dialect::ClaudeCode, "{line}");
+    of_claude(r#"{"type":"user","uuid":"u","parentUuid":null,"message":{"role":"user","content":"hi"}}"#);
+    of_claude(r#"{"type":"user","sessionId":"s","message":{"role":"user","content":"hi"}}"#);
+    of_claude(r#"{"type":"summary","summary":"old","leafUuid":"u"}"#);
+    of_claude(r#"{"type":"custom-title","customTitle":"x","sessionId":"s"}"#);
+    of_claude(r#"{"type":"file-history-snapshot","messageId":"u","snapshot":{}}"#);
 }
 
 #[test]
@@ -44,8 +50,8 @@ fn what_is_no_session_is_refused_in_words() {
     assert_eq!(refusal(b"\x7fELF\x02\x01\0\0\xff\n\xfe"), not_json);
     assert_eq!(refusal(b"[1,2]\n\"session\"\n"), not_json);
     assert_eq!(
-        refusal(b"{\"type\":\"user\",\"uuid\":\"1\",\"message\":{\"role\":\"user\"}}\n"),
-        "this is not a session file: no line of it is of a kind that pi, oh-my-pi or rollouts write"
+        refusal(b"{\"type\":\"user\",\"message\":{\"role\":\"user\"}}\n"),
+        "this is not a session file: no line of it is of a kind that pi, oh-my-pi, rollouts or Claude Code write"
     );
 }
 
@@ -111,7 +117,7 @@ fn soup() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn loses_nothing(bytes: &[u8]) -> Result<(), TestCaseError> {
-    for transcript in [pi::read(None, bytes), rollouts::read(None, bytes)] {
+    for transcript in [pi::read(None, bytes), rollouts::read(None, bytes), claude::read(None, bytes)] {
         prop_assert_eq!(transcript.source_bytes(), bytes);
         let (tree, _) = SessionTree::replay(transcript.records.clone());
         pi::write(&transcript.records);

@@ -60,6 +60,8 @@ fn check(path: &Path) {
                 "`{name}` keeps its tree"
             );
         }
-        Dialect::Rollouts => panic!("`{name}` is taken for a file of rollouts"),
+        Dialect::Rollouts | Dialect::ClaudeCode => {
+            panic!("`{name}` is taken for {}", transcript.dialect.name())
+        }
     }
 }

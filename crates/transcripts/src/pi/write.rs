@@ -84,7 +84,7 @@ pub fn append(existing: &[u8], records: &[Record]) -> Result<Written, TooOld> {
         Dialect::Pi { version } | Dialect::OhMyPi { version } if version < 3 => {
             return Err(TooOld { version });
         }
-        Dialect::Pi { .. } | Dialect::OhMyPi { .. } | Dialect::Rollouts => {}
+        Dialect::Pi { .. } | Dialect::OhMyPi { .. } | Dialect::Rollouts | Dialect::ClaudeCode => {}
     }
     let all: Vec<Record> = before.records.iter().chain(records).cloned().collect();
     let (tree, _) = SessionTree::replay(all.iter().cloned());

@@ -1,0 +1,31 @@
+//! Session files of Claude Code, versions 1.0 to 2.1.
+//!
+//! A file has no header. Lines with a `uuid` are the nodes of a tree by `parentUuid`; all others are facts about
+//! the session, or books that the program keeps for itself. [`read`] takes two steps: a line becomes a draft that
+//! knows nothing of other lines, then the drafts become records.
+//!
+//! The tree is the one that the conversation went through, which is not always the one in the file: what stands
+//! behind a compaction hangs below its logical parent, answers to calls made side by side are one chain, lines that
+//! only tell of progress leave the tree, and a sub-agent is a tree of its own below a note that names the call which
+//! started it ([`StartedBy`]). The price is that a writer has to go back to the lines, which every record keeps.
+//!
+//! # Limitations
+//!
+//! A setting has no place in the file's tree: it is put above what was written next, behind the prompt if that is
+//! one. After a rewind it stays on the branch where it was said, and one that nothing follows is only kept.
+
+mod attachment;
+mod chain;
+mod draft;
+mod index;
+mod message;
+mod read;
+mod records;
+mod subagents;
+mod titles;
+
+pub use draft::is_known_type;
+pub use index::{IndexRecord, NotAnIndex, read_index};
+pub use read::{read, read_with_agents};
+pub use subagents::{AgentFile, SUBAGENT, StartedBy};
+pub use titles::{Listing, listing, title_line};
