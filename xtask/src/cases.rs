@@ -4,6 +4,7 @@
 //! Where Offshoot differs by decision, the expectation is changed by a rule ([`decided`]) or the case is excepted
 //! by a rule ([`exceptions`]), never by its id.
 
+mod ccpocket;
 mod compare;
 mod decided;
 mod exceptions;
@@ -163,6 +164,7 @@ fn kinds() -> Vec<Kind> {
         omp::kinds(),
         rollouts::kinds(),
         slots::kinds(),
+        ccpocket::kinds(),
     ]
     .into_iter()
     .flatten()

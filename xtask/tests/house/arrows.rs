@@ -22,7 +22,7 @@ session         →
 checkpoints     →
 web-assets      →
 testkit         → session
-xtask           → transcripts · session
+xtask           → store · transcripts · session
 ";
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;
