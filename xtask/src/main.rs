@@ -5,6 +5,7 @@
 mod cases;
 mod generate;
 mod test;
+mod transcripts;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,10 +17,12 @@ const USAGE: &str = "\
 usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask cases [DIR]
        cargo xtask gen PRESET DIR
+       cargo xtask transcripts DIR
 
-test    runs the tiers in order and counts; --install may add missing system packages
-cases   runs every acceptance case file under DIR (default: ../shared/cases)
-gen     writes sessions of a size: small, large, huge, deep-linear, bushy or corpus";
+test         runs the tiers in order and counts; --install may add missing system packages
+cases        runs every acceptance case file under DIR (default: ../shared/cases)
+gen          writes sessions of a size: small, large, huge, deep-linear, bushy or corpus
+transcripts  reads every session file under DIR and counts what it finds";
 
 fn main() -> ExitCode {
     let task = match Task::parse(std::env::args_os().skip(1)) {
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         Task::Test(request) => Ok(test::run(&request)),
         Task::Cases { dir } => cases::run(dir),
         Task::Gen { preset, dir } => generate::run(&preset, &dir),
+        Task::Transcripts { dir } => transcripts::run(&dir),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -50,6 +54,7 @@ enum Task {
     Test(test::Request),
     Cases { dir: Option<PathBuf> },
     Gen { preset: String, dir: PathBuf },
+    Transcripts { dir: PathBuf },
 }
 
 impl Task {
@@ -71,6 +76,11 @@ impl Task {
                 let dir = args.next().map(PathBuf::from);
                 refuse_more(args)?;
                 Ok(Self::Cases { dir })
+            }
+            Some("transcripts") => {
+                let dir = args.next().map(PathBuf::from).ok_or("`transcripts` needs a directory")?;
+                refuse_more(args)?;
+                Ok(Self::Transcripts { dir })
             }
             Some("" | "help" | "-h" | "--help") => Ok(Self::Help),
             _ => Err(format!("no task `{}`", task.to_string_lossy())),
@@ -122,6 +132,7 @@ mod tests {
         );
         assert_eq!(parse("cases"), Ok(Task::Cases { dir: None }));
         assert_eq!(parse("cases pi"), Ok(Task::Cases { dir: Some("pi".into()) }));
+        assert_eq!(parse("transcripts here"), Ok(Task::Transcripts { dir: "here".into() }));
     }
 
     #[test]
@@ -129,6 +140,7 @@ mod tests {
         assert_eq!(parse("tset"), Err("no task `tset`".to_owned()));
         assert_eq!(parse("test --fast"), Err("unknown option `--fast`".to_owned()));
         assert_eq!(parse("cases pi omp"), Err("unexpected `omp`".to_owned()));
+        assert_eq!(parse("transcripts"), Err("`transcripts` needs a directory".to_owned()));
         let no_tier = parse("test --tier lint").unwrap_err();
         assert!(no_tier.starts_with("no tier `lint`; there are fmt, clippy"), "{no_tier}");
     }

@@ -6,6 +6,9 @@ use crate::lines::{Content, lines};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
+    Codex,
+    Gemini,
+    OpenCode,
     Pi,
     Rollouts,
     Claude,
@@ -25,6 +28,9 @@ pub(crate) fn family_of(file_name: Option<&str>, bytes: &[u8]) -> Result<Family,
     if bytes.is_empty() {
         return Err(Unreadable::Empty);
     }
+    if let Some(family) = crate::document::first(bytes).and_then(|document| family_of_document(&document)) {
+        return Ok(family);
+    }
     let mut guess = None;
     let (mut is_blank, mut has_object) = (true, false);
     for line in lines(bytes) {
@@ -43,20 +49,46 @@ pub(crate) fn family_of(file_name: Option<&str>, bytes: &[u8]) -> Result<Family,
             Tells::Nothing => {}
         }
     }
-    guess.ok_or_else(|| {
+    guess.or_else(|| family_of_torn_document(bytes)).ok_or_else(|| {
         let reason = match (is_blank, has_object) {
             (true, _) => "it holds only blank lines",
             (false, false) => "no line of it is a JSON object",
-            (false, true) => "no line of it is of a kind that pi, oh-my-pi, rollouts or Claude Code write",
+            (false, true) => "no line of it is of a kind that a program we know writes",
         };
         Unreadable::NotASession(reason.to_owned())
     })
+}
+
+/// A file that is one JSON document instead of lines.
+fn family_of_document(document: &Map) -> Option<Family> {
+    if crate::gemini::is_document(document) {
+        Some(Family::Gemini)
+    } else {
+        crate::opencode::is_document(document).then_some(Family::OpenCode)
+    }
+}
+
+/// A document that breaks off: its first keys tell.
+fn family_of_torn_document(bytes: &[u8]) -> Option<Family> {
+    let keys = crate::document::keys(bytes);
+    let has = |name: &str| keys.iter().any(|key| key == name);
+    if has("sessionId") && has("projectHash") {
+        return Some(Family::Gemini);
+    }
+    let is_export = keys.first().is_some_and(|first| first == "info") && has("messages");
+    is_export.then_some(Family::OpenCode)
 }
 
 /// Fields on lines of Claude Code that nobody else writes.
 const CLAUDE_FIELDS: &[&str] = &["sessionId", "uuid", "messageId"];
 
 fn tells(map: &Map) -> Tells {
+    if crate::codex::is_line(map) {
+        return Tells::Surely(Family::Codex);
+    }
+    if crate::gemini::is_line(map) {
+        return Tells::Surely(Family::Gemini);
+    }
     let has = |keys: &[&str]| keys.iter().any(|key| map.contains_key(*key));
     match text(map, "type") {
         Some("user" | "assistant") if has(&["message"]) && has(CLAUDE_FIELDS) => {

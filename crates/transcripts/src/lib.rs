@@ -8,11 +8,20 @@
 //! the format has no place for ([`Lost`]).
 
 pub mod claude;
+pub mod codex;
 mod dialect;
+mod document;
+mod family;
+pub mod gemini;
+mod heads;
 mod ids;
+mod images;
 mod json;
 mod lines;
 mod lost;
+mod nested;
+mod noted;
+pub mod opencode;
 mod patch;
 pub mod pi;
 pub mod rollouts;
@@ -22,6 +31,7 @@ use std::collections::BTreeMap;
 use offshoot_session::{Oddity, Record};
 use thiserror::Error;
 
+pub use family::{FileRole, classify};
 pub use lost::{Loss, Lost};
 
 /// A file, understood.
@@ -37,6 +47,12 @@ pub struct Transcript {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Dialect {
+    /// Codex, rollouts of any generation.
+    Codex,
+    /// Gemini CLI, as a document or as lines.
+    Gemini,
+    /// opencode: an export, files of its older storage, or rows of its database.
+    OpenCode,
     /// pi, versions 1 to 3; the number is the one in the file.
     Pi { version: u32 },
     /// pi's format with oh-my-pi's additions.
@@ -59,6 +75,9 @@ pub enum Unreadable {
 /// Reads a session file of any dialect. `file_name` helps where the content alone does not tell.
 pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Result<Transcript, Unreadable> {
     match dialect::family_of(file_name, bytes)? {
+        dialect::Family::Codex => Ok(codex::read(file_name, bytes)),
+        dialect::Family::Gemini => Ok(gemini::read(file_name, bytes)),
+        dialect::Family::OpenCode => opencode::read(bytes),
         dialect::Family::Pi => Ok(pi::read(file_name, bytes)),
         dialect::Family::Rollouts => Ok(rollouts::read(file_name, bytes)),
         dialect::Family::Claude => Ok(claude::read(file_name, bytes)),
@@ -77,6 +96,9 @@ impl Dialect {
     /// The word people use for it.
     pub fn name(self) -> String {
         match self {
+            Self::Codex => "codex".to_owned(),
+            Self::Gemini => "gemini".to_owned(),
+            Self::OpenCode => "opencode".to_owned(),
             Self::Pi { version } => format!("pi v{version}"),
             Self::OhMyPi { version } => format!("oh-my-pi v{version}"),
             Self::Rollouts => "rollouts".to_owned(),

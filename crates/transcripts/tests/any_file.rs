@@ -51,7 +51,7 @@ fn what_is_no_session_is_refused_in_words() {
     assert_eq!(refusal(b"[1,2]\n\"session\"\n"), not_json);
     assert_eq!(
         refusal(b"{\"type\":\"user\",\"message\":{\"role\":\"user\"}}\n"),
-        "this is not a session file: no line of it is of a kind that pi, oh-my-pi, rollouts or Claude Code write"
+        "this is not a session file: no line of it is of a kind that a program we know writes"
     );
 }
 

@@ -60,7 +60,7 @@ fn check(path: &Path) {
                 "`{name}` keeps its tree"
             );
         }
-        Dialect::Rollouts | Dialect::ClaudeCode => {
+        Dialect::Rollouts | Dialect::ClaudeCode | Dialect::Codex | Dialect::Gemini | Dialect::OpenCode => {
             panic!("`{name}` is taken for {}", transcript.dialect.name())
         }
     }

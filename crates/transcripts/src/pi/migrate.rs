@@ -12,7 +12,9 @@ use crate::{Dialect, Transcript, patch};
 pub fn migrate_lines(transcript: &Transcript) -> Vec<Value> {
     let version = match transcript.dialect {
         Dialect::Pi { version } | Dialect::OhMyPi { version } => version,
-        Dialect::Rollouts | Dialect::ClaudeCode => return Vec::new(),
+        Dialect::Rollouts | Dialect::ClaudeCode | Dialect::Codex | Dialect::Gemini | Dialect::OpenCode => {
+            return Vec::new();
+        }
     };
     let mut migration = Migration::from_version(version);
     let mut lines = Vec::new();

@@ -85,6 +85,7 @@ pub fn append(existing: &[u8], records: &[Record]) -> Result<Written, TooOld> {
             return Err(TooOld { version });
         }
         Dialect::Pi { .. } | Dialect::OhMyPi { .. } | Dialect::Rollouts | Dialect::ClaudeCode => {}
+        Dialect::Codex | Dialect::Gemini | Dialect::OpenCode => {}
     }
     let all: Vec<Record> = before.records.iter().chain(records).cloned().collect();
     let (tree, _) = SessionTree::replay(all.iter().cloned());

@@ -1,0 +1,23 @@
+//! Sessions of Codex: rollouts of three generations, alone or as the family they form.
+//!
+//! A rollout is a straight line of items (what was said, called and answered) and events (where turns begin and
+//! end, what was spent, what was rolled back). Items make the tree; an event that only repeats an item makes
+//! nothing. Lines have no ids, so an id is the rollout and the place in it: `<rollout>:<ordinal>`. Since a fork
+//! or revert starts a file of its own that names its base and counts on, the same line has the same id whoever
+//! reads it, and [`resolve`] makes one tree of all files that share a past. The price is that a file must be
+//! read under its own name: a revert carries the id of its thread, and its own only in its name.
+
+mod echo;
+mod family;
+mod header;
+mod item;
+mod names;
+mod read;
+mod said;
+mod settings;
+mod usage;
+
+pub use family::{Belongs, HistoryBase, RolloutFile, belongs, families, resolve};
+pub use names::{ThreadName, rollout_id_from_file_name, thread_names};
+pub use read::read;
+pub(crate) use said::is_line;

@@ -1,0 +1,52 @@
+//! What reading forgave, while a file is read.
+
+use std::collections::BTreeMap;
+
+use offshoot_session::{Odd, Oddity};
+
+use crate::lines::{Content, Line};
+
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    pub(crate) oddities: Vec<Oddity>,
+    pub(crate) unknown_types: BTreeMap<String, u64>,
+}
+
+impl Noted {
+    /// What a line shows before anybody asks what it says.
+    pub(crate) fn line(&mut self, line: &Line) {
+        match &line.content {
+            Content::Object(_) if line.is_lossy => {
+                self.repaired(line.number, "some bytes are not UTF-8 and are shown as `�`");
+            }
+            Content::Unreadable(reason) => self.odd(line.number, Odd::UnreadableLine(reason.clone())),
+            Content::Torn => {
+                let bytes = line.raw.bytes().len() as u64;
+                self.odd(line.number, Odd::TornTail { bytes });
+            }
+            Content::Blank | Content::Object(_) => {}
+        }
+    }
+
+    pub(crate) fn odd(&mut self, line: u64, what: Odd) {
+        self.oddities.push(Oddity::at_line(line, what));
+    }
+
+    pub(crate) fn repaired(&mut self, line: u64, what: impl Into<String>) {
+        self.odd(line, Odd::Repaired(what.into()));
+    }
+
+    /// Without a line: about the file, or about several.
+    pub(crate) fn remark(&mut self, what: impl Into<String>) {
+        self.oddities.push(Oddity::new(Odd::Repaired(what.into())));
+    }
+
+    /// Every occurrence is counted, the first one is told.
+    pub(crate) fn unknown_type(&mut self, line: Option<u64>, kind: &str) {
+        let count = self.unknown_types.entry(kind.to_owned()).or_default();
+        *count += 1;
+        if *count == 1 {
+            self.oddities.push(Oddity { line, what: Odd::UnknownType(kind.to_owned()) });
+        }
+    }
+}
