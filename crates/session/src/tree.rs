@@ -33,6 +33,8 @@ pub struct SessionTree {
     hidden: HashTrieSetSync<EntryId>,
     roots: Children,
     heads: HashTrieMapSync<HeadName, Head>,
+    /// Where a head was last put; the way there is remembered at every fork.
+    last_visited: Option<u32>,
     labels: HashTrieMapSync<EntryId, String>,
     branch_names: HashTrieMapSync<EntryId, String>,
     checkpoints: HashTrieMapSync<EntryId, String>,
@@ -127,6 +129,7 @@ impl Default for SessionTree {
             hidden: HashTrieSetSync::new_sync(),
             roots: Children::default(),
             heads: HashTrieMapSync::new_sync(),
+            last_visited: None,
             labels: HashTrieMapSync::new_sync(),
             branch_names: HashTrieMapSync::new_sync(),
             checkpoints: HashTrieMapSync::new_sync(),

@@ -248,3 +248,16 @@ fn unknown_records_stay_in_the_log() {
     assert_eq!(line.content(), b"{\"type\":\"tomorrow\"}");
     let _: Option<&EntryId> = tree.main_head();
 }
+
+/// A file of another program may go back thousands of times; each move costs what it moves.
+#[test]
+fn many_short_moves_in_a_deep_tree_are_cheap() {
+    let mut records = vec![entry("e0", None)];
+    records.extend((1..30_000).map(|n| entry(&format!("e{n}"), Some(&format!("e{}", n - 1)))));
+    for n in 0..20_000 {
+        records.push(head_move(None, Some(&format!("e{}", 29_000 + n % 1_000))));
+    }
+    let (tree, _) = SessionTree::replay(records);
+    assert_eq!(tree.remembered_leaf(&"e0".into()).unwrap().id.as_str(), "e29999");
+    assert_eq!(tree.main_head().unwrap().as_str(), "e29999");
+}

@@ -166,26 +166,40 @@ impl SessionTree {
             .collect();
         for name in carried {
             self.heads.insert_mut(name, Head { at: Some(index), follows: Some(turn.clone()) });
-            self.remember(parent, index);
         }
+        // A turn that runs elsewhere does not change where the person has been.
+        if self.last_visited.is_some() && self.last_visited == parent && self.is_at_head(index) {
+            self.visit(index);
+        }
+    }
+
+    fn is_at_head(&self, index: u32) -> bool {
+        self.heads.values().any(|head| head.at == Some(index))
     }
 
     fn place_head(&mut self, name: &HeadName, to: Option<u32>) {
         let follows = to.and_then(|to| self.nodes.get(to as usize)).and_then(|node| node.entry.turn.clone());
-        let came_from = self.heads.get(name).and_then(|head| head.at);
         self.heads.insert_mut(name.clone(), Head { at: to, follows });
-        let Some(to) = to else { return };
-        let parent = self.parent_of(to);
-        self.remember(parent, to);
-        if parent == came_from && self.heads.size() == 1 {
-            return; // one step down by the only head: the rest of the way is remembered already
+        if let Some(to) = to {
+            self.visit(to);
         }
-        let mut child = parent;
-        while let Some(at) = child {
-            let above = self.parent_of(at);
-            self.remember(above, at);
-            child = above;
+    }
+
+    /// Remembers the way to this entry at every fork. The way to the entry visited before is remembered whole, so
+    /// only the part below the point where the two ways meet has to be gone: a short move is cheap in a deep tree.
+    fn visit(&mut self, to: u32) {
+        let depth = |tree: &Self, at: u32| tree.nodes.get(at as usize).map_or(0, |node| node.depth);
+        let (mut new, mut old) = (Some(to), self.last_visited);
+        while let Some(at) = new.filter(|_| new != old) {
+            match old {
+                Some(before) if depth(self, before) > depth(self, at) => old = self.parent_of(before),
+                _ => {
+                    new = self.parent_of(at);
+                    self.remember(new, at);
+                }
+            }
         }
+        self.last_visited = Some(to);
     }
 
     fn remember(&mut self, parent: Option<u32>, child: u32) {
