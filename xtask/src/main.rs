@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "tasks speak to the terminal")]
 
 mod cases;
+mod crash;
 mod generate;
 mod test;
 mod transcripts;
@@ -16,11 +17,13 @@ use crate::test::Tier;
 const USAGE: &str = "\
 usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask cases [DIR]
+       cargo xtask crash [--runs N]
        cargo xtask gen PRESET DIR
        cargo xtask transcripts DIR
 
 test         runs the tiers in order and counts; --install may add missing system packages
 cases        runs every acceptance case file under DIR (default: ../shared/cases)
+crash        runs the proofs of the store at full length, N times (default: once)
 gen          writes sessions of a size: small, large, huge, deep-linear, bushy or corpus
 transcripts  reads every session file under DIR and counts what it finds";
 
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         }
         Task::Test(request) => Ok(test::run(&request)),
         Task::Cases { dir } => cases::run(dir),
+        Task::Crash { runs } => crash::run(runs),
         Task::Gen { preset, dir } => generate::run(&preset, &dir),
         Task::Transcripts { dir } => transcripts::run(&dir),
     };
@@ -53,6 +57,7 @@ enum Task {
     Help,
     Test(test::Request),
     Cases { dir: Option<PathBuf> },
+    Crash { runs: u32 },
     Gen { preset: String, dir: PathBuf },
     Transcripts { dir: PathBuf },
 }
@@ -77,6 +82,7 @@ impl Task {
                 refuse_more(args)?;
                 Ok(Self::Cases { dir })
             }
+            Some("crash") => parse_crash(args).map(|runs| Self::Crash { runs }),
             Some("transcripts") => {
                 let dir = args.next().map(PathBuf::from).ok_or("`transcripts` needs a directory")?;
                 refuse_more(args)?;
@@ -107,6 +113,17 @@ fn parse_test(mut args: impl Iterator<Item = OsString>) -> Result<test::Request,
     Ok(request)
 }
 
+fn parse_crash(mut args: impl Iterator<Item = OsString>) -> Result<u32, String> {
+    let Some(option) = args.next() else { return Ok(1) };
+    if option != "--runs" {
+        return Err(format!("unknown option `{}`", option.to_string_lossy()));
+    }
+    let runs = args.next().unwrap_or_default();
+    refuse_more(args)?;
+    let number = runs.to_str().and_then(|runs| runs.parse().ok()).filter(|runs| *runs > 0);
+    number.ok_or_else(|| format!("`{}` is no number of runs", runs.to_string_lossy()))
+}
+
 fn refuse_more(mut args: impl Iterator<Item = OsString>) -> Result<(), String> {
     match args.next() {
         Some(arg) => Err(format!("unexpected `{}`", arg.to_string_lossy())),
@@ -131,6 +148,8 @@ mod tests {
             Ok(Task::Test(test::Request { install: true, only: vec![Tier::Fmt, Tier::Docs] }))
         );
         assert_eq!(parse("cases"), Ok(Task::Cases { dir: None }));
+        assert_eq!(parse("crash"), Ok(Task::Crash { runs: 1 }));
+        assert_eq!(parse("crash --runs 3"), Ok(Task::Crash { runs: 3 }));
         assert_eq!(parse("cases pi"), Ok(Task::Cases { dir: Some("pi".into()) }));
         assert_eq!(parse("transcripts here"), Ok(Task::Transcripts { dir: "here".into() }));
     }
@@ -139,6 +158,8 @@ mod tests {
     fn what_is_not_understood_is_named() {
         assert_eq!(parse("tset"), Err("no task `tset`".to_owned()));
         assert_eq!(parse("test --fast"), Err("unknown option `--fast`".to_owned()));
+        assert_eq!(parse("crash --runs none"), Err("`none` is no number of runs".to_owned()));
+        assert_eq!(parse("crash --fast"), Err("unknown option `--fast`".to_owned()));
         assert_eq!(parse("cases pi omp"), Err("unexpected `omp`".to_owned()));
         assert_eq!(parse("transcripts"), Err("`transcripts` needs a directory".to_owned()));
         let no_tier = parse("test --tier lint").unwrap_err();

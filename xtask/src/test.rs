@@ -19,11 +19,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
-use counts::Counts;
-use process::{Heard, root};
+use process::root;
 use report::{Outcome, Report};
 use tier::{Action, Counting, Need, Step};
 
+pub(crate) use counts::{Counts, of_test_results};
+pub(crate) use process::{Heard, cargo, heard};
 pub(crate) use tier::Tier;
 
 #[derive(Debug, Default, PartialEq)]

@@ -1,9 +1,22 @@
 //! What can be asked for.
 
+mod changes;
+mod reading;
+
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use offshoot_session::outline::Filter;
+
+use crate::failure::Failure;
+pub(crate) use reading::{
+    CompletionsArgs, DoctorArgs, ExportArgs, Format, FsckArgs, LsArgs, ManArgs, VersionsArgs,
+};
+
+pub(crate) use changes::{
+    AppendArgs, ArchiveArgs, BranchArgs, BranchCommand, BranchNameArgs, EditArgs, ForkArgs, ImportArgs,
+    OpsArgs, RenameArgs, RetryArgs, SwitchArgs, UndoArgs, VersionArgs,
+};
 
 /// Version control for conversations with coding agents
 #[derive(Debug, Parser)]
@@ -11,6 +24,9 @@ use offshoot_session::outline::Filter;
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Where the sessions are kept [default: the folder `offshoot` of your data folder]
+    #[arg(long, global = true, value_name = "DIR", env = "OFFSHOOT_HOME", hide_env_values = true)]
+    pub(crate) home: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
 }
@@ -33,17 +49,152 @@ pub(crate) struct LookArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say what session files hold and what is odd about them
-    Inspect(InspectArgs),
+    /// Begin a session about this folder
+    New(NewArgs),
+    /// List the sessions, forks below what they came from
+    #[command(alias = "list", long_flag = "list-sessions")]
+    Ls(LsArgs),
     /// Draw the tree of a session, one row per turn
     Tree(TreeArgs),
     /// Print a branch turn by turn, or one turn
     Show(ShowArgs),
+    /// List the versions of a turn
+    Versions(VersionsArgs),
+    /// Put a note on a point, or take it away
+    Label(LabelArgs),
+    /// Say it differently: a new version of a prompt
+    Edit(EditArgs),
+    /// Ask the same again: a new version with the same text
+    Retry(RetryArgs),
+    /// Start another branch, here or in a session of its own
+    Fork(ForkArgs),
+    /// Move the head to another point or branch
+    Switch(SwitchArgs),
+    /// Go to the version before this one
+    Prev(VersionArgs),
+    /// Go to the version after this one
+    Next(VersionArgs),
+    /// Give a session another title
+    Rename(RenameArgs),
+    /// List the branches of a session, or name one
+    Branch(BranchArgs),
+    /// Put a branch out of sight; it is kept
+    Archive(ArchiveArgs),
+    /// Bring an archived branch back
+    Unarchive(ArchiveArgs),
+    /// Take the last step back
+    Undo(UndoArgs),
+    /// Take a step again that was undone
+    Redo(UndoArgs),
+    /// List the steps taken on a session
+    Ops(OpsArgs),
+    /// Add entries from standard input, for scripts
+    Append(AppendArgs),
+    /// Take over session files of other programs
+    Import(ImportArgs),
+    /// Say what session files hold and what is odd about them
+    Inspect(InspectArgs),
+    /// Write a session or one of its branches in another format
+    Export(ExportArgs),
+    /// Prove that the stored sessions are whole
+    Fsck(FsckArgs),
+    /// Look after the home: place, space, rights, locks, damage
+    Doctor(DoctorArgs),
+    /// Print what makes a shell complete commands and options
+    Completions(CompletionsArgs),
+    /// Print the manual page, or write one page per command
+    Man(ManArgs),
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct NewArgs {
+    /// Title of the session
+    pub(crate) title: Option<String>,
+    /// The folder it is about, if not this one
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(override_usage = "offshoot label [SESSION] POINT TEXT")]
+pub(crate) struct LabelArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+}
+
+/// A session to look at: by its place or by `--session`.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct SessionArg {
+    /// Session file, or a stored session by id or title [default: the last one of this folder]
+    #[arg(value_name = "SESSION")]
+    place: Option<String>,
+    #[arg(long = "session", value_name = "SESSION", hide = true, conflicts_with = "place")]
+    option: Option<String>,
+}
+
+impl SessionArg {
+    pub(crate) fn named(&self) -> Option<&str> {
+        self.place.as_deref().or(self.option.as_deref())
+    }
+}
+
+/// What follows a command that changes a session: the session, if it is named, then what the command needs.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Words {
+    /// The session, if it is named, and what is asked for
+    #[arg(value_name = "WORDS", hide = true)]
+    words: Vec<String>,
+    /// The session, by id or title [default: the last one of this folder]
+    #[arg(long, value_name = "SESSION")]
+    session: Option<String>,
+}
+
+impl Words {
+    /// The last `N` words, and the session before them. `needed` names them for whoever gave too few or too many.
+    pub(crate) fn split<const N: usize>(&self, needed: &str) -> Result<(Option<&str>, [&str; N]), Failure> {
+        let words = self.all();
+        let (before, last) = words.split_at(words.len().saturating_sub(N));
+        let session = match (before, self.session.as_deref()) {
+            ([], session) => session,
+            ([session], None) => Some(*session),
+            _ => return Err(Failure::usage(crate::words::too_many_words(needed))),
+        };
+        let last = last.try_into().map_err(|_| Failure::usage(crate::words::words_missing(needed)))?;
+        Ok((session, last))
+    }
+
+    /// A session and a point, both of which may be left out. A single word that could be either is a point when it
+    /// is a number, else a session when `names_one` knows it.
+    pub(crate) fn session_and_point(
+        &self,
+        names_one: impl FnOnce(&str) -> Result<bool, Failure>,
+    ) -> Result<(Option<&str>, Option<&str>), Failure> {
+        let words = self.all();
+        match (words.as_slice(), self.session.as_deref()) {
+            ([], session) => Ok((session, None)),
+            ([point], Some(session)) => Ok((Some(session), Some(*point))),
+            ([word], None) if !is_number(word) && names_one(word)? => Ok((Some(*word), None)),
+            ([point], None) => Ok((None, Some(*point))),
+            ([session, point], None) => Ok((Some(*session), Some(*point))),
+            _ => Err(Failure::usage(crate::words::too_many_words("[POINT]"))),
+        }
+    }
+
+    fn all(&self) -> Vec<&str> {
+        self.words.iter().map(String::as_str).collect()
+    }
+}
+
+fn is_number(word: &str) -> bool {
+    let digits = word.strip_prefix('#').unwrap_or(word);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct InspectArgs {
-    /// Session files
+    /// Session files, or stored sessions by id or title
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// List all oddities, not only the first ten
@@ -55,9 +206,8 @@ pub(crate) struct InspectArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct TreeArgs {
-    /// Session file
-    #[arg(value_name = "FILE")]
-    pub(crate) session: PathBuf,
+    #[command(flatten)]
+    pub(crate) session: SessionArg,
     /// Draw one row per entry, of these entries
     #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) filter: Option<FilterName>,
@@ -70,9 +220,8 @@ pub(crate) struct TreeArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct ShowArgs {
-    /// Session file
-    #[arg(value_name = "FILE")]
-    pub(crate) session: PathBuf,
+    #[command(flatten)]
+    pub(crate) session: SessionArg,
     /// Show only the turn of this point: a turn number, id, label or branch name
     #[arg(long, value_name = "POINT")]
     pub(crate) at: Option<String>,

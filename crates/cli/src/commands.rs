@@ -1,10 +1,33 @@
 //! One file per command: open, ask, draw.
 
+mod head;
 mod json;
 
+pub(crate) mod append;
+pub(crate) mod archive;
+pub(crate) mod branch;
+pub(crate) mod edit;
+pub(crate) mod fork;
+pub(crate) mod import;
+pub(crate) mod ops;
+pub(crate) mod rename;
+pub(crate) mod retry;
+pub(crate) mod switch;
+pub(crate) mod undo;
+pub(crate) mod version;
+
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod export;
+pub(crate) mod fsck;
 pub(crate) mod inspect;
+pub(crate) mod label;
+pub(crate) mod ls;
+pub(crate) mod man;
+pub(crate) mod new;
 pub(crate) mod show;
 pub(crate) mod tree;
+pub(crate) mod versions;
 
 use offshoot_session::SessionTree;
 use offshoot_session::outline::one_line;

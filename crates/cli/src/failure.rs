@@ -11,19 +11,27 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
 }
 
-/// The codes that scripts may rely on. Wrong usage is 2 and an interruption 130; clap and the shell say those.
+/// The codes that scripts may rely on. An interruption is 130; the shell says that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Failed,
+    Usage,
     /// Not found, or more than one.
     NotFound,
+    /// By a rule that keeps the session whole.
+    Refused,
+    /// Somebody else is writing.
+    Locked,
 }
 
 impl Exit {
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Failed => 1,
+            Self::Usage => 2,
             Self::NotFound => 3,
+            Self::Refused => 4,
+            Self::Locked => 5,
         }
     }
 }
@@ -35,6 +43,18 @@ impl Failure {
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
         Self { exit: Exit::NotFound, ..Self::failed(message) }
+    }
+
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Usage, ..Self::failed(message) }
+    }
+
+    pub(crate) fn refused(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Refused, ..Self::failed(message) }
+    }
+
+    pub(crate) fn locked(message: impl Into<String>) -> Self {
+        Self { exit: Exit::Locked, ..Self::failed(message) }
     }
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {

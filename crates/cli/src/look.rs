@@ -91,10 +91,16 @@ pub(crate) enum Sign {
     EntryCorner,
     EntryLine,
     Head,
+    /// From one place to another.
+    GoesTo,
     Cut,
     Interrupted,
     Error,
     Times,
+    /// A session that came from the one above.
+    Offspring,
+    /// The one of several that is shown.
+    Shown,
 }
 
 impl Sign {
@@ -112,10 +118,13 @@ impl Sign {
             Self::EntryCorner => ("└─ ", "`- "),
             Self::EntryLine => ("│  ", "|  "),
             Self::Head => ("← head", "<- head"),
+            Self::GoesTo => ("→", "->"),
             Self::Cut => ("…", "..."),
             Self::Interrupted => ("‖", "="),
             Self::Error => ("✕", "x"),
             Self::Times => ("×", "x"),
+            Self::Offspring => ("╰ ", "` "),
+            Self::Shown => ("›", ">"),
         }
     }
 }

@@ -3,48 +3,104 @@
 //! This is the only place that reads the environment and prints. A command opens a session, asks the pure crates
 //! and draws the answer into a string ([`commands`]); how wide and in which signs is told by a [`Look`].
 
+mod ago;
 mod args;
+mod columns;
 mod commands;
+mod editor;
 mod failure;
+mod here;
+mod imported;
 mod look;
 mod numbers;
+mod opened;
+mod output;
+mod progress;
 mod session_file;
+mod stamps;
+mod stdin;
+mod steps;
+mod stored;
 mod table;
 mod text;
+mod which;
 mod words;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use offshoot_session::plan::VersionStep;
 
 use crate::args::{Args, Command};
-use crate::commands::{inspect, show, tree};
-use crate::failure::Failure;
+use crate::commands::archive::Archive;
+use crate::commands::undo::Direction;
+use crate::commands::{
+    append, archive, branch, edit, fork, import, ops, rename, retry, switch, undo, version,
+};
+use crate::commands::{
+    completions, doctor, export, fsck, inspect, label, ls, man, new, show, tree, versions,
+};
+use crate::failure::{Exit, Failure};
+use crate::here::Here;
 use crate::look::Look;
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let look = Look::of_this_terminal(&args.look);
-    let said = match &args.command {
-        Command::Inspect(args) => inspect::run(args, &look),
-        Command::Tree(args) => tree::run(args, &look),
-        Command::Show(args) => show::run(args, &look),
-    };
-    let said = said.unwrap_or_else(Answer::from);
-    say(&said, &look)
+    let here = Here::new(args.home.as_deref(), look);
+    let said = run(&args.command, &here).unwrap_or_else(Answer::from);
+    say(&said, &here.look)
+}
+
+fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
+    match command {
+        Command::New(args) => new::run(args, here),
+        Command::Ls(args) => ls::run(args, here),
+        Command::Tree(args) => tree::run(args, here),
+        Command::Show(args) => show::run(args, here),
+        Command::Versions(args) => versions::run(args, here),
+        Command::Label(args) => label::run(args, here),
+        Command::Edit(args) => edit::run(args, here),
+        Command::Retry(args) => retry::run(args, here),
+        Command::Fork(args) => fork::run(args, here),
+        Command::Switch(args) => switch::run(args, here),
+        Command::Prev(args) => version::run(args, VersionStep::Previous, here),
+        Command::Next(args) => version::run(args, VersionStep::Next, here),
+        Command::Rename(args) => rename::run(args, here),
+        Command::Branch(args) => branch::run(args, here),
+        Command::Archive(args) => archive::run(args, Archive::Away, here),
+        Command::Unarchive(args) => archive::run(args, Archive::Back, here),
+        Command::Undo(args) => undo::run(args, Direction::Back, here),
+        Command::Redo(args) => undo::run(args, Direction::Forward, here),
+        Command::Ops(args) => ops::run(args, here),
+        Command::Append(args) => append::run(args, here),
+        Command::Import(args) => import::run(args, here),
+        Command::Inspect(args) => inspect::run(args, here),
+        Command::Export(args) => export::run(args, here),
+        Command::Fsck(args) => fsck::run(args, here),
+        Command::Doctor(args) => doctor::run(args, here),
+        Command::Completions(args) => Ok(completions::run(args)),
+        Command::Man(args) => man::run(args),
+    }
 }
 
 /// What a command has to say, and how the program ends.
 #[derive(Debug, Default)]
 struct Answer {
     text: String,
+    /// What is handed out as it is, byte by byte.
+    bytes: Vec<u8>,
+    /// Said beside the answer: what a person should know and a pipe should not get.
+    notes: Vec<String>,
     failures: Vec<Failure>,
+    /// Everything was said, and what was said is bad news.
+    ends: Option<Exit>,
 }
 
 impl From<Failure> for Answer {
     fn from(failure: Failure) -> Self {
-        Self { text: String::new(), failures: vec![failure] }
+        Self { failures: vec![failure], ..Self::default() }
     }
 }
 
@@ -52,7 +108,7 @@ impl Answer {
     /// One failure ends with its own code; among several things done, any failure is just a failure.
     fn exit_code(&self) -> ExitCode {
         match self.failures.as_slice() {
-            [] => ExitCode::SUCCESS,
+            [] => self.ends.map_or(ExitCode::SUCCESS, |exit| ExitCode::from(exit.code())),
             [only] if self.text.is_empty() => ExitCode::from(only.exit.code()),
             _ => ExitCode::FAILURE,
         }
@@ -61,8 +117,14 @@ impl Answer {
 
 fn say(answer: &Answer, look: &Look) -> ExitCode {
     let mut stdout = std::io::stdout().lock();
-    let printed = stdout.write_all(answer.text.as_bytes()).and_then(|()| stdout.flush());
+    let printed = stdout
+        .write_all(answer.text.as_bytes())
+        .and_then(|()| stdout.write_all(&answer.bytes))
+        .and_then(|()| stdout.flush());
     let mut stderr = std::io::stderr().lock();
+    for note in &answer.notes {
+        let _ = writeln!(stderr, "{}", text::harmless_line(note, look.ascii));
+    }
     for failure in &answer.failures {
         // Where even the error cannot be told, the exit code still tells it.
         let _ = stderr.write_all(failure.told(look).as_bytes());

@@ -65,6 +65,23 @@ pub(crate) fn money(micro_dollars: i64) -> Option<String> {
     }
 }
 
+/// `812 bytes`, `4.0 KiB`, `2.3 GiB`
+pub(crate) fn bytes(count: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if count < 1024 {
+        return counted(usize::try_from(count).unwrap_or_default(), "byte", "bytes");
+    }
+    let mut amount = count as f64 / 1024.0;
+    let mut unit = UNITS[0];
+    for next in UNITS.iter().skip(1) {
+        if amount >= 1024.0 {
+            amount /= 1024.0;
+            unit = next;
+        }
+    }
+    format!("{amount:.1} {unit}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,6 +105,13 @@ mod tests {
         assert_eq!(told(250_000), "4m10s");
         assert_eq!(told(7_500_000), "2h05m");
         assert_eq!(told(-5_000), "", "clocks go backwards");
+    }
+
+    #[test]
+    fn bytes_have_the_unit_that_fits() {
+        assert_eq!(bytes(1), "1 byte");
+        assert_eq!(bytes(4096), "4.0 KiB");
+        assert_eq!(bytes(5 * 1024 * 1024 * 1024 / 2), "2.5 GiB");
     }
 
     #[test]

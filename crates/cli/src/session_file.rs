@@ -1,14 +1,15 @@
-//! A session named on the command line, opened. Today it is a file; a stored session will be found here too.
+//! A session file of another program, opened.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use offshoot_session::address::{AddressError, resolve};
-use offshoot_session::{EntryId, Oddity, SessionTree};
+use offshoot_session::{Oddity, SessionId, SessionTree};
+use offshoot_store::{Finding, Loaded};
 use offshoot_transcripts::{Transcript, Unreadable};
 
 use crate::failure::Failure;
-use crate::words;
+use crate::here::Here;
+use crate::{stored, words};
 
 #[derive(Debug)]
 pub(crate) struct SessionFile {
@@ -18,8 +19,47 @@ pub(crate) struct SessionFile {
     pub(crate) dialect: String,
     pub(crate) unknown_types: Vec<(String, u64)>,
     /// What reading forgave, then what building the tree forgave.
-    pub(crate) oddities: Vec<Oddity>,
+    pub(crate) oddities: Vec<Forgiven>,
     pub(crate) tree: SessionTree,
+}
+
+#[derive(Debug)]
+pub(crate) struct Forgiven {
+    pub(crate) line: Option<u64>,
+    pub(crate) text: String,
+}
+
+impl From<&Oddity> for Forgiven {
+    fn from(oddity: &Oddity) -> Self {
+        Self { line: oddity.line, text: oddity.to_string() }
+    }
+}
+
+impl From<&Finding> for Forgiven {
+    fn from(finding: &Finding) -> Self {
+        let line = match finding {
+            Finding::Flaw(found) => Some(found.line),
+            Finding::TornTail(_) => None,
+            Finding::Odd(oddity) => oddity.line,
+        };
+        Self { line, text: finding.to_string() }
+    }
+}
+
+/// The journal of a stored session, seen as a file like any other.
+pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<SessionFile, Failure> {
+    let Loaded { tree, findings } = stored::read(here, id)?;
+    let path = here.store()?.home().journal(id);
+    let bytes = bytes_of(&path)?;
+    Ok(SessionFile {
+        path,
+        bytes: bytes.len(),
+        lines: count_lines(&bytes),
+        dialect: format!("offshoot v{}", offshoot_session::format::VERSION),
+        unknown_types: Vec::new(),
+        oddities: findings.iter().map(Forgiven::from).collect(),
+        tree,
+    })
 }
 
 pub(crate) fn open(path: &Path) -> Result<SessionFile, Failure> {
@@ -36,36 +76,20 @@ pub(crate) fn open(path: &Path) -> Result<SessionFile, Failure> {
         lines: count_lines(&bytes),
         dialect: dialect.name(),
         unknown_types: unknown_types.into_iter().collect(),
-        oddities,
+        oddities: oddities.iter().map(Forgiven::from).collect(),
         tree,
     })
 }
 
-impl SessionFile {
-    pub(crate) fn point(&self, text: &str) -> Result<EntryId, Failure> {
-        resolve(&self.tree, text).map_err(|error| {
-            let hint = match &error {
-                AddressError::Ambiguous { .. } => words::AMBIGUOUS_HINT,
-                AddressError::TooShort(_) => words::TOO_SHORT_HINT,
-                AddressError::NoTurn { .. }
-                | AddressError::NoMessage { .. }
-                | AddressError::NoHead
-                | AddressError::NotFound(_) => words::POINT_HINT,
-            };
-            Failure::not_found(error.to_string()).hint(hint)
-        })
-    }
-}
-
 fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
-    let kind = std::fs::metadata(path).map_err(|error| not_read(path, &error))?.file_type();
+    let kind = std::fs::metadata(path).map_err(|error| cannot_read(path, &error))?.file_type();
     if kind.is_dir() {
         return Err(Failure::failed(words::is_a_folder(path)).hint(words::is_a_folder_hint(path)));
     }
     if is_device(kind) {
         return Err(Failure::failed(words::is_a_device(path)).hint(words::NO_FILE_HINT));
     }
-    std::fs::read(path).map_err(|error| not_read(path, &error))
+    std::fs::read(path).map_err(|error| cannot_read(path, &error))
 }
 
 /// A device may never end.
@@ -80,7 +104,7 @@ fn is_device(_: std::fs::FileType) -> bool {
     false
 }
 
-fn not_read(path: &Path, error: &std::io::Error) -> Failure {
+pub(crate) fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
     match error.kind() {
         // A file that vanished after its name was typed is told in the same words.
         ErrorKind::NotFound | ErrorKind::NotADirectory => {

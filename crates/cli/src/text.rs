@@ -124,6 +124,10 @@ fn beginning(text: &str, columns: usize) -> &str {
     text
 }
 
+pub(crate) fn padded_left(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
 pub(crate) fn padded(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }

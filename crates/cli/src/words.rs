@@ -1,6 +1,11 @@
 //! Sentences that a person reads. Short words that only label a column stay where the column is drawn.
 
+mod changes;
+pub(crate) mod reading;
+
 use std::path::Path;
+
+pub(crate) use changes::*;
 
 pub(crate) const UNTITLED: &str = "Untitled";
 pub(crate) const EMPTY_PROMPT: &str = "(empty)";
@@ -60,7 +65,7 @@ pub(crate) fn is_not_a_session(path: &Path, reason: &str) -> String {
     format!("`{}` is not a session file: {reason}", path.display())
 }
 
-pub(crate) const FORMATS_HINT: &str = "session files of pi, oh-my-pi and rollouts can be read";
+pub(crate) const FORMATS_HINT: &str = "session files of pi, oh-my-pi, Claude Code, Codex, Gemini CLI, opencode (exports) and rollouts can be read";
 
 pub(crate) const POINT_HINT: &str =
     "`offshoot tree` shows every branch; a turn elsewhere is named by its id, label or branch";
@@ -75,3 +80,100 @@ pub(crate) fn nothing_matches(words: &str, ascii: bool) -> String {
 }
 
 pub(crate) const NOTHING_PASSES: &str = "No entry passes this filter.";
+
+pub(crate) const NO_HOME: &str = "there is no home for sessions: `HOME` is not set";
+pub(crate) const NO_HOME_HINT: &str = "`--home DIR` or `OFFSHOOT_HOME` names one";
+
+pub(crate) fn no_session(named: &str) -> String {
+    format!("no session `{named}`")
+}
+
+pub(crate) const NO_SESSION_HINT: &str =
+    "`offshoot ls --all` lists the sessions; one is named by its id, the first letters of it, or its title";
+
+pub(crate) fn no_session_here(folder: &Path) -> String {
+    format!("no session about `{}`", folder.display())
+}
+
+pub(crate) const NO_SESSION_HERE_HINT: &str =
+    "`offshoot new` begins one, `offshoot import FILE` takes one over, `--session` names any other";
+
+pub(crate) fn several_sessions(named: &str, ids: &[&str]) -> String {
+    format!("`{named}` names {} sessions: {}", ids.len(), quoted(ids))
+}
+
+pub(crate) const SEVERAL_SESSIONS_HINT: &str = "more letters of the id tell them apart";
+
+fn quoted(names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > 5 { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+pub(crate) fn too_many_words(needed: &str) -> String {
+    format!("more words than `[SESSION] {needed}` has places for; quotation marks keep a text together")
+}
+
+pub(crate) fn words_missing(needed: &str) -> String {
+    format!("`[SESSION] {needed}` is needed")
+}
+
+pub(crate) fn session_exists(id: &offshoot_session::SessionId) -> String {
+    format!("session `{id}` exists already")
+}
+
+pub(crate) fn session_exists_hint(id: &offshoot_session::SessionId) -> String {
+    format!("`offshoot tree {id}` shows it")
+}
+
+pub(crate) fn being_written(session: &str, holder: &str) -> String {
+    format!("session `{session}` is being written by {holder}")
+}
+
+pub(crate) const BEING_WRITTEN_HINT: &str = "try again when it is done; looking is always possible";
+
+pub(crate) fn rejected(reason: &offshoot_session::Rejected) -> String {
+    format!("not written: {reason}")
+}
+
+/// `nothing_left` says that the disk took nothing half.
+pub(crate) fn not_saved(path: &Path, error: &std::io::Error, nothing_left: bool) -> String {
+    let whole = if nothing_left { "; nothing was half written" } else { "" };
+    format!("could not save `{}`: {}{whole}", path.display(), disk_says(error))
+}
+
+fn disk_says(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::StorageFull => "no space left on the disk".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "no permission".to_owned(),
+        std::io::ErrorKind::ReadOnlyFilesystem => "the disk cannot be written".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+pub(crate) fn not_saved_hint(error: &std::io::Error) -> String {
+    match error.kind() {
+        std::io::ErrorKind::StorageFull => "free some space, then try again",
+        std::io::ErrorKind::PermissionDenied => "`--home DIR` names a place where you may write",
+        _ => "`offshoot doctor` looks at the disk and the home",
+    }
+    .to_owned()
+}
+
+pub(crate) fn session_begun(id: &offshoot_session::SessionId, title: Option<&str>) -> String {
+    let title = title.map(|title| format!("  {title}")).unwrap_or_default();
+    let short: String = id.as_str().chars().take(6).collect();
+    format!("Session {short}{title}\n")
+}
+
+pub(crate) fn nothing_to_change() -> String {
+    "Nothing to change.\n".to_owned()
+}
+
+pub(crate) fn labelled(point: &str, label: &str) -> String {
+    format!("{point} is labelled [{label}]\n")
+}
+
+pub(crate) fn label_gone(point: &str) -> String {
+    format!("{point} has no label now\n")
+}

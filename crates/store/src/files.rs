@@ -103,15 +103,13 @@ impl<T> About<T> for io::Result<T> {
     }
 }
 
-/// Everything from `offset` to the end.
+/// Everything from `offset` to where the file ends now. What is appended meanwhile is read another time, and a
+/// device that never ends cannot fill the memory.
 pub(crate) fn read_from(file: &dyn OpenFile, offset: u64) -> io::Result<Vec<u8>> {
     let expected = file.stat()?.length.saturating_sub(offset);
-    let mut bytes = vec![0; usize::try_from(expected).unwrap_or(usize::MAX).saturating_add(1)];
+    let mut bytes = vec![0; usize::try_from(expected).unwrap_or(usize::MAX)];
     let mut filled = 0;
-    loop {
-        if filled == bytes.len() {
-            bytes.resize(filled + 64 * 1024, 0);
-        }
+    while filled < bytes.len() {
         let rest = bytes.get_mut(filled..).unwrap_or_default();
         match file.read_at(offset + filled as u64, rest) {
             Ok(0) => break,

@@ -47,12 +47,15 @@ pub(crate) fn succeeded(command: &mut Command) -> anyhow::Result<bool> {
 
 /// Runs a step with its output shown as it comes and also kept.
 pub(crate) fn listen(step: &Step) -> anyhow::Result<Heard> {
-    let mut command = command(step);
-    announce(&command);
+    heard(&mut command(step))
+}
+
+pub(crate) fn heard(command: &mut Command) -> anyhow::Result<Heard> {
+    announce(command);
     let mut child = command
         .stdout(Stdio::piped())
         .spawn()
-        .with_context(|| format!("cannot start {}", line_of(&command)))?;
+        .with_context(|| format!("cannot start {}", line_of(command)))?;
     let mut text = String::new();
     if let Some(stdout) = child.stdout.take() {
         let mut stdout = BufReader::new(stdout);

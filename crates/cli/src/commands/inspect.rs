@@ -1,4 +1,6 @@
-//! `offshoot inspect FILE…`: what session files hold, and what is odd about them.
+//! `offshoot inspect FILE…`: what session files hold, and what is odd about them. Also what journals do.
+
+use std::path::Path;
 
 use jiff::Timestamp;
 use offshoot_session::outline::TurnOutline;
@@ -9,17 +11,21 @@ use super::json::printed;
 use super::title_of;
 use crate::args::{InspectArgs, JsonShape};
 use crate::failure::Failure;
+use crate::here::Here;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, grouped, moment};
-use crate::session_file::{SessionFile, open};
+use crate::session_file::{SessionFile, journal, open};
+use crate::which::{Which, which};
 use crate::{Answer, text};
 
 /// More oddities than these are counted, not listed.
 const LISTED: usize = 10;
 const LABEL_COLUMNS: usize = 10;
 
-pub(crate) fn run(args: &InspectArgs, look: &Look) -> Result<Answer, Failure> {
-    let opened: Vec<Result<SessionFile, Failure>> = args.files.iter().map(|file| open(file)).collect();
+pub(crate) fn run(args: &InspectArgs, here: &Here) -> Result<Answer, Failure> {
+    let look = &here.look;
+    let opened: Vec<Result<SessionFile, Failure>> =
+        args.files.iter().map(|file| opened(here, file)).collect();
     let text = match args.json.json {
         Some(shape) => as_json(args, &opened, shape),
         None => {
@@ -27,7 +33,17 @@ pub(crate) fn run(args: &InspectArgs, look: &Look) -> Result<Answer, Failure> {
             blocks.map(|file| block(file, args.all, look)).collect::<Vec<_>>().join("\n")
         }
     };
-    Ok(Answer { text, failures: opened.into_iter().filter_map(Result::err).collect() })
+    let failures = opened.into_iter().filter_map(Result::err).collect();
+    Ok(Answer { text, failures, ..Answer::default() })
+}
+
+/// A file, or the journal of a stored session.
+fn opened(here: &Here, file: &Path) -> Result<SessionFile, Failure> {
+    match file.to_str().filter(|_| here.store().is_ok()).map(|text| which(here, Some(text))) {
+        Some(Ok(Which::Stored(id))) => journal(here, &id),
+        // What names nothing is told of as a file that is not there.
+        Some(Ok(Which::File(_)) | Err(_)) | None => open(file),
+    }
 }
 
 /// What there is to count in a session.
@@ -121,7 +137,7 @@ fn block(file: &SessionFile, all: bool, look: &Look) -> String {
     }
     let listed = if all { file.oddities.len() } else { LISTED };
     for oddity in file.oddities.iter().take(listed) {
-        block.push_str(&format!("    {}\n", harmless(&oddity.to_string())));
+        block.push_str(&format!("    {}\n", harmless(&oddity.text)));
     }
     let more = file.oddities.len().saturating_sub(listed);
     if more > 0 {
@@ -152,7 +168,7 @@ fn facts(file: &SessionFile) -> Value {
     let unknown: serde_json::Map<String, Value> =
         file.unknown_types.iter().map(|(kind, count)| (kind.clone(), json!(count))).collect();
     let oddities: Vec<Value> =
-        file.oddities.iter().map(|oddity| json!({"line": oddity.line, "text": oddity.to_string()})).collect();
+        file.oddities.iter().map(|oddity| json!({"line": oddity.line, "text": oddity.text})).collect();
     json!({
         "file": file.path.to_string_lossy(),
         "dialect": file.dialect,

@@ -18,6 +18,11 @@ pub(super) fn printed(object: Value, list: &str, shape: JsonShape) -> String {
     escaped(&text)
 }
 
+/// One object that is not about a list.
+pub(super) fn printed_object(object: Value) -> String {
+    escaped(&format!("{object:#}\n"))
+}
+
 /// JSON may hold characters that a terminal obeys; written as escapes they are the same JSON.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

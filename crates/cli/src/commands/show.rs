@@ -1,4 +1,4 @@
-//! `offshoot show FILE`: a branch turn by turn, one turn, or what the model reads at a point.
+//! `offshoot show [SESSION]`: a branch turn by turn, one turn, or what the model reads at a point.
 
 mod context;
 mod turn;
@@ -13,28 +13,29 @@ use super::heading;
 use super::json::{entry, printed, version};
 use crate::args::ShowArgs;
 use crate::failure::Failure;
+use crate::here::Here;
 use crate::look::Look;
-use crate::session_file::open;
+use crate::opened::{Opened, open, point};
 use crate::table::Painted;
 use crate::{Answer, words};
 
-pub(crate) fn run(args: &ShowArgs, look: &Look) -> Result<Answer, Failure> {
-    let file = open(&args.session)?;
-    let tree = &file.tree;
-    let at = args.at.as_deref().map(|point| file.point(point)).transpose()?;
+pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
+    let look = &here.look;
+    let Opened { tree, notes } = &open(here, args.session.named())?;
+    let at = args.at.as_deref().map(|text| point(tree, text)).transpose()?;
     let text = match (args.context, args.json.json) {
         (true, shape) => {
-            let point = at.as_ref().or(tree.main_head());
-            let read = context::Read::at(tree, point, args.last);
+            let place = at.as_ref().or(tree.main_head());
+            let read = context::Read::at(tree, place, args.last);
             shape.map_or_else(
                 || read.drawn(look),
-                |shape| printed(read.as_json(tree, point), "messages", shape),
+                |shape| printed(read.as_json(tree, place), "messages", shape),
             )
         }
         (false, Some(shape)) => printed(as_json(tree, at.as_ref(), args.last), "entries", shape),
         (false, None) => drawn(tree, at.as_ref(), args.last, look),
     };
-    Ok(Answer { text, ..Answer::default() })
+    Ok(Answer { text, notes: notes.clone(), ..Answer::default() })
 }
 
 fn drawn(tree: &SessionTree, at: Option<&EntryId>, last: Option<usize>, look: &Look) -> String {

@@ -1,4 +1,4 @@
-//! `offshoot tree FILE`: the tree, one row per turn; with a filter or a search, one row per entry.
+//! `offshoot tree [SESSION]`: the tree, one row per turn; with a filter or a search, one row per entry.
 
 mod entries;
 mod turns;
@@ -11,9 +11,10 @@ use super::heading;
 use super::json::{entry, printed, version};
 use crate::args::{FilterName, TreeArgs};
 use crate::failure::Failure;
+use crate::here::Here;
 use crate::look::{Ink, Look};
 use crate::numbers::counted;
-use crate::session_file::open;
+use crate::opened::{Opened, open};
 use crate::table::{self, Painted};
 use crate::text::harmless_line;
 use crate::{Answer, words};
@@ -21,18 +22,19 @@ use crate::{Answer, words};
 /// From this width on the right column stands below the counts of the title line.
 const WIDE: usize = 100;
 
-pub(crate) fn run(args: &TreeArgs, look: &Look) -> Result<Answer, Failure> {
-    let file = open(&args.session)?;
-    let tree = &file.tree;
+pub(crate) fn run(args: &TreeArgs, here: &Here) -> Result<Answer, Failure> {
+    let Opened { tree, notes } = open(here, args.session.named())?;
     let by_entry = (args.filter.is_some() || args.search.is_some()).then(|| OutlineOptions {
         filter: args.filter.map_or(Filter::Default, FilterName::into),
         search: args.search.clone().unwrap_or_default(),
         ..OutlineOptions::default()
     });
     if let Some(shape) = args.json.json {
-        return Ok(text(printed(as_json(tree, by_entry), "nodes", shape)));
+        let text = printed(as_json(&tree, by_entry), "nodes", shape);
+        return Ok(Answer { text, notes, ..Answer::default() });
     }
-    Ok(text(drawn(tree, by_entry.as_ref(), look)))
+    let text = drawn(&tree, by_entry.as_ref(), &here.look);
+    Ok(Answer { text, notes, ..Answer::default() })
 }
 
 fn drawn(tree: &SessionTree, by_entry: Option<&OutlineOptions>, look: &Look) -> String {
@@ -53,10 +55,6 @@ fn drawn(tree: &SessionTree, by_entry: Option<&OutlineOptions>, look: &Look) -> 
         drawing.push('\n');
     }
     drawing
-}
-
-fn text(text: String) -> Answer {
-    Answer { text, ..Answer::default() }
 }
 
 fn nothing(tree: &SessionTree, by_entry: Option<&OutlineOptions>, look: &Look) -> String {

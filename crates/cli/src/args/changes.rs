@@ -1,0 +1,186 @@
+//! What can be asked for by commands that change a session.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Subcommand};
+
+use super::{JsonArgs, Words};
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot edit [SESSION] POINT TEXT\n       offshoot edit [SESSION] POINT --editor",
+    after_help = "POINT is a turn number, an id, a label or a branch name. TEXT is `-` to read it from standard \
+                  input. All versions stay; `offshoot prev` and `offshoot next` go between them."
+)]
+pub(crate) struct EditArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    /// Change the old text in your editor: $VISUAL or $EDITOR
+    #[arg(long)]
+    pub(crate) editor: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot retry [SESSION] [POINT]",
+    after_help = "Without POINT the last turn is asked again. The old answer stays as a version."
+)]
+pub(crate) struct RetryArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot fork [SESSION] [--at POINT] [--new-session]",
+    after_help = "A turn number or a label stands for the whole turn, an id for exactly that entry."
+)]
+pub(crate) struct ForkArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    /// Where the branch starts [default: the head]
+    #[arg(long, value_name = "POINT")]
+    pub(crate) at: Option<String>,
+    /// Copy the way to that point into a session of its own; this one stays as it is
+    #[arg(long)]
+    pub(crate) new_session: bool,
+    /// Title of the new session
+    #[arg(long, requires = "new_session")]
+    pub(crate) title: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot switch [SESSION] POINT\n       offshoot switch [SESSION] --before-first",
+    after_help = "A turn number or a label stands for the whole turn, a branch name for the end of the branch, an id \
+                  for exactly that entry."
+)]
+pub(crate) struct SwitchArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    /// Go before the first turn, so that the next message begins anew
+    #[arg(long)]
+    pub(crate) before_first: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot prev|next [SESSION] [POINT]",
+    after_help = "Without POINT it is the last turn on the branch that has several versions."
+)]
+pub(crate) struct VersionArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(override_usage = "offshoot rename [SESSION] TITLE", after_help = "An empty TITLE takes it away.")]
+pub(crate) struct RenameArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot branch [SESSION]\n       offshoot branch name [SESSION] POINT NAME",
+    args_conflicts_with_subcommands = true
+)]
+pub(crate) struct BranchArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<BranchCommand>,
+    #[command(flatten)]
+    pub(crate) words: Words,
+    /// List archived branches too
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BranchCommand {
+    /// Name the branch that runs through a point, or take the name away
+    Name(BranchNameArgs),
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot branch name [SESSION] POINT NAME",
+    after_help = "An empty NAME takes it away."
+)]
+pub(crate) struct BranchNameArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(override_usage = "offshoot archive|unarchive [SESSION] POINT")]
+pub(crate) struct ArchiveArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(override_usage = "offshoot undo|redo [SESSION]")]
+pub(crate) struct UndoArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(override_usage = "offshoot ops [SESSION]")]
+pub(crate) struct OpsArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot append [SESSION] < LINES",
+    after_help = "\
+Each line is one JSON object, for example
+  {\"role\":\"user\",\"text\":\"Write a failing test first.\"}
+  {\"role\":\"assistant\",\"text\":\"Done.\",\"model\":\"anthropic/claude-sonnet-4\",\"tool_calls\":[]}
+  {\"role\":\"tool_result\",\"call\":\"call-1\",\"tool\":\"read\",\"text\":\"…\",\"failed\":false}
+
+Roles: user, assistant, tool_result, system, shell, custom, note, interrupted.
+Fields are those of `show --json`; `parent` (a point) and `id` may be given. An
+entry goes below the head, or below `parent`, and the head to it. Its id is
+printed when it is safe on the disk."
+)]
+pub(crate) struct AppendArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    /// Write all lines as one step, or none of them
+    #[arg(long)]
+    pub(crate) batch: bool,
+    /// Print ids as JSON, one object per line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ImportArgs {
+    /// Session files of other programs
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Import a session that is stored already once more, as a copy with an id of its own
+    #[arg(long)]
+    pub(crate) again: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}

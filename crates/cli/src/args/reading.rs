@@ -1,0 +1,99 @@
+//! What can be asked of commands that look, and of those that hand something out.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use clap_complete::Shell;
+
+use super::{JsonArgs, SessionArg};
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct LsArgs {
+    /// List all sessions, not only the last 20
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Only sessions about this folder or one inside of it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Only sessions changed since: 2025-03-04, 2025-03-04T14:00:00Z, 90m, 8h, 3d, 2w
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Only sessions in which a turn has this label
+    #[arg(long, value_name = "LABEL")]
+    pub(crate) label: Option<String>,
+    /// Only sessions of this agent
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(override_usage = "offshoot versions [SESSION] [POINT] [OPTIONS]")]
+pub(crate) struct VersionsArgs {
+    /// Session, by file, id or title [default: the last one of this folder]; and the turn, by number, id, label or
+    /// branch name [default: the last one that has several versions]
+    #[arg(value_name = "SESSION POINT", num_args = 0..=2, hide_default_value = true)]
+    pub(crate) words: Vec<String>,
+    /// The session, by file, id or title
+    #[arg(long, value_name = "SESSION")]
+    pub(crate) session: Option<String>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) session: SessionArg,
+    /// What to make of it
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) to: Format,
+    /// Write there: a file, or a folder to put it in [default: standard output]
+    #[arg(long, short, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// Only the branch that runs through this point
+    #[arg(long, value_name = "POINT")]
+    pub(crate) branch: Option<String>,
+    /// Replace files that are there
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// A copy of the journal, for another Offshoot
+    Offshoot,
+    /// A session file of pi, version 3
+    Pi,
+    /// One file per branch
+    Rollouts,
+    /// One branch to read
+    Markdown,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct FsckArgs {
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct CompletionsArgs {
+    /// The shell that shall complete
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct ManArgs {
+    /// Write one page per command into this folder
+    #[arg(long, short, value_name = "DIR")]
+    pub(crate) output: Option<PathBuf>,
+}

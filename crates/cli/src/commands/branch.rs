@@ -1,0 +1,239 @@
+//! `offshoot branch [SESSION]`: where the ways through the tree end. `offshoot branch name` names one.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use offshoot_session::address::{ShortIds, short_id};
+use offshoot_session::outline::one_line;
+use offshoot_session::plan::plan_branch_name;
+use offshoot_session::versions::turn_prompt;
+use offshoot_session::{EntryId, SessionTree};
+use serde_json::{Value, json};
+
+use super::json::printed;
+use crate::args::{BranchArgs, BranchCommand, BranchNameArgs};
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::look::{Ink, Look, Sign};
+use crate::numbers::{counted, moment};
+use crate::opened::point;
+use crate::stored::{change, read};
+use crate::table::{self, Row};
+use crate::text::{cut, harmless_line, padded, width};
+use crate::which::stored;
+use crate::{Answer, words};
+
+/// A branch name longer than this is cut where there is a width to keep.
+const LONGEST_NAME: usize = 24;
+
+pub(crate) fn run(args: &BranchArgs, here: &Here) -> Result<Answer, Failure> {
+    match &args.command {
+        Some(BranchCommand::Name(args)) => name(args, here),
+        None => list(args, here),
+    }
+}
+
+fn name(args: &BranchNameArgs, here: &Here) -> Result<Answer, Failure> {
+    let (session, [at, name]) = args.words.split("POINT NAME")?;
+    let id = stored(here, session)?;
+    let mut named = String::new();
+    let changed = change(here, &id, |tree, stamps| {
+        let at = beginning(tree, at)?;
+        named = short_id(tree, &at);
+        require_free(tree, &at, name.trim())?;
+        plan_branch_name(tree, &at, Some(name), stamps)
+            .map_err(|refused| Failure::not_found(refused.to_string()))
+    })?;
+    let text = match (changed.is_change(), name.trim()) {
+        (false, _) => words::nothing_to_change(),
+        (true, "") => words::branch_name_gone(&named),
+        (true, name) => words::branch_named(&named, &harmless_line(name, here.look.ascii)),
+    };
+    Ok(Answer { text, ..Answer::default() })
+}
+
+/// The entry a person means who speaks of a whole branch: under its name, the one that carries the name.
+pub(super) fn beginning(tree: &SessionTree, named: &str) -> Result<EntryId, Failure> {
+    let at = point(tree, named)?;
+    let leads_here = |id: &&EntryId| tree.remembered_leaf(id).is_some_and(|tip| tip.id == at);
+    let same = |name: &str| name.trim().to_lowercase() == named.trim().to_lowercase();
+    let mut names = tree.branch_names().into_iter().filter(|(_, name)| same(name)).map(|(id, _)| id);
+    Ok(names.find(leads_here).cloned().unwrap_or(at))
+}
+
+/// A name that could not be used to find the branch again is refused.
+fn require_free(tree: &SessionTree, at: &EntryId, name: &str) -> Result<(), Failure> {
+    if !name.is_empty() && name.trim_start_matches('#').bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(Failure::refused(words::name_is_a_number(name)));
+    }
+    let taken = tree
+        .branch_names()
+        .into_iter()
+        .find(|(other, taken)| *other != at && taken.to_lowercase() == name.to_lowercase());
+    match taken {
+        Some((other, _)) => {
+            let other = short_id(tree, other);
+            Err(Failure::refused(words::name_taken(name, &other)).hint(words::name_taken_hint(&other)))
+        }
+        None => Ok(()),
+    }
+}
+
+fn list(args: &BranchArgs, here: &Here) -> Result<Answer, Failure> {
+    let (session, []) = args.words.split("")?;
+    let id = stored(here, session)?;
+    let tree = read(here, &id)?.tree;
+    let branches = branches(&tree, args.all);
+    let look = &here.look;
+    let text = match (args.json.json, look.for_a_person) {
+        (Some(shape), _) => {
+            let list: Vec<Value> = branches.iter().map(|branch| branch.as_json(&tree)).collect();
+            printed(json!({"session": id.as_str(), "branches": list}), "branches", shape)
+        }
+        (None, false) => branches.iter().map(|branch| branch.as_fields(&tree, look)).collect(),
+        (None, true) if branches.is_empty() => format!("{}\n", words::NOTHING_SAID),
+        (None, true) => drawn(&tree, &branches, look),
+    };
+    Ok(Answer { text, ..Answer::default() })
+}
+
+/// A way from the last fork on it to its end.
+struct Branch<'t> {
+    tip: &'t EntryId,
+    /// Names that lead to this end; the nearest to it last.
+    names: Vec<&'t str>,
+    /// Turns of its own, behind the last fork.
+    turns: usize,
+    number: usize,
+    active_at: Timestamp,
+    is_head: bool,
+    is_archived: bool,
+}
+
+/// What is known at an entry about the way to it.
+#[derive(Clone, Copy, Default)]
+struct Way {
+    number: usize,
+    turns: usize,
+    is_archived: bool,
+}
+
+/// The branch that was used last comes first.
+fn branches(tree: &SessionTree, with_archived: bool) -> Vec<Branch<'_>> {
+    let mut names: HashMap<&EntryId, Vec<(usize, &str)>> = HashMap::new();
+    for (at, name) in tree.branch_names() {
+        if let Some(tip) = tree.remembered_leaf(at) {
+            names.entry(&tip.id).or_default().push((tree.depth(at).unwrap_or(0), name));
+        }
+    }
+    // The head may stand above several ends: it belongs to the one that would be gone to.
+    let head_tip = tree.main_head().and_then(|head| tree.remembered_leaf(head)).map(|tip| &tip.id);
+    let parent_of = |id: &EntryId| tree.parent(id).map(|parent| &parent.id);
+    let mut children: HashMap<Option<&EntryId>, usize> = HashMap::new();
+    for entry in tree.entries() {
+        *children.entry(parent_of(&entry.id)).or_default() += 1;
+    }
+    let mut ways: HashMap<&EntryId, Way> = HashMap::new();
+    let mut branches = Vec::new();
+    for entry in tree.walk() {
+        let parent = parent_of(&entry.id);
+        let is_behind_fork = children.get(&parent).is_some_and(|children| *children > 1);
+        let above = parent.and_then(|parent| ways.get(parent)).copied().unwrap_or_default();
+        let is_prompt = usize::from(entry.body.is_prompt());
+        let way = Way {
+            number: above.number + is_prompt,
+            turns: if is_behind_fork { is_prompt } else { above.turns + is_prompt },
+            is_archived: above.is_archived || tree.is_archived(&entry.id),
+        };
+        ways.insert(&entry.id, way);
+        if tree.has_children(&entry.id) || (way.is_archived && !with_archived) {
+            continue;
+        }
+        let mut names = names.remove(&entry.id).unwrap_or_default();
+        names.sort();
+        branches.push(Branch {
+            tip: &entry.id,
+            names: names.into_iter().map(|(_, name)| name).collect(),
+            turns: way.turns,
+            number: way.number,
+            active_at: entry.written_at,
+            is_head: head_tip == Some(&entry.id),
+            is_archived: way.is_archived,
+        });
+    }
+    branches.sort_by_key(|branch| std::cmp::Reverse(branch.active_at));
+    branches
+}
+
+impl Branch<'_> {
+    fn name(&self, look: &Look) -> String {
+        harmless_line(&self.names.join(", "), look.ascii)
+    }
+
+    /// What was asked last on it.
+    fn said(&self, tree: &SessionTree, look: &Look) -> String {
+        let prompt = turn_prompt(tree, self.tip);
+        harmless_line(&prompt.map(|prompt| one_line(&prompt.body)).unwrap_or_default(), look.ascii)
+    }
+
+    fn as_json(&self, tree: &SessionTree) -> Value {
+        json!({
+            "name": self.names.last(),
+            "names": self.names,
+            "tip": self.tip.as_str(),
+            "turn": self.number,
+            "turns": self.turns,
+            "text": turn_prompt(tree, self.tip).map(|prompt| prompt.body.text()),
+            "active_at": self.active_at.to_string(),
+            "head": self.is_head,
+            "archived": self.is_archived,
+        })
+    }
+
+    fn as_fields(&self, tree: &SessionTree, look: &Look) -> String {
+        let head = if self.is_head { "head" } else { "" };
+        let fields = [
+            head.to_owned(),
+            self.name(look),
+            format!("#{}", self.number),
+            self.tip.to_string(),
+            self.said(tree, look),
+            self.turns.to_string(),
+            moment(self.active_at, look),
+        ];
+        format!("{}\n", fields.map(|field| harmless_line(&field, look.ascii)).join("\t"))
+    }
+}
+
+fn drawn(tree: &SessionTree, branches: &[Branch<'_>], look: &Look) -> String {
+    let short_ids = ShortIds::of(tree);
+    let name = |branch: &Branch<'_>| cut(&branch.name(look), LONGEST_NAME, look.sign(Sign::Cut));
+    let widest = |column: &dyn Fn(&Branch<'_>) -> String| {
+        branches.iter().map(|branch| width(&column(branch))).max().unwrap_or(0)
+    };
+    let number = |branch: &Branch<'_>| format!("#{}", branch.number);
+    let id = |branch: &Branch<'_>| harmless_line(&short_ids.get(branch.tip), look.ascii);
+    let turns = |branch: &Branch<'_>| counted(branch.turns, "turn", "turns");
+    let (names, numbers, ids, counts) = (widest(&name), widest(&number), widest(&id), widest(&turns));
+    let rows: Vec<Row> = branches
+        .iter()
+        .map(|branch| {
+            let mut row =
+                Row { text: branch.said(tree, look), lead_below: "  ".to_owned(), ..Row::default() };
+            let mark = if branch.is_head { look.sign(Sign::Shown) } else { " " };
+            row.lead.push(look, Ink::Accent, &format!("{mark} "));
+            row.lead.push(look, Ink::Plain, &format!("{}  ", padded(&number(branch), numbers)));
+            row.lead.push(look, Ink::Faint, &format!("{}  ", padded(&id(branch), ids)));
+            if names > 0 {
+                row.lead.push(look, Ink::Plain, &format!("{}  ", padded(&name(branch), names)));
+            }
+            let count = turns(branch);
+            let archived = if branch.is_archived { words::ARCHIVED } else { "" };
+            let gap = " ".repeat(counts.saturating_sub(width(&count)));
+            let active = moment(branch.active_at, look);
+            row.right.push(look, Ink::Faint, &format!("{gap}{count}  {active}{archived}"));
+            row
+        })
+        .collect();
+    table::drawn(&rows, look, 0)
+}

@@ -1,0 +1,102 @@
+//! `offshoot edit [SESSION] POINT TEXT`: the same place, said differently. The old version stays.
+
+use offshoot_session::address::short_id;
+use offshoot_session::plan::{EditRefused, Sent, plan_edit};
+use offshoot_session::versions::turn_prompt;
+use offshoot_session::{EntryId, HeadName, SessionTree};
+use serde_json::json;
+
+use super::head::{self, Told, head_line, turn_number, version_of, wants_json, with_session};
+use crate::args::EditArgs;
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::opened::point;
+use crate::stored::{Changed, change, read};
+use crate::which::stored;
+use crate::{Answer, editor, stdin, words};
+
+pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
+    let (session, at, text) = match args.editor {
+        true => {
+            let (session, [at]) = args.words.split("POINT --editor")?;
+            (session, at, None)
+        }
+        false => {
+            let (session, [at, text]) = args.words.split("POINT TEXT")?;
+            (session, at, Some(text))
+        }
+    };
+    let id = stored(here, session)?;
+    // Nobody else has to wait while the person thinks, so the session is read once more when it is written.
+    let text = match text {
+        None => {
+            let tree = read(here, &id)?.tree;
+            let at = point(&tree, at)?;
+            editor::changed(&old_text(&tree, &at)?)?
+        }
+        Some("-") => {
+            stdin::say_that_it_is_read(&here.look);
+            stdin::text()?
+        }
+        Some(text) => text.to_owned(),
+    };
+    let mut written = None;
+    let changed = change(here, &id, |tree, stamps| {
+        let at = point(tree, at)?;
+        let sent = plan_edit(tree, &HeadName::main(), &at, &text, stamps);
+        let Sent { plan, prompt, .. } = sent.map_err(|refused| explained(tree, &refused))?;
+        written = Some(prompt);
+        Ok(Some(plan))
+    })?;
+    let Some(prompt) = written else { return Ok(Answer::default()) };
+    if wants_json(args.json.json) {
+        return Ok(new_version_json(&id, &changed, &prompt));
+    }
+    let mut told = new_version(&changed, &prompt, here);
+    told.hint = words::take_back(&with_session(here, "undo", session, &id));
+    Ok(told.answer(&here.look))
+}
+
+/// `Version 4 of #3 is a3f9d8`
+pub(super) fn new_version(changed: &Changed, prompt: &EntryId, here: &Here) -> Told {
+    let tree = &changed.after;
+    let (version, _) = version_of(tree, prompt).unwrap_or((1, 1));
+    let number = turn_number(tree, prompt).unwrap_or(1);
+    let first = words::new_version(version, number, &short_id(tree, prompt));
+    let rest = format!("{}{}", head_line(changed, &here.look), words::versions_stay(version - 1));
+    Told { first, rest, ..Told::default() }
+}
+
+pub(super) fn new_version_json(
+    id: &offshoot_session::SessionId,
+    changed: &Changed,
+    prompt: &EntryId,
+) -> Answer {
+    let (version, of) = version_of(&changed.after, prompt).unwrap_or((1, 1));
+    let version = json!({"number": version, "of": of});
+    head::as_json(id, changed, json!({"id": prompt.as_str(), "version": version}))
+}
+
+fn old_text(tree: &SessionTree, at: &EntryId) -> Result<String, Failure> {
+    match tree.entry(at) {
+        Some(entry) if entry.body.is_prompt() => Ok(entry.body.text()),
+        Some(_) | None => Err(not_a_prompt(tree, at)),
+    }
+}
+
+fn explained(tree: &SessionTree, refused: &EditRefused) -> Failure {
+    match refused {
+        EditRefused::SameText { version } => Failure::refused(words::same_text(*version)),
+        EditRefused::Blank => Failure::refused(words::BLANK_PROMPT),
+        EditRefused::NotAPrompt(at) => not_a_prompt(tree, at),
+        EditRefused::NotFound(_) | EditRefused::UnknownHead(_) => Failure::not_found(refused.to_string()),
+    }
+}
+
+pub(super) fn not_a_prompt(tree: &SessionTree, at: &EntryId) -> Failure {
+    let failure = Failure::refused(words::not_a_prompt(&short_id(tree, at)));
+    match turn_prompt(tree, at) {
+        Some(prompt) => failure.hint(words::prompt_of_turn(&short_id(tree, &prompt.id))),
+        None => failure,
+    }
+}

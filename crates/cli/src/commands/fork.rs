@@ -1,0 +1,75 @@
+//! `offshoot fork [SESSION] [--at POINT]`: another branch from here, in this session or in one of its own.
+
+use offshoot_session::plan::{NewSession, SwitchRefused, branched_session, plan_fork};
+use offshoot_session::{Fact, HeadName, Record, SessionId, Stamps, TitleSource};
+use serde_json::json;
+
+use super::head::{self, Told, destination, head_line, place, turn_number, wants_json, with_session};
+use super::json::printed_object;
+use crate::args::ForkArgs;
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::stored::{change, create, read};
+use crate::which::{short, stored};
+use crate::{Answer, words};
+
+pub(crate) fn run(args: &ForkArgs, here: &Here) -> Result<Answer, Failure> {
+    let (session, []) = args.words.split("")?;
+    let id = stored(here, session)?;
+    if args.new_session { to_a_new_session(args, &id, here) } else { within(args, session, &id, here) }
+}
+
+/// The head goes to where the branch starts; the branch is there with the next message.
+fn within(args: &ForkArgs, session: Option<&str>, id: &SessionId, here: &Here) -> Result<Answer, Failure> {
+    let changed = change(here, id, |tree, stamps| {
+        let Some(at) = args.at.as_deref() else { return Ok(None) };
+        let at = destination(tree, at)?;
+        plan_fork(tree, &HeadName::main(), &at, stamps)
+            .map_err(|refused: SwitchRefused| Failure::not_found(refused.to_string()))
+    })?;
+    if wants_json(args.json.json) {
+        return Ok(head::as_json(id, &changed, json!({})));
+    }
+    let tree = &changed.after;
+    let goes_on = tree.main_head().is_some_and(|at| tree.has_children(at));
+    let told = Told {
+        first: words::next_message(&place(tree), goes_on),
+        rest: head_line(&changed, &here.look),
+        hint: match (changed.is_change(), &args.at) {
+            (true, _) => words::take_back(&with_session(here, "undo", session, id)),
+            (false, None) => words::FORK_ELSEWHERE.to_owned(),
+            (false, Some(_)) => String::new(),
+        },
+    };
+    Ok(told.answer(&here.look))
+}
+
+fn to_a_new_session(args: &ForkArgs, origin: &SessionId, here: &Here) -> Result<Answer, Failure> {
+    let tree = read(here, origin)?.tree;
+    let at = match args.at.as_deref() {
+        Some(at) => Some(destination(&tree, at)?),
+        None => tree.main_head().cloned(),
+    };
+    let mut stamps = here.stamps();
+    let forked = branched_session(&tree, at.as_ref(), &mut stamps);
+    let NewSession { id, mut records, head } =
+        forked.map_err(|refused| Failure::not_found(refused.to_string()))?;
+    if let Some(title) = args.title.as_deref().map(str::trim).filter(|title| !title.is_empty()) {
+        let fact = Fact::Title { title: Some(title.to_owned()), source: TitleSource::User };
+        records.push(Record::marked(stamps.now(), fact));
+    }
+    create(here, &records)?;
+    if wants_json(args.json.json) {
+        let text = printed_object(json!({
+            "id": id.as_str(),
+            "parent": origin.as_str(),
+            "head": head.as_ref().map(|head| head.as_str()),
+        }));
+        return Ok(Answer { text, ..Answer::default() });
+    }
+    let turns = head.as_ref().and_then(|head| turn_number(&tree, head));
+    let first = words::forked_session(&short(here, &id), &short(here, origin), turns);
+    let is_of_folder = stored(here, None).is_ok_and(|found| found == id);
+    let hint = if is_of_folder { words::session_of_folder(&short(here, origin)) } else { String::new() };
+    Ok(Told { first, hint, ..Told::default() }.answer(&here.look))
+}

@@ -1,0 +1,97 @@
+//! `offshoot fsck`: proof that the stored sessions are whole. It only reads.
+
+use offshoot_store::fsck::{Problem, Wrong};
+use offshoot_store::{Finding, Report};
+use serde_json::{Value, json};
+
+use super::json::printed;
+use crate::args::FsckArgs;
+use crate::failure::{Exit, Failure};
+use crate::here::Here;
+use crate::look::{Ink, Look};
+use crate::progress::Progress;
+use crate::stored::list_failed;
+use crate::words::reading as words;
+use crate::{Answer, text};
+
+pub(crate) fn run(args: &FsckArgs, here: &Here) -> Result<Answer, Failure> {
+    let report = {
+        let mut progress = Progress::of("files", &here.look);
+        offshoot_store::fsck(&here.store()?, &mut |at| progress.at(at.done, at.of))
+            .map_err(|error| list_failed(&error))?
+    };
+    let text = match args.json.json {
+        Some(shape) => printed(as_json(&report), "problems", shape),
+        None => told(&report, &here.look),
+    };
+    Ok(Answer { text, ends: (!report.is_clean()).then_some(Exit::Failed), ..Answer::default() })
+}
+
+/// One line per finding below the file it was found in.
+fn told(report: &Report, look: &Look) -> String {
+    let mut told = String::new();
+    let mut file = None;
+    for problem in &report.problems {
+        if file != Some(&problem.path) {
+            let name = text::harmless_line(&problem.path.display().to_string(), look.ascii);
+            told.push_str(&format!("{}\n", look.paint(Ink::Bold, &name)));
+            file = Some(&problem.path);
+        }
+        told.push_str(&format!("  {}\n", text::harmless_line(&finding(problem), look.ascii)));
+    }
+    told.push_str(&words::proof(report.sessions, report.records, report.blobs, report.problems.len()));
+    told
+}
+
+/// What is wrong, without the file.
+fn finding(problem: &Problem) -> String {
+    let all = problem.to_string();
+    let file = format!("`{}`: ", problem.path.display());
+    all.strip_prefix(&file).unwrap_or(&all).to_owned()
+}
+
+fn as_json(report: &Report) -> Value {
+    let problems: Vec<Value> = report
+        .problems
+        .iter()
+        .map(|problem| {
+            json!({
+                "path": problem.path.to_string_lossy(),
+                "kind": kind(&problem.what),
+                "line": line(&problem.what),
+                "text": finding(problem),
+            })
+        })
+        .collect();
+    json!({
+        "clean": report.is_clean(),
+        "sessions": report.sessions,
+        "records": report.records,
+        "entries": report.entries,
+        "blobs": report.blobs,
+        "bytes": report.bytes,
+        "unborn": report.unborn,
+        "torn_copies": report.torn_copies,
+        "leftovers": report.leftovers,
+        "problems": problems,
+    })
+}
+
+fn kind(what: &Wrong) -> &'static str {
+    match what {
+        Wrong::Found(Finding::Flaw(_)) => "damage",
+        Wrong::Found(Finding::TornTail(_)) => "torn_tail",
+        Wrong::Found(Finding::Odd(_)) => "oddity",
+        Wrong::OtherSession(_) => "other_session",
+        Wrong::Newer(_) => "newer_format",
+        Wrong::DamagedBlob => "damaged_blob",
+        Wrong::Unreadable(_) => "unreadable",
+    }
+}
+
+fn line(what: &Wrong) -> Option<u64> {
+    match what {
+        Wrong::Found(Finding::Flaw(found)) => Some(found.line),
+        _ => None,
+    }
+}

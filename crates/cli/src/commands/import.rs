@@ -1,0 +1,155 @@
+//! `offshoot import FILE…`: session files of other programs become stored sessions. Ids stay, and so does every line
+//! of the file, so that it can be written back byte for byte.
+
+use std::path::Path;
+
+use offshoot_session::{Change, Record, SessionHeader, SessionId, SessionTree, Stamps};
+use offshoot_store::SessionStore;
+use offshoot_store::home::is_file_name;
+use serde_json::{Value, json};
+
+use super::json::printed;
+use super::title_of;
+use crate::args::ImportArgs;
+use crate::failure::{Exit, Failure};
+use crate::here::Here;
+use crate::numbers::counted;
+use crate::progress::Progress;
+use crate::session_file::{self, SessionFile};
+use crate::{Answer, imported, stored, which, words};
+
+pub(crate) fn run(args: &ImportArgs, here: &Here) -> Result<Answer, Failure> {
+    let mut answer = Answer::default();
+    let mut sessions = Vec::new();
+    let mut progress = Progress::of("files", &here.look);
+    for (at, path) in args.files.iter().enumerate() {
+        progress.at(at, args.files.len());
+        match import(path, args.again, here) {
+            Ok(session) => sessions.push(session),
+            Err(failure) => answer.failures.push(failure),
+        }
+    }
+    drop(progress);
+    for session in &sessions {
+        answer.notes.extend(session.notes());
+    }
+    answer.text = match args.json.json {
+        _ if sessions.is_empty() => String::new(),
+        Some(shape) => {
+            let list: Vec<Value> = sessions.iter().map(Imported::as_json).collect();
+            printed(json!({"sessions": list}), "sessions", shape)
+        }
+        None => sessions.iter().map(|session| session.line(here)).collect(),
+    };
+    Ok(answer)
+}
+
+struct Imported {
+    id: SessionId,
+    file: String,
+    /// The id in the file, where it could not be kept.
+    other_id: Option<(SessionId, WhyOther)>,
+    dialect: String,
+    oddities: usize,
+    tree: SessionTree,
+}
+
+#[derive(Clone, Copy)]
+enum WhyOther {
+    Again,
+    NoFileName,
+}
+
+fn import(path: &Path, again: bool, here: &Here) -> Result<Imported, Failure> {
+    let SessionFile { dialect, oddities, tree, .. } = session_file::open(path)?;
+    let mut records: Vec<Record> = tree.log().cloned().collect();
+    let other_id = other_id(&mut records, again, here)?;
+    let records = imported::for_the_store(records);
+    let id = records.iter().find_map(header_of).map(|header| header.id.clone());
+    let imported = Imported {
+        id: id.unwrap_or_else(|| SessionId::from("")),
+        file: path.to_string_lossy().into_owned(),
+        other_id,
+        dialect,
+        oddities: oddities.len(),
+        tree,
+    };
+    stored::create(here, &records).map_err(|failure| match failure.exit {
+        Exit::Refused => Failure::refused(words::imported_already(path, &which::short(here, &imported.id)))
+            .hint(words::IMPORTED_ALREADY_HINT),
+        _ => failure,
+    })?;
+    Ok(imported)
+}
+
+/// Gives the session an id of its own where it cannot keep the one in the file. The line of the header goes with
+/// the old id; all others stay.
+fn other_id(
+    records: &mut [Record],
+    again: bool,
+    here: &Here,
+) -> Result<Option<(SessionId, WhyOther)>, Failure> {
+    for record in records {
+        let Change::Opened(header) = &mut record.change else { continue };
+        let why = match is_file_name(&header.id) {
+            false => WhyOther::NoFileName,
+            true if again && is_taken(&header.id, here)? => WhyOther::Again,
+            true => return Ok(None),
+        };
+        let other = std::mem::replace(&mut header.id, here.stamps().session_id());
+        record.source = None;
+        return Ok(Some((other, why)));
+    }
+    Ok(None)
+}
+
+fn header_of(record: &Record) -> Option<&SessionHeader> {
+    match &record.change {
+        Change::Opened(header) => Some(header),
+        Change::Entry(_) | Change::HeadMoved(_) | Change::Marked(_) | Change::Unknown => None,
+    }
+}
+
+fn is_taken(id: &SessionId, here: &Here) -> Result<bool, Failure> {
+    let sessions = here.store()?.list().map_err(|error| stored::list_failed(&error))?;
+    Ok(sessions.contains(id))
+}
+
+impl Imported {
+    fn line(&self, here: &Here) -> String {
+        let look = &here.look;
+        let title = title_of(&self.tree, look);
+        match look.for_a_person {
+            true => {
+                let entries = counted(self.tree.len(), "entry", "entries");
+                format!("{}  {title}  {entries}\n", which::short(here, &self.id))
+            }
+            false => format!("{}\t{title}\t{}\n", self.id, self.tree.len()),
+        }
+    }
+
+    fn as_json(&self) -> Value {
+        json!({
+            "id": self.id.as_str(),
+            "file": self.file,
+            "dialect": self.dialect,
+            "title": self.tree.title(),
+            "project": self.tree.header().and_then(|header| header.project.as_deref()),
+            "entries": self.tree.len(),
+            "oddities": self.oddities,
+        })
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        match &self.other_id {
+            Some((other, WhyOther::Again)) => notes.push(words::copy_of(&self.file, other.as_str())),
+            Some((other, WhyOther::NoFileName)) => notes.push(words::other_id(&self.file, other.as_str())),
+            None => {}
+        }
+        if self.oddities > 0 {
+            notes.push(words::is_odd(&self.file, self.oddities));
+        }
+        notes
+    }
+}

@@ -1,0 +1,182 @@
+//! `offshoot ls`: the sessions there are, newest threads first, forks below the session they came from.
+//!
+//! Every journal is read for it. One that is damaged or cannot be read is listed with a mark.
+
+mod listed;
+mod threads;
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use offshoot_session::{SessionId, Stamps};
+use serde_json::{Value, json};
+
+use super::json::printed;
+use crate::ago::{ago, since};
+use crate::args::LsArgs;
+use crate::columns::{Cell, Column, Room, Side, drawn};
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::look::{Ink, Look, Sign};
+use crate::numbers::{counted, grouped, money};
+use crate::words::reading as words;
+use crate::{Answer, text};
+use listed::{Listed, State};
+use threads::{Row, threaded};
+
+/// More than these are counted, not listed, unless all are wanted. Only people are spared: a pipe gets all.
+const LISTED: usize = 20;
+
+/// Forks of forks of forks are not drawn further to the right than this.
+const DEEPEST: usize = 6;
+
+const COLUMNS: [Column; 7] = [
+    Column { title: "ID", side: Side::Left, room: Room::Lead },
+    Column { title: "SESSION", side: Side::Left, room: Room::Text(16) },
+    Column { title: "PROJECT", side: Side::Left, room: Room::GivesWay(8) },
+    Column { title: "AGENT", side: Side::Left, room: Room::GivesWay(5) },
+    Column { title: "PROMPTS", side: Side::Right, room: Room::Fixed },
+    Column { title: "COST", side: Side::Right, room: Room::Fixed },
+    Column { title: "ACTIVE", side: Side::Right, room: Room::Fixed },
+];
+
+pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
+    let now = here.stamps().now();
+    let wanted = Wanted::of(args, here, now)?;
+    let everything = listed::all(here)?;
+    let ids: HashSet<SessionId> = everything.iter().map(|session| session.id.clone()).collect();
+    let sessions: Vec<Listed> =
+        everything.into_iter().filter(|session| wanted.lets_through(session)).collect();
+    let rows = threaded(sessions, &ids);
+    if let Some(shape) = args.json.json {
+        let sessions: Vec<Value> = rows.iter().map(|row| row.session.as_json(row.parent.as_ref())).collect();
+        return Ok(Answer {
+            text: printed(json!({ "sessions": sessions }), "sessions", shape),
+            ..Answer::default()
+        });
+    }
+    let look = &here.look;
+    let shown = if args.all || !look.for_a_person { rows.len() } else { LISTED.min(rows.len()) };
+    let cells: Vec<Vec<Cell>> = rows.iter().take(shown).map(|row| row_cells(row, now, look)).collect();
+    let mut text = drawn(&COLUMNS, &cells, look);
+    if look.for_a_person && !look.quiet {
+        text.push_str(&closing(&rows, shown, ids.is_empty()));
+    }
+    Ok(Answer { text, ..Answer::default() })
+}
+
+/// Which sessions are asked for.
+struct Wanted {
+    project: Option<PathBuf>,
+    since: Option<Timestamp>,
+    label: Option<String>,
+    agent: Option<String>,
+}
+
+impl Wanted {
+    fn of(args: &LsArgs, here: &Here, now: Timestamp) -> Result<Self, Failure> {
+        let moment = |text: &String| {
+            since(text, now, &TimeZone::system())
+                .ok_or_else(|| Failure::usage(words::no_moment(text)).hint(words::MOMENT_HINT))
+        };
+        Ok(Self {
+            project: args.project.as_deref().map(|project| absolute(&here.folder, project)),
+            since: args.since.as_ref().map(moment).transpose()?,
+            label: args.label.as_ref().map(|label| label.trim().to_lowercase()),
+            agent: args.agent.as_ref().map(|agent| agent.trim().to_lowercase()),
+        })
+    }
+
+    fn lets_through(&self, session: &Listed) -> bool {
+        let about = session.about();
+        let is_in = |folder: &PathBuf| {
+            let project = about.and_then(|about| about.project.as_deref());
+            project.is_some_and(|project| Path::new(project).starts_with(folder))
+        };
+        let is_of = |agent: &String| {
+            let by = about.and_then(|about| about.agent.as_deref());
+            by.is_some_and(|by| by.to_lowercase().contains(agent.as_str()))
+        };
+        let has = |label: &String| {
+            let labels = about.map(|about| about.labels.as_slice()).unwrap_or_default();
+            labels.iter().any(|one| one.trim().to_lowercase() == *label)
+        };
+        self.project.as_ref().is_none_or(is_in)
+            && self.since.is_none_or(|since| session.updated_at >= since)
+            && self.label.as_ref().is_none_or(has)
+            && self.agent.as_ref().is_none_or(is_of)
+    }
+}
+
+/// As a header would name it, with `.` and `..` taken out.
+fn absolute(folder: &Path, path: &Path) -> PathBuf {
+    use std::path::Component;
+    let mut absolute = PathBuf::new();
+    for part in folder.join(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                absolute.pop();
+            }
+            part => absolute.push(part),
+        }
+    }
+    absolute
+}
+
+fn row_cells(row: &Row, now: Timestamp, look: &Look) -> Vec<Cell> {
+    let session = &row.session;
+    let harmless = |words: &str| text::harmless_line(words, look.ascii);
+    let id = if look.for_a_person { row.short_id.as_str() } else { session.id.as_str() };
+    let mut title = String::new();
+    if look.for_a_person && row.depth > 0 {
+        title.push_str(&"  ".repeat(row.depth.min(DEEPEST) - 1));
+        title.push_str(look.sign(Sign::Offspring));
+    }
+    let mark = look.sign(Sign::Error);
+    match &session.state {
+        State::Whole(about) => title.push_str(&harmless(about.name())),
+        State::Damaged(about, _) => title.push_str(&format!("{mark} {}", harmless(about.name()))),
+        State::Unreadable(reason) => title.push_str(&format!("{mark} {}", harmless(reason))),
+    }
+    let about = session.about();
+    let project = about.and_then(|about| about.project.as_deref()).map(harmless).unwrap_or_default();
+    let project = match Path::new(&project).file_name() {
+        Some(name) if look.for_a_person => name.to_string_lossy().into_owned(),
+        _ => project,
+    };
+    let agent = about.and_then(|about| about.agent.as_deref()).map(harmless).unwrap_or_default();
+    let prompts = about.map(|about| about.prompts);
+    let cost = about.and_then(|about| money(about.cost_micros)).unwrap_or_default();
+    let active = if look.for_a_person {
+        ago(session.updated_at, now, &TimeZone::system())
+    } else {
+        session.updated_at.to_string()
+    };
+    let ink = if matches!(session.state, State::Whole(_)) { Ink::Plain } else { Ink::Error };
+    vec![
+        Cell::faint(harmless(id)),
+        Cell::new(ink, title),
+        Cell::plain(project),
+        Cell::plain(agent),
+        Cell::plain(prompts.map(grouped).unwrap_or_default())
+            .or_alone(prompts.map(|prompts| counted(prompts, "prompt", "prompts")).unwrap_or_default()),
+        Cell::plain(cost),
+        Cell::faint(active),
+    ]
+}
+
+fn closing(rows: &[Row], shown: usize, is_empty_home: bool) -> String {
+    if rows.is_empty() {
+        let nothing = if is_empty_home { words::NO_SESSIONS } else { words::NO_SUCH_SESSIONS };
+        return format!("{nothing}\n");
+    }
+    let mut closing = words::sessions_shown(shown, rows.len());
+    let bad = rows.iter().filter(|row| !matches!(row.session.state, State::Whole(_))).count();
+    if bad > 0 {
+        closing.push_str(&words::sessions_damaged(bad));
+    }
+    closing
+}

@@ -1,0 +1,30 @@
+//! `offshoot new [TITLE]`: an empty session about this folder.
+
+use offshoot_session::{Fact, Record, SessionHeader, Stamps, TitleSource};
+use serde_json::json;
+
+use super::json::printed_object;
+use crate::args::NewArgs;
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::{Answer, stored, words};
+
+pub(crate) fn run(args: &NewArgs, here: &Here) -> Result<Answer, Failure> {
+    let mut stamps = here.stamps();
+    let id = stamps.session_id();
+    let now = stamps.now();
+    let mut header = SessionHeader::new(id.clone(), now);
+    let project = args.project.as_deref().unwrap_or(&here.folder);
+    header.project = Some(project.to_string_lossy().into_owned());
+    let mut records = vec![Record::opened(header)];
+    if let Some(title) = args.title.as_deref().filter(|title| !title.trim().is_empty()) {
+        let fact = Fact::Title { title: Some(title.trim().to_owned()), source: TitleSource::User };
+        records.push(Record::marked(now, fact));
+    }
+    stored::create(here, &records)?;
+    let text = match args.json.json {
+        Some(_) => printed_object(json!({"id": id.as_str()})),
+        None => words::session_begun(&id, args.title.as_deref()),
+    };
+    Ok(Answer { text, ..Answer::default() })
+}

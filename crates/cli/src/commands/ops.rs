@@ -1,0 +1,65 @@
+//! `offshoot ops [SESSION]`: the steps taken, the latest first.
+
+use offshoot_session::Operation;
+use serde_json::{Value, json};
+
+use super::json::printed;
+use crate::args::OpsArgs;
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::look::Ink;
+use crate::numbers::{moment, moment_after};
+use crate::steps::Steps;
+use crate::stored::read;
+use crate::text::{cut, harmless_line, width};
+use crate::which::stored;
+use crate::{Answer, look::Sign, words};
+
+pub(crate) fn run(args: &OpsArgs, here: &Here) -> Result<Answer, Failure> {
+    let (session, []) = args.words.split("")?;
+    let id = stored(here, session)?;
+    let tree = read(here, &id)?.tree;
+    let steps = Steps::of(&tree);
+    let operations: Vec<&Operation> = tree.operations().rev().collect();
+    if let Some(shape) = args.json.json {
+        let list: Vec<Value> = operations
+            .iter()
+            .map(|step| {
+                json!({
+                    "id": step.id.as_str(), "name": step.name, "what": steps.told(step),
+                    "at": step.at.to_string(), "undone": step.undone,
+                })
+            })
+            .collect();
+        let text = printed(json!({"session": id.as_str(), "operations": list}), "operations", shape);
+        return Ok(Answer { text, ..Answer::default() });
+    }
+    let look = &here.look;
+    let mut text = String::new();
+    let mut before = None;
+    for step in &operations {
+        let what = harmless_line(&steps.told(step), look.ascii);
+        let undone = if step.undone { words::UNDONE } else { "" };
+        if !look.for_a_person {
+            text.push_str(&format!("{}\t{what}\t{undone}\n", moment(step.at, look)));
+            continue;
+        }
+        // The date where it changes, the time below it.
+        let when = format!("{:>16}", moment_after(step.at, before, look));
+        before = Some(step.at);
+        let taken = width(&when) + 2 + if step.undone { width(undone) + 2 } else { 0 };
+        let what = match look.width {
+            Some(all) => cut(&what, all.saturating_sub(taken), look.sign(Sign::Cut)),
+            None => what,
+        };
+        text.push_str(&format!("{}  {what}", look.paint(Ink::Faint, &when)));
+        if step.undone {
+            text.push_str(&format!("  {}", look.paint(Ink::Faint, undone)));
+        }
+        text.push('\n');
+    }
+    if operations.is_empty() && !look.quiet && look.for_a_person {
+        text.push_str(words::NO_STEPS);
+    }
+    Ok(Answer { text, ..Answer::default() })
+}

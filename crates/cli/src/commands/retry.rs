@@ -1,0 +1,39 @@
+//! `offshoot retry [SESSION] [POINT]`: the same prompt again, for another answer.
+
+use offshoot_session::HeadName;
+use offshoot_session::plan::{RetryRefused, Sent, plan_retry};
+
+use super::edit::{new_version, new_version_json};
+use super::head::{wants_json, with_session};
+use crate::args::RetryArgs;
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::opened::point;
+use crate::stored::change;
+use crate::which::{names_one, stored};
+use crate::{Answer, words};
+
+pub(crate) fn run(args: &RetryArgs, here: &Here) -> Result<Answer, Failure> {
+    let (session, at) = args.words.session_and_point(|word| names_one(here, word))?;
+    let id = stored(here, session)?;
+    let mut written = None;
+    let changed = change(here, &id, |tree, stamps| {
+        let at = point(tree, at.unwrap_or("head"))?;
+        let sent = plan_retry(tree, &HeadName::main(), &at, stamps).map_err(|refused| match refused {
+            RetryRefused::NoPrompt(_) => Failure::refused(words::NOTHING_TO_RETRY),
+            RetryRefused::NotFound(_) | RetryRefused::UnknownHead(_) => {
+                Failure::not_found(refused.to_string())
+            }
+        });
+        let Sent { plan, prompt, .. } = sent?;
+        written = Some(prompt);
+        Ok(Some(plan))
+    })?;
+    let Some(prompt) = written else { return Ok(Answer::default()) };
+    if wants_json(args.json.json) {
+        return Ok(new_version_json(&id, &changed, &prompt));
+    }
+    let mut told = new_version(&changed, &prompt, here);
+    told.hint = words::take_back(&with_session(here, "undo", session, &id));
+    Ok(told.answer(&here.look))
+}

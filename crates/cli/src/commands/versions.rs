@@ -1,0 +1,170 @@
+//! `offshoot versions [SESSION] [POINT]`: the versions of a turn, the one that is shown marked.
+
+use std::sync::Arc;
+
+use offshoot_session::address::ShortIds;
+use offshoot_session::outline::{Turn, one_line, turns_of, turns_through};
+use offshoot_session::versions::{active_version, turn_prompt, versions_of};
+use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree};
+use serde_json::{Value, json};
+
+use super::json::printed;
+use crate::args::VersionsArgs;
+use crate::columns::{Cell, Column, Room, Side, drawn};
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::look::{Ink, Look, Sign};
+use crate::numbers::{counted, money};
+use crate::opened::{Opened, open_this, point};
+use crate::which::{Which, session_or_point};
+use crate::words::reading as words;
+use crate::{Answer, text};
+
+const COLUMNS: [Column; 6] = [
+    Column { title: "", side: Side::Left, room: Room::Lead },
+    Column { title: "", side: Side::Left, room: Room::Lead },
+    Column { title: "", side: Side::Left, room: Room::GivesWay(6) },
+    Column { title: "", side: Side::Left, room: Room::Text(16) },
+    Column { title: "", side: Side::Right, room: Room::Fixed },
+    Column { title: "", side: Side::Right, room: Room::Fixed },
+];
+
+pub(crate) fn run(args: &VersionsArgs, here: &Here) -> Result<Answer, Failure> {
+    let (which, at) = asked(args, here)?;
+    let Opened { tree, notes } = open_this(here, &which)?;
+    let prompt = match at.as_deref() {
+        Some(text) => {
+            let entry = point(&tree, text)?;
+            let prompt = turn_prompt(&tree, &entry).map(|prompt| prompt.id.clone());
+            let none = || Failure::not_found(words::no_prompt(text)).hint(words::NO_PROMPT_HINT);
+            Some(prompt.ok_or_else(none)?)
+        }
+        None => last_with_versions(&tree),
+    };
+    let versions = prompt.as_ref().map(|prompt| Version::all(&tree, prompt)).unwrap_or_default();
+    let text = match args.json.json {
+        Some(shape) => printed(as_json(&tree, prompt.as_ref(), &versions), "versions", shape),
+        None if versions.is_empty() && here.look.for_a_person => format!("{}\n", words::NO_VERSIONS),
+        None => table(&tree, &versions, &here.look),
+    };
+    Ok(Answer { text, notes, ..Answer::default() })
+}
+
+/// A plain number is a point. Any other single word is a session if it names one, else a point.
+fn asked(args: &VersionsArgs, here: &Here) -> Result<(Which, Option<String>), Failure> {
+    match (args.words.as_slice(), args.session.as_deref()) {
+        ([], session) => Ok((crate::which::which(here, session)?, None)),
+        ([at], Some(session)) => Ok((crate::which::which(here, Some(session))?, Some(at.clone()))),
+        ([session, at], None) => Ok((crate::which::which(here, Some(session))?, Some(at.clone()))),
+        ([word], None) => session_or_point(here, word),
+        _ => Err(Failure::usage(crate::words::too_many_words("[POINT]"))),
+    }
+}
+
+/// One prompt of several at the same place, and the branch that goes on from it.
+struct Version<'t> {
+    entry: &'t Arc<Entry>,
+    is_shown: bool,
+    /// From the prompt to the end of the branch.
+    turns: Vec<Turn<'t>>,
+}
+
+impl<'t> Version<'t> {
+    fn all(tree: &'t SessionTree, prompt: &EntryId) -> Vec<Self> {
+        let shown = active_version(tree, &HeadName::main(), prompt).map(|entry| &entry.id);
+        let one = |entry: &'t Arc<Entry>| {
+            let turns = turns_through(tree, &entry.id).into_iter();
+            let turns = turns.skip_while(|turn| !turn.contains(&entry.id)).collect();
+            Self { entry, is_shown: shown == Some(&entry.id), turns }
+        };
+        versions_of(tree, prompt).into_iter().map(one).collect()
+    }
+
+    /// The name of the branch, where somebody has named it at this turn.
+    fn branch(&self, tree: &'t SessionTree) -> Option<&'t str> {
+        let own = self.turns.first()?;
+        own.entries.iter().find_map(|entry| tree.branch_name(&entry.id))
+    }
+
+    fn cost_micros(&self) -> i64 {
+        let entries = self.turns.iter().flat_map(|turn| &turn.entries);
+        let costs = entries.filter_map(|entry| match &entry.body {
+            Body::Reply(reply) => reply.usage.map(|usage| usage.cost_micros),
+            _ => None,
+        });
+        costs.fold(0, i64::saturating_add)
+    }
+
+    fn tip(&self) -> Option<&'t str> {
+        self.turns.last()?.entries.last().map(|entry| entry.id.as_str())
+    }
+}
+
+/// The turn nearest to the head that was asked in several ways.
+fn last_with_versions(tree: &SessionTree) -> Option<EntryId> {
+    let turns = turns_of(tree, tree.main_head());
+    let prompts = turns.iter().rev().filter_map(Turn::prompt);
+    let found = prompts.map(|prompt| &prompt.id).find(|prompt| versions_of(tree, prompt).len() > 1);
+    found.cloned()
+}
+
+fn table(tree: &SessionTree, versions: &[Version<'_>], look: &Look) -> String {
+    let short_ids = ShortIds::of(tree);
+    let harmless = |words: &str| text::harmless_line(words, look.ascii);
+    let digits = versions.len().to_string().len();
+    let rows: Vec<Vec<Cell>> = versions
+        .iter()
+        .enumerate()
+        .map(|(at, version)| {
+            let (mark, ink) =
+                if version.is_shown { (look.sign(Sign::Shown), Ink::Accent) } else { (" ", Ink::Plain) };
+            let id = &version.entry.id;
+            let id = if look.for_a_person { short_ids.get(id) } else { id.to_string() };
+            let said = one_line(&version.entry.body);
+            let said = if said.is_empty() { crate::words::EMPTY_PROMPT } else { said.as_str() };
+            let number = (at + 1).to_string();
+            let mut row = if look.for_a_person {
+                vec![Cell::new(ink, format!("{mark} {}", text::padded_left(&number, digits)))]
+            } else {
+                vec![Cell::plain(mark.trim()), Cell::plain(number)]
+            };
+            row.extend([
+                Cell::faint(harmless(&id)),
+                Cell::plain(version.branch(tree).map(|name| harmless(name.trim())).unwrap_or_default()),
+                Cell::plain(harmless(said)),
+                Cell::faint(counted(version.turns.len(), "turn", "turns")),
+                Cell::faint(money(version.cost_micros()).unwrap_or_default()),
+            ]);
+            row
+        })
+        .collect();
+    drawn(&COLUMNS, &rows, look)
+}
+
+fn as_json(tree: &SessionTree, prompt: Option<&EntryId>, versions: &[Version<'_>]) -> Value {
+    let number = versions.iter().find_map(|version| version.turns.first()).map(|turn| turn.number);
+    let list: Vec<Value> = versions
+        .iter()
+        .enumerate()
+        .map(|(at, version)| {
+            json!({
+                "number": at + 1,
+                "id": version.entry.id.as_str(),
+                "text": version.entry.body.text(),
+                "branch": version.branch(tree),
+                "label": tree.label(&version.entry.id),
+                "turns": version.turns.len(),
+                "active": version.is_shown,
+                "tip": version.tip(),
+                "written_at": version.entry.written_at.to_string(),
+                "cost_micros": version.cost_micros(),
+            })
+        })
+        .collect();
+    json!({
+        "session": tree.header().map(|header| header.id.as_str()),
+        "point": prompt.map(|prompt| prompt.as_str()),
+        "turn": number,
+        "versions": list,
+    })
+}

@@ -1,0 +1,66 @@
+//! Where a command runs: the look of its output, the home of the sessions, the folder it was called in.
+
+use std::path::{Path, PathBuf};
+
+use offshoot_store::{Home, JournalStore, Locking};
+
+use crate::failure::Failure;
+use crate::look::Look;
+use crate::stamps::SystemStamps;
+use crate::words;
+
+#[derive(Debug)]
+pub(crate) struct Here {
+    pub(crate) look: Look,
+    /// The folder a session is about, where the person does not say otherwise.
+    pub(crate) folder: PathBuf,
+    home: Option<PathBuf>,
+    home_from: &'static str,
+}
+
+impl Here {
+    pub(crate) fn new(home: Option<&Path>, look: Look) -> Self {
+        // Whoever stands in a folder that is gone can still name files and sessions.
+        let folder = std::env::current_dir().unwrap_or_default();
+        let home_from = match home {
+            Some(home) if std::env::var_os("OFFSHOOT_HOME").is_some_and(|told| *told == *home) => {
+                "from OFFSHOOT_HOME"
+            }
+            Some(_) => "from --home",
+            None if data_home().is_some() => "from XDG_DATA_HOME",
+            None => "the usual place",
+        };
+        Self { look, folder, home: home.map(Path::to_owned).or_else(usual_home), home_from }
+    }
+
+    /// Who says that the home is there.
+    pub(crate) fn home_from(&self) -> &'static str {
+        self.home_from
+    }
+
+    /// Only commands on stored sessions need a home.
+    pub(crate) fn store(&self) -> Result<JournalStore, Failure> {
+        let home =
+            self.home.as_ref().ok_or_else(|| Failure::failed(words::NO_HOME).hint(words::NO_HOME_HINT))?;
+        Ok(JournalStore::at(Home::at(home), Locking::by("offshoot")))
+    }
+
+    /// Time and new ids for one command.
+    pub(crate) fn stamps(&self) -> SystemStamps {
+        SystemStamps::new()
+    }
+}
+
+/// `$XDG_DATA_HOME/offshoot`, else `~/.local/share/offshoot`.
+fn usual_home() -> Option<PathBuf> {
+    let data = data_home().or_else(|| Some(folder_in("HOME")?.join(".local/share")))?;
+    Some(data.join("offshoot"))
+}
+
+fn data_home() -> Option<PathBuf> {
+    folder_in("XDG_DATA_HOME")
+}
+
+fn folder_in(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
+}

@@ -1,0 +1,149 @@
+//! Stored sessions: read one, or change one by a plan. Every way the store can fail has its sentence here.
+
+use std::error::Error;
+use std::io::ErrorKind;
+
+use offshoot_session::plan::Plan;
+use offshoot_session::{Record, SessionId, SessionTree, Stamps};
+use offshoot_store::store::Left;
+use offshoot_store::{
+    AppendError, CreateError, FileError, Journal, ListError, Loaded, LockError, ReadError, SessionStore,
+    WriteError, write,
+};
+
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::words;
+
+pub(crate) fn read(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
+    let loaded = here.store()?.read(id).map_err(|error| read_failed(&error))?;
+    loaded.ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))
+}
+
+/// The session before and after a change. Both are the same where there was nothing to change.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    pub(crate) before: SessionTree,
+    pub(crate) after: SessionTree,
+}
+
+impl Changed {
+    pub(crate) fn is_change(&self) -> bool {
+        self.before.log().count() != self.after.log().count()
+    }
+}
+
+/// A session to stay with, for many changes.
+pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<Journal, Failure> {
+    let journal = here.store()?.journal(id).map_err(|error| read_failed(&error))?;
+    journal.ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))
+}
+
+/// Asks for a plan with the session as it is, and writes it. Nobody else writes in between.
+pub(crate) fn change(
+    here: &Here,
+    id: &SessionId,
+    mut plan: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Option<Plan>, Failure>,
+) -> Result<Changed, Failure> {
+    change_records(here, id, |tree, stamps| {
+        Ok(plan(tree, stamps)?.map(|plan| plan.records).unwrap_or_default())
+    })
+}
+
+/// The same for changes that are no operation of their own, such as undo.
+pub(crate) fn change_records(
+    here: &Here,
+    id: &SessionId,
+    mut plan: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Vec<Record>, Failure>,
+) -> Result<Changed, Failure> {
+    let mut stamps = here.stamps();
+    let mut seen: Option<(SessionTree, Vec<Record>)> = None;
+    let written = write(&here.store()?, id, |tree| {
+        let records = plan(tree, &mut stamps)?;
+        seen = Some((tree.clone(), records.clone()));
+        Ok(records)
+    });
+    match written {
+        Ok(_) => {}
+        Err(WriteError::Declined(failure)) => return Err(failure),
+        Err(WriteError::Failed(error)) => return Err(append_failed(&error)),
+    }
+    let (before, records) = seen.unwrap_or_default();
+    let after = before.extended(&records).map_err(|rejected| Failure::failed(words::rejected(&rejected)))?;
+    Ok(Changed { before, after })
+}
+
+/// Begins a session with these records.
+pub(crate) fn create(here: &Here, records: &[Record]) -> Result<(), Failure> {
+    match here.store()?.create(records) {
+        Ok(_) => Ok(()),
+        Err(CreateError::Failed(error)) => Err(append_failed(&error)),
+        Err(CreateError::Exists(id)) => {
+            Err(Failure::refused(words::session_exists(&id)).hint(words::session_exists_hint(&id)))
+        }
+        Err(error) => Err(Failure::failed(chain(&error))),
+    }
+}
+
+pub(crate) fn list_failed(error: &ListError) -> Failure {
+    match error {
+        ListError::File(FileError { path, source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+            Failure::failed(words::not_allowed(path)).hint(words::not_allowed_hint(path))
+        }
+        error => Failure::failed(chain(error)),
+    }
+}
+
+pub(crate) fn store_failed(error: impl Error) -> Failure {
+    Failure::failed(chain(&error))
+}
+
+pub(crate) fn read_failed(error: &ReadError) -> Failure {
+    match error {
+        ReadError::Newer { path, source } => {
+            Failure::failed(words::reading::newer(path, source)).hint(words::reading::NEWER_HINT)
+        }
+        ReadError::File(FileError { path, source, .. }) if source.kind() == ErrorKind::PermissionDenied => {
+            Failure::failed(words::not_allowed(path)).hint(words::not_allowed_hint(path))
+        }
+        error => Failure::failed(chain(error)),
+    }
+}
+
+pub(crate) fn append_failed(error: &AppendError) -> Failure {
+    match error {
+        AppendError::Locked(LockError::Held { path, holder }) => {
+            let session = path.file_stem().unwrap_or_default().to_string_lossy();
+            Failure::locked(words::being_written(&session, holder)).hint(words::BEING_WRITTEN_HINT)
+        }
+        AppendError::NotSaved { path, source, left } => {
+            let nothing_left = *left == Left::Nothing;
+            Failure::failed(words::not_saved(path, &source.source, nothing_left))
+                .hint(words::not_saved_hint(&source.source))
+        }
+        AppendError::NotFound(id) => {
+            Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT)
+        }
+        AppendError::Read(error) => read_failed(error),
+        AppendError::Disk(FileError { path, source, .. })
+        | AppendError::Locked(LockError::File(FileError { path, source, .. })) => {
+            Failure::failed(words::not_saved(path, source, true)).hint(words::not_saved_hint(source))
+        }
+        other => Failure::failed(chain(other)),
+    }
+}
+
+/// An error with its causes in one sentence.
+fn chain(error: &dyn Error) -> String {
+    let mut sentence = error.to_string();
+    let mut cause = error.source();
+    while let Some(because) = cause {
+        let told = because.to_string();
+        if !sentence.ends_with(&told) {
+            sentence.push_str(": ");
+            sentence.push_str(&told);
+        }
+        cause = because.source();
+    }
+    sentence
+}

@@ -1,0 +1,147 @@
+//! Which session is meant: a file, or a stored session by id, unique prefix or title; left out, the session of this
+//! folder that was written last.
+
+use std::cmp::Reverse;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use offshoot_session::SessionId;
+use offshoot_store::{Loaded, SessionStore};
+
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::stored::{list_failed, read, read_failed};
+use crate::words;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Which {
+    File(PathBuf),
+    Stored(SessionId),
+}
+
+/// A shorter piece of an id is more likely a slip than a name.
+const SHORTEST_PREFIX: usize = 3;
+const SHORT_ID: usize = 6;
+
+/// For commands that read: a file by its path, else a stored session.
+pub(crate) fn which(here: &Here, named: Option<&str>) -> Result<Which, Failure> {
+    match named {
+        Some(text) if is_a_path(text) => Ok(Which::File(text.into())),
+        _ => stored(here, named).map(Which::Stored),
+    }
+}
+
+/// For commands whose one word can be either: a plain number is always a point; else it is a session if it names
+/// one, else a point of the session of this folder.
+pub(crate) fn session_or_point(here: &Here, word: &str) -> Result<(Which, Option<String>), Failure> {
+    let number = word.strip_prefix('#').unwrap_or(word);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number {
+        if is_a_path(word) {
+            return Ok((Which::File(word.into()), None));
+        }
+        if let Some(id) = find(here, word)? {
+            return Ok((Which::Stored(id), None));
+        }
+    }
+    Ok((which(here, None)?, Some(word.to_owned())))
+}
+
+/// For commands that write.
+pub(crate) fn stored(here: &Here, named: Option<&str>) -> Result<SessionId, Failure> {
+    match named {
+        Some(text) => find(here, text)?
+            .ok_or_else(|| Failure::not_found(words::no_session(text)).hint(words::NO_SESSION_HINT)),
+        None => of_this_folder(here)?.ok_or_else(|| {
+            Failure::not_found(words::no_session_here(&here.folder)).hint(words::NO_SESSION_HERE_HINT)
+        }),
+    }
+}
+
+/// `None` where the text names no session; two that it names are a failure.
+pub(crate) fn find(here: &Here, text: &str) -> Result<Option<SessionId>, Failure> {
+    let sessions = here.store()?.list().map_err(|error| list_failed(&error))?;
+    if let Some(exact) = sessions.iter().find(|id| id.as_str() == text) {
+        return Ok(Some(exact.clone()));
+    }
+    let is_meant = |id: &&SessionId| {
+        text.len() >= SHORTEST_PREFIX && id.as_str().starts_with(&text.to_ascii_lowercase())
+    };
+    let by_prefix: Vec<&SessionId> = sessions.iter().filter(is_meant).collect();
+    if !by_prefix.is_empty() {
+        return one_of(text, &by_prefix);
+    }
+    let mut titled = Vec::new();
+    for id in &sessions {
+        // One that cannot be read keeps nobody from finding the others.
+        let Ok(Loaded { tree, .. }) = read(here, id) else { continue };
+        if tree.title().is_some_and(|title| title.to_lowercase() == text.to_lowercase()) {
+            titled.push(id);
+        }
+    }
+    one_of(text, &titled)
+}
+
+/// Whether a word names a stored session. One that fits several is a failure.
+pub(crate) fn names_one(here: &Here, word: &str) -> Result<bool, Failure> {
+    Ok(find(here, word)?.is_some())
+}
+
+fn one_of(text: &str, found: &[&SessionId]) -> Result<Option<SessionId>, Failure> {
+    match found {
+        [] => Ok(None),
+        [only] => Ok(Some((*only).clone())),
+        several => {
+            let ids: Vec<&str> = several.iter().map(|id| id.as_str()).collect();
+            Err(Failure::not_found(words::several_sessions(text, &ids)).hint(words::SEVERAL_SESSIONS_HINT))
+        }
+    }
+}
+
+/// One that cannot be read is no reason to give up, until there is no other: it might have been meant.
+fn of_this_folder(here: &Here) -> Result<Option<SessionId>, Failure> {
+    let store = here.store()?;
+    let mut unread = None;
+    for id in newest_first(here)? {
+        let tree = match store.read(&id) {
+            Ok(Some(Loaded { tree, .. })) => tree,
+            Ok(None) => continue,
+            Err(error) => {
+                unread.get_or_insert_with(|| read_failed(&error));
+                continue;
+            }
+        };
+        let project = tree.header().and_then(|header| header.project.as_deref()).map(Path::new);
+        if project.is_some_and(|project| here.folder.starts_with(project)) {
+            return Ok(Some(id));
+        }
+    }
+    unread.map_or(Ok(None), Err)
+}
+
+/// Stored sessions by when their journals were last written.
+pub(crate) fn newest_first(here: &Here) -> Result<Vec<SessionId>, Failure> {
+    let store = here.store()?;
+    let mut sessions = store.list().map_err(|error| list_failed(&error))?;
+    let written = |id: &SessionId| {
+        let metadata = std::fs::metadata(store.home().journal(id));
+        metadata.and_then(|metadata| metadata.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+    };
+    sessions.sort_by_cached_key(|id| Reverse(written(id)));
+    Ok(sessions)
+}
+
+/// The beginning of an id that names it among all stored sessions, at least six characters.
+pub(crate) fn short(here: &Here, id: &SessionId) -> String {
+    let others = here.store().ok().and_then(|store| store.list().ok()).unwrap_or_default();
+    let shared = |other: &SessionId| {
+        other.as_str().chars().zip(id.as_str().chars()).take_while(|(one, other)| one == other).count()
+    };
+    let longest = others.iter().filter(|other| *other != id).map(shared).max().unwrap_or(0);
+    id.as_str().chars().take(SHORT_ID.max(longest + 1)).collect()
+}
+
+/// A name with a slash, or of something that is there. Ids and titles of sessions rarely look so.
+fn is_a_path(text: &str) -> bool {
+    text.contains(std::path::MAIN_SEPARATOR) || text.ends_with(".jsonl") || Path::new(text).exists()
+}

@@ -1,0 +1,225 @@
+//! What commands that change a session say.
+
+use std::path::Path;
+
+use crate::numbers::counted;
+
+/// A place of the head.
+pub(crate) const BEFORE_FIRST: &str = "before #1";
+pub(crate) const BEFORE_ITS_ANSWER: &str = ", before its answer";
+
+pub(crate) fn comma_version(version: usize) -> String {
+    format!(", version {version}")
+}
+
+pub(crate) fn on_branch(name: &str) -> String {
+    format!(" on {name}")
+}
+
+/// The hint of every step that can be taken back, which is every step.
+pub(crate) fn take_back(undo: &str) -> String {
+    format!("Take back with: {undo}")
+}
+
+pub(crate) fn new_version(version: usize, turn: usize, id: &str) -> String {
+    format!("Version {version} of #{turn} is {id}\n")
+}
+
+/// Without a line end: a hint may follow.
+pub(crate) fn versions_stay(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => "Version 1 stays.".to_owned(),
+        2 => "Versions 1 and 2 stay.".to_owned(),
+        others => format!("Versions 1 to {others} stay."),
+    }
+}
+
+pub(crate) fn same_text(version: usize) -> String {
+    format!("this is the same text as version {version}")
+}
+
+pub(crate) const BLANK_PROMPT: &str = "a prompt needs some text";
+
+pub(crate) fn not_a_prompt(id: &str) -> String {
+    format!("`{id}` is not a prompt")
+}
+
+pub(crate) fn prompt_of_turn(id: &str) -> String {
+    format!("it answers the prompt `{id}`")
+}
+
+pub(crate) const STDIN_NOT_TEXT: &str = "standard input is not text";
+
+pub(crate) fn stdin_failed(error: &std::io::Error) -> String {
+    format!("could not read standard input: {error}")
+}
+
+pub(crate) const READING_STDIN: &str = "Reading from the terminal; Ctrl-D ends the input.";
+
+pub(crate) const NO_EDITOR: &str = "there is no editor: neither `VISUAL` nor `EDITOR` is set";
+pub(crate) const NO_EDITOR_HINT: &str = "`offshoot edit POINT TEXT` does without one";
+
+pub(crate) fn editor_not_started(editor: &str, error: &std::io::Error) -> String {
+    format!("could not start `{editor}`: {error}")
+}
+
+pub(crate) fn editor_failed(editor: &str, ended: std::process::ExitStatus) -> String {
+    match ended.code() {
+        Some(code) => format!("`{editor}` ended with code {code}; nothing was changed"),
+        None => format!("`{editor}` was stopped; nothing was changed"),
+    }
+}
+
+pub(crate) const NOTHING_TO_RETRY: &str = "there is no prompt to ask again";
+
+/// `goes_on`: something follows that place already.
+pub(crate) fn next_message(place: &str, goes_on: bool) -> String {
+    match (place == BEFORE_FIRST, goes_on) {
+        (true, _) => "The next message begins anew\n".to_owned(),
+        (false, true) => format!("The next message starts a branch after {place}\n"),
+        (false, false) => format!("The next message goes after {place}\n"),
+    }
+}
+
+pub(crate) const FORK_ELSEWHERE: &str =
+    "Elsewhere: offshoot fork --at POINT   Into a session of its own: offshoot fork --new-session";
+
+pub(crate) fn forked_session(id: &str, origin: &str, turns: Option<usize>) -> String {
+    match turns {
+        None => format!("Session {id} begins before #1 of {origin}\n"),
+        Some(1) => format!("Session {id} begins with #1 of {origin}\n"),
+        Some(turns) => format!("Session {id} begins with #1 to #{turns} of {origin}\n"),
+    }
+}
+
+pub(crate) fn session_of_folder(before: &str) -> String {
+    format!("Commands without SESSION are about it now. Back with: --session {before}")
+}
+
+pub(crate) fn switched_to(turn: &str) -> String {
+    format!("Switched to {turn}")
+}
+
+pub(crate) const SWITCHED_BEFORE_FIRST: &str = "The next message begins anew\n";
+
+pub(crate) fn head_is_there(place: &str) -> String {
+    format!("The head is at {place} already.\n").replace(&format!("at {BEFORE_FIRST}"), BEFORE_FIRST)
+}
+
+/// Between the id of a prompt and what it says.
+pub(crate) fn version_of(version: usize, of: usize) -> String {
+    format!("version {version} of {of}  ")
+}
+
+pub(crate) const FIRST_VERSION: &str = "This is the first version.\n";
+pub(crate) const ONLY_VERSION: &str = "This is the only version.\n";
+pub(crate) const LAST_VERSION: &str = "This is the last version.\n";
+pub(crate) const NO_VERSIONS: &str = "no turn on this branch has another version";
+pub(crate) const NO_VERSIONS_HINT: &str = "`offshoot edit` and `offshoot retry` make one";
+
+pub(crate) fn renamed(session: &str, title: &str) -> String {
+    format!("Session {session} is called {title}\n")
+}
+
+pub(crate) fn title_gone(session: &str) -> String {
+    format!("Session {session} has no title now\n")
+}
+
+pub(crate) fn branch_named(point: &str, name: &str) -> String {
+    format!("The branch of {point} is called {name}\n")
+}
+
+pub(crate) fn branch_name_gone(point: &str) -> String {
+    format!("The branch of {point} has no name now\n")
+}
+
+pub(crate) fn name_is_a_number(name: &str) -> String {
+    format!("`{name}` cannot name a branch: it would be read as a turn")
+}
+
+pub(crate) fn name_taken(name: &str, point: &str) -> String {
+    format!("`{name}` is the branch of `{point}` already")
+}
+
+pub(crate) fn name_taken_hint(point: &str) -> String {
+    format!("`offshoot branch name {point} ''` frees the name")
+}
+
+/// Behind everything else about a branch.
+pub(crate) const ARCHIVED: &str = "  archived";
+
+pub(crate) fn archived(point: &str) -> String {
+    format!("Archived {point} and what follows it\n")
+}
+
+pub(crate) fn bring_back(unarchive: &str, point: &str) -> String {
+    format!("Bring back with: {unarchive} {point}\n")
+}
+
+pub(crate) fn unarchived(point: &str) -> String {
+    format!("Brought back {point} and what follows it\n")
+}
+
+pub(crate) fn head_is_below(point: &str) -> String {
+    format!("`{point}` is on the branch you are on")
+}
+
+pub(crate) const HEAD_IS_BELOW_HINT: &str = "`offshoot switch POINT` goes to another branch first";
+
+pub(crate) fn undid(what: &str, when: &str) -> String {
+    format!("Undid  {what} ({when})\n")
+}
+
+pub(crate) fn redid(what: &str, when: &str) -> String {
+    format!("Redid  {what} ({when})\n")
+}
+
+pub(crate) fn undo_hint(redo: &str, ops: &str) -> String {
+    format!("Again forward: {redo}   All steps: {ops}\n")
+}
+
+pub(crate) const UNDONE: &str = "undone";
+pub(crate) const NO_STEPS: &str = "No step has been taken yet.\n";
+
+/// What a step did, behind its name.
+pub(crate) fn to_place(place: &str) -> String {
+    format!(" to {place}")
+}
+
+pub(crate) fn several_entries(count: usize) -> String {
+    format!(" {}", counted(count, "entry", "entries"))
+}
+
+/// A name that was taken away.
+pub(crate) const GONE: &str = "(none)";
+
+pub(crate) fn bad_line(number: usize, reason: &str) -> String {
+    format!("line {number}: {reason}")
+}
+
+pub(crate) fn lines_written(lines: usize) -> String {
+    match lines {
+        0 => "nothing was written".to_owned(),
+        1 => "the entry before it is written and stays".to_owned(),
+        lines => format!("the {} before it are written and stay", counted(lines, "entry", "entries")),
+    }
+}
+
+pub(crate) fn imported_already(path: &Path, session: &str) -> String {
+    format!("the session of `{}` is stored already as `{session}`", path.display())
+}
+
+pub(crate) const IMPORTED_ALREADY_HINT: &str = "`--again` makes a copy with an id of its own";
+
+pub(crate) fn copy_of(file: &str, id: &str) -> String {
+    format!("`{file}` is imported once more; session `{id}` stays as it is")
+}
+
+pub(crate) fn other_id(file: &str, id: &str) -> String {
+    format!("`{file}` gets another id, because `{id}` cannot name a file")
+}
+
+pub(crate) fn is_odd(file: &str, oddities: usize) -> String {
+    format!("`{file}` has {}; `offshoot inspect` lists them", counted(oddities, "oddity", "oddities"))
+}

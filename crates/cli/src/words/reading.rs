@@ -1,0 +1,120 @@
+//! What commands say that look at sessions, prove them and hand them out.
+
+use std::path::Path;
+
+use offshoot_transcripts::Lost;
+
+use crate::numbers::{counted, grouped};
+
+pub(crate) const NO_SESSIONS: &str =
+    "No sessions yet. Begin one: offshoot new   Take one over: offshoot import FILE";
+pub(crate) const NO_SUCH_SESSIONS: &str = "No session is like that. All: offshoot ls --all";
+
+/// `4 of 1,284 sessions. All: offshoot ls --all`
+pub(crate) fn sessions_shown(shown: usize, of: usize) -> String {
+    if shown < of {
+        format!("{} of {} sessions. All: offshoot ls --all\n", grouped(shown), grouped(of))
+    } else {
+        format!("{}.\n", counted(of, "session", "sessions"))
+    }
+}
+
+pub(crate) fn sessions_damaged(count: usize) -> String {
+    let are = if count == 1 { "is" } else { "are" };
+    let sessions = counted(count, "session", "sessions");
+    format!("{sessions} {are} damaged or cannot be read. Details: offshoot fsck\n")
+}
+
+pub(crate) fn no_moment(text: &str) -> String {
+    format!("`{text}` is no moment")
+}
+
+pub(crate) const MOMENT_HINT: &str = "write a day (`2025-03-04`), a time (`2025-03-04T14:00:00Z`), `today`, `yesterday`, or how long ago: `90m`, `8h`, `3d`, `2w`";
+
+pub(crate) fn damaged(count: usize) -> String {
+    let (are, were) = if count == 1 { ("is", "was") } else { ("are", "were") };
+    let records = counted(count, "record", "records");
+    format!("{records} of this session {are} damaged and {were} set aside. Details: offshoot fsck")
+}
+
+pub(crate) const TORN: &str = "The end of this session is damaged: an unfinished record is left out, and is set aside \
+     with the next change. Details: offshoot fsck";
+
+pub(crate) fn newer(journal: &Path, newer: &offshoot_session::format::NewerFormat) -> String {
+    let session = journal.file_stem().unwrap_or_default().to_string_lossy();
+    format!("session `{session}` cannot be read: {newer}")
+}
+
+pub(crate) const NEWER_HINT: &str = "a newer Offshoot wrote it and can read it; this one has not touched it";
+
+pub(crate) const NO_VERSIONS: &str =
+    "No turn of this branch has several versions. Make one: offshoot edit POINT TEXT";
+
+pub(crate) fn no_prompt(point: &str) -> String {
+    format!("`{point}` belongs to no turn, so it has no versions")
+}
+
+pub(crate) const NO_PROMPT_HINT: &str = "`offshoot tree` shows every turn; a plain number names one";
+
+pub(crate) fn not_written(path: &Path, error: &std::io::Error) -> String {
+    let because = match error.kind() {
+        std::io::ErrorKind::StorageFull => "no space left on the disk".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "no permission".to_owned(),
+        std::io::ErrorKind::NotFound => "the folder is not there".to_owned(),
+        _ => error.to_string(),
+    };
+    format!("could not write `{}`: {because}", path.display())
+}
+
+pub(crate) fn is_there(path: &Path) -> String {
+    format!("`{}` is there already", path.display())
+}
+
+pub(crate) const IS_THERE_HINT: &str = "`--force` replaces it, `-o` names another place";
+
+pub(crate) fn pages_written(count: usize, folder: &Path) -> String {
+    format!("{} in {}\n", counted(count, "page", "pages"), folder.display())
+}
+
+pub(crate) fn lost(lost: &Lost) -> String {
+    format!("Not in this export: {lost}")
+}
+
+pub(crate) fn other_branches(count: usize) -> String {
+    format!("Not in this export: {}", counted(count, "other branch", "other branches"))
+}
+
+pub(crate) fn blobs_left(count: usize) -> String {
+    let texts = counted(count, "long text", "long texts");
+    format!("Not in this export: {texts} beside the journal. With a folder they come along: -o DIR/")
+}
+
+pub(crate) const BRANCH_OF_JOURNAL: &str = "a journal is written whole";
+pub(crate) const BRANCH_OF_JOURNAL_HINT: &str = "`--to pi`, `--to rollouts` and `--to markdown` write a branch; `offshoot fork --new-session` makes a session of one";
+
+pub(crate) fn several_files(count: usize) -> String {
+    format!("{count} branches make {count} files")
+}
+
+pub(crate) const SEVERAL_FILES_HINT: &str = "`-o DIR` names a folder for them, `--branch POINT` picks one";
+
+pub(crate) const NOTHING_TO_EXPORT: &str = "nothing has been said in this session yet";
+
+pub(crate) fn exported(files: usize, place: &Path) -> String {
+    match files {
+        1 => format!("{}\n", place.display()),
+        several => format!("{} in {}\n", counted(several, "file", "files"), place.display()),
+    }
+}
+
+/// `12 sessions, 3,481 records, 4 blobs: clean`
+pub(crate) fn proof(sessions: u64, records: u64, blobs: u64, findings: usize) -> String {
+    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let looked_at = [
+        counted(number(sessions), "session", "sessions"),
+        counted(number(records), "record", "records"),
+        counted(number(blobs), "blob", "blobs"),
+    ];
+    let verdict = if findings == 0 { "clean".to_owned() } else { counted(findings, "finding", "findings") };
+    format!("{}: {verdict}\n", looked_at.join(", "))
+}

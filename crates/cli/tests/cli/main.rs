@@ -1,0 +1,9 @@
+//! The program as a person meets it: small session files, commands, what is printed and how it ends.
+
+#![expect(clippy::expect_used, reason = "a test that cannot run the program has failed")]
+
+mod changes;
+mod looking;
+mod support;
+mod together;
+mod trouble;

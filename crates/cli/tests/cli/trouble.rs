@@ -1,0 +1,113 @@
+//! What a change says when it cannot be made: sessions that are not there, not alone, not allowed, not on a disk
+//! with room. Nothing is ever half done.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::support::Folder;
+
+#[test]
+fn a_session_that_is_not_found_or_not_the_only_one_is_explained() {
+    let folder = Folder::new();
+    let none = folder.story(&["undo", "undo Nowhere"]);
+    folder.run("new Twin");
+    folder.run("new twin");
+    let several = folder.story(&["undo TWIN", "prev twin"]);
+    insta::assert_snapshot!("sessions", format!("{none}\n{several}"));
+}
+
+/// Every command that writes says who is writing, and leaves the session alone.
+#[test]
+fn a_session_that_somebody_else_writes_is_locked() {
+    let folder = Folder::with_talk();
+    let journal = folder.journals().pop().expect("a journal");
+    let before = fs::read(&journal).expect("own file");
+    let mut lock = File::create(journal.with_extension("lock")).expect("own file");
+    lock.lock().expect("nobody else is here");
+    lock.write_all(b"offshoot (pid 4127) since 2025-01-01T00:00:00Z").expect("own file");
+    let told = folder.story(&["edit 2 Something_else", "undo --quiet"]);
+    let appended = folder.run_with("append", "{\"role\":\"user\",\"text\":\"hi\"}\n");
+    insta::assert_snapshot!("locked", format!("{told}\n$ offshoot append\n{appended}"));
+    assert!(folder.run("tree").contains("#3"), "looking is always possible");
+    assert_eq!(fs::read(&journal).expect("own file"), before);
+}
+
+/// The disk takes a part of the bytes and then no more.
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    let folder = Folder::with_talk();
+    let journal = folder.journals().pop().expect("a journal");
+    let before = fs::read(&journal).expect("own file");
+    let blocks = before.len() / 512 + 1;
+    let text = "x".repeat(2000);
+    let lines = format!("{{\"role\":\"user\",\"text\":\"{text}\"}}\n").repeat(2);
+    let commands = [format!("edit 2 {text}"), "append".to_owned(), "append --batch".to_owned()];
+    for line in commands {
+        let mut shell = folder.command_in_shell(&format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""));
+        shell.env("PATH", "/usr/bin:/bin");
+        let told = folder.told(shell, &line, &lines);
+        assert!(told.starts_with("error: could not save `DIR/home/sessions/"), "{told}");
+        assert!(told.contains("; nothing was half written\n") && told.ends_with("exit 1\n"), "{told}");
+        assert!(before == fs::read(&journal).expect("own file"), "{line:.20} left something");
+    }
+    assert!(folder.run("edit 2 Short").starts_with("Version 2 of #2"), "with room again it goes on");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_disk_without_room_has_its_own_sentence() {
+    let folder = Folder::new();
+    let id = folder.id_of_next_session();
+    fs::create_dir_all(folder.home().join("sessions")).expect("own folder");
+    std::os::unix::fs::symlink("/dev/full", folder.home().join(format!("sessions/{id}.jsonl")))
+        .expect("a link");
+    insta::assert_snapshot!("no-room", folder.run("new"));
+    assert_eq!(folder.run("ls --all --json=lines"), "");
+}
+
+#[test]
+fn places_where_an_ordinary_user_may_not_write_are_named() {
+    let folder = Folder::with_talk();
+    let journal = folder.journals().pop().expect("a journal");
+    let id = journal.file_stem().expect("a name").to_string_lossy().into_owned();
+    for path in [folder.home(), folder.home().join("sessions"), folder.home().join("blobs")] {
+        allow(&path, 0o777);
+    }
+    allow(&journal, 0o666);
+    allow(&journal.with_extension("lock"), 0o666);
+    let mut told = Vec::new();
+    let mut ask = |about: &str, line: &str| {
+        told.push(format!("# {about}\n$ offshoot {line}\n{}", folder.run_as_ordinary_user(line)));
+    };
+
+    ask("everything may be written", "label 1 fine");
+    allow(&journal, 0o444);
+    ask("the journal may only be read", "edit 2 Something_else");
+    ask("the journal may only be read", "tree --quiet");
+    allow(&journal, 0o000);
+    ask("the journal may not even be read", &format!("edit {id} 2 Something_else"));
+    ask("the journal may not even be read", "edit 2 Something_else");
+    allow(&journal, 0o666);
+    allow(&journal.with_extension("lock"), 0o444);
+    ask("the lock may not be taken", "undo");
+    allow(&journal.with_extension("lock"), 0o666);
+    allow(&folder.home().join("sessions"), 0o555);
+    ask("no session may be added", "new Another");
+    ask("no session may be added", "import burst.jsonl");
+    allow(&folder.home().join("sessions"), 0o000);
+    ask("the folder of the sessions is closed", "undo");
+    allow(&folder.home().join("sessions"), 0o777);
+    allow(&folder.home(), 0o000);
+    ask("the home is closed", "new Another");
+    ask("the home is closed", "undo");
+    allow(&folder.home(), 0o777);
+    ask("everything may be written again", "undo");
+
+    insta::assert_snapshot!("permissions", told.join("\n").replace(&id, "SESSION"));
+}
+
+fn allow(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("own file");
+}

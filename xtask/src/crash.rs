@@ -1,0 +1,88 @@
+//! The long proofs: what `cargo xtask test` runs in short, at full length and on the release build.
+//!
+//! Each proof is a few tests of the store by name. They run one proof after the other, so that the minutes below
+//! belong to it and processes that are killed do not wait for each other.
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::test::{Counts, Heard, cargo, heard, of_test_results};
+
+/// Makes the store's tests as long as they are meant to be.
+const FULL: (&str, &str) = ("OFFSHOOT_PROOFS", "full");
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Proof {
+    name: &'static str,
+    what: &'static str,
+    /// How its tests are called: all whose path begins so.
+    tests: &'static str,
+}
+
+const PROOFS: [Proof; 6] = [
+    Proof { name: "crash", what: "10,000 crash points on a disk that forgets", tests: "crash::" },
+    Proof { name: "faults", what: "every write that can fail, failing", tests: "faults::" },
+    Proof { name: "flips", what: "10,000 single-bit flips", tests: "flips::" },
+    Proof { name: "kill", what: "1,000 runs ended by kill -9", tests: "kill::" },
+    Proof { name: "writers", what: "8 processes, 2,000 appends each", tests: "writers::" },
+    Proof { name: "frozen", what: "stores of earlier versions", tests: "frozen::" },
+];
+
+/// How often all of it is done.
+pub(crate) fn run(runs: u32) -> anyhow::Result<ExitCode> {
+    let mut total = Counts::default();
+    let mut lines = Vec::new();
+    for run in 1..=runs {
+        for proof in PROOFS {
+            println!("\n== {}: {}", proof.name, proof.what);
+            let started = Instant::now();
+            let counts = counted(&prove(proof)?);
+            lines.push(line(proof, run, counts, started.elapsed()));
+            total = total + counts;
+        }
+    }
+    println!("\nproof    run  minutes  passed  failed\n{}", lines.concat());
+    println!("{} passed, {} failed", total.passed, total.failed);
+    Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn prove(proof: Proof) -> anyhow::Result<Heard> {
+    let mut command = cargo();
+    command.args(["test", "--release", "--package", "offshoot-store", "--test", "store", "--", proof.tests]);
+    command.env(FULL.0, FULL.1);
+    heard(&mut command)
+}
+
+/// A proof without a single test has proved nothing.
+fn counted(heard: &Heard) -> Counts {
+    let counts = of_test_results(&heard.text).unwrap_or_default().confirmed_by(heard.success);
+    if counts.passed + counts.failed == 0 { Counts::FAILED } else { counts }
+}
+
+fn line(proof: Proof, run: u32, counts: Counts, took: Duration) -> String {
+    let minutes = took.as_secs_f64() / 60.0;
+    format!("{:<8} {run:>3} {minutes:>8.1} {:>7} {:>7}\n", proof.name, counts.passed, counts.failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_proof_has_a_name_of_its_own() {
+        for (at, proof) in PROOFS.iter().enumerate() {
+            assert!(PROOFS.iter().skip(at + 1).all(|other| other.tests != proof.tests), "{}", proof.name);
+        }
+    }
+
+    #[test]
+    fn nothing_proved_is_a_failure() {
+        let heard = |text: &str, success| Heard { text: text.to_owned(), success };
+        let none = "test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 31 filtered out";
+        assert_eq!(counted(&heard(none, true)), Counts::FAILED);
+        assert_eq!(counted(&heard("no such package", false)), Counts::FAILED);
+        let some = "test result: ok. 4 passed; 0 failed; 0 ignored; 0 measured; 31 filtered out";
+        assert_eq!(counted(&heard(some, true)).passed, 4);
+        assert_eq!(counted(&heard(some, false)).failed, 1);
+    }
+}
