@@ -1,7 +1,7 @@
 //! The words on disk: records as lines of a journal, and lines back as records. Bytes in, bytes out.
 //!
-//! `docs/format.md` is the specification. Three modules tell the story of a line: [`line`] turns one record into
-//! one sealed line and back, [`batch`] makes the lines of one append, [`scan`] reads a whole journal and says
+//! `docs/format.md` is the specification. Three modules tell the story of a line: [`mod@line`] turns one record into
+//! one sealed line and back, [`batch`] makes the lines of one append, [`mod@scan`] reads a whole journal and says
 //! what it forgave. The structs that are serialised live in `words` and are seen by nobody else, so the model
 //! can change without the format and the format without the model.
 //!

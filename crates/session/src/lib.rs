@@ -11,7 +11,7 @@
 //! | what a person wants to happen | [`plan`] |
 //! | the tree as rows to look at | [`outline`] |
 //! | naming a point | [`address`] |
-//! | the words on disk | [`format`] |
+//! | the words on disk | [`mod@format`] |
 //! | sessions among each other | [`graph`], [`union`], [`about`], [`find`] |
 //! | tokens and money | [`cost`] |
 

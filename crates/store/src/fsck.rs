@@ -1,10 +1,11 @@
 //! Proof that a store is sound. It only reads.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::PathBuf;
 
 use offshoot_session::format::{BlobName, NewerFormat};
-use offshoot_session::{Odd, Oddity, SessionId};
+use offshoot_session::{Change, EntryId, Odd, Oddity, SessionId, SessionTree};
 
 use crate::blobs::{self, BlobError};
 use crate::files::{About, FileError, Open};
@@ -27,6 +28,9 @@ pub struct Report {
     pub torn_copies: u64,
     /// Blobs whose writer was stopped half-way. No line refers to them.
     pub leftovers: u64,
+    /// Oddities that files of other programs had already when they were taken over. The journal keeps them as they
+    /// came.
+    pub came_odd: u64,
     pub problems: Vec<Problem>,
 }
 
@@ -54,7 +58,7 @@ pub struct Progress {
 }
 
 impl Report {
-    /// Nothing at all is odd.
+    /// Everything is as it was written.
     pub fn is_clean(&self) -> bool {
         self.problems.is_empty()
     }
@@ -134,8 +138,46 @@ fn check_journal(store: &JournalStore, id: &SessionId, report: &mut Report) {
         Some(header) if header.id != *id => report.problem(&path, Wrong::OtherSession(header.id.clone())),
         Some(_) => {}
     }
-    for finding in journal.findings() {
-        report.problem(&path, Wrong::Found(finding));
+    let findings = journal.findings();
+    let taken_over = if findings.is_empty() { TakenOver::default() } else { TakenOver::of(tree) };
+    for finding in findings {
+        match &finding {
+            Finding::Odd(oddity) if taken_over.had(oddity) => report.came_odd += 1,
+            _ => report.problem(&path, Wrong::Found(finding)),
+        }
+    }
+}
+
+/// Entries and facts that came from a file of another program: their records still have its lines.
+#[derive(Default)]
+struct TakenOver<'t> {
+    theirs: HashSet<&'t EntryId>,
+    ours: HashSet<&'t EntryId>,
+}
+
+impl<'t> TakenOver<'t> {
+    fn of(tree: &'t SessionTree) -> Self {
+        let mut taken_over = Self::default();
+        for record in tree.log() {
+            let ids = if record.source.is_some() { &mut taken_over.theirs } else { &mut taken_over.ours };
+            match &record.change {
+                Change::Entry(entry) => ids.extend([&entry.id]),
+                Change::Marked(mark) => ids.extend(mark.id.iter().chain(mark.fact.target())),
+                Change::Opened(_) | Change::HeadMoved(_) | Change::Unknown => {}
+            }
+        }
+        taken_over
+    }
+
+    /// Whether what is odd was so in the file.
+    fn had(&self, oddity: &Oddity) -> bool {
+        match &oddity.what {
+            Odd::MissingParent { entry: odd, .. }
+            | Odd::Cycle(odd)
+            | Odd::DuplicateId(odd)
+            | Odd::MarkOnMissing(odd) => self.theirs.contains(odd) && !self.ours.contains(odd),
+            _ => false,
+        }
     }
 }
 

@@ -39,7 +39,13 @@ fn told(report: &Report, look: &Look) -> String {
         }
         told.push_str(&format!("  {}\n", text::harmless_line(&finding(problem), look.ascii)));
     }
-    told.push_str(&words::proof(report.sessions, report.records, report.blobs, report.problems.len()));
+    told.push_str(&words::proof(
+        report.sessions,
+        report.records,
+        report.blobs,
+        report.problems.len(),
+        report.came_odd,
+    ));
     told
 }
 
@@ -73,6 +79,7 @@ fn as_json(report: &Report) -> Value {
         "unborn": report.unborn,
         "torn_copies": report.torn_copies,
         "leftovers": report.leftovers,
+        "came_odd": report.came_odd,
         "problems": problems,
     })
 }

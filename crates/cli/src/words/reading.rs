@@ -107,8 +107,8 @@ pub(crate) fn exported(files: usize, place: &Path) -> String {
     }
 }
 
-/// `12 sessions, 3,481 records, 4 blobs: clean`
-pub(crate) fn proof(sessions: u64, records: u64, blobs: u64, findings: usize) -> String {
+/// `12 sessions, 3,481 records, 4 blobs: clean`, and what imported files were odd about before.
+pub(crate) fn proof(sessions: u64, records: u64, blobs: u64, findings: usize, came_odd: u64) -> String {
     let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
     let looked_at = [
         counted(number(sessions), "session", "sessions"),
@@ -116,5 +116,9 @@ pub(crate) fn proof(sessions: u64, records: u64, blobs: u64, findings: usize) ->
         counted(number(blobs), "blob", "blobs"),
     ];
     let verdict = if findings == 0 { "clean".to_owned() } else { counted(findings, "finding", "findings") };
-    format!("{}: {verdict}\n", looked_at.join(", "))
+    let came_odd = match number(came_odd) {
+        0 => String::new(),
+        odd => format!("{} came with imported files\n", counted(odd, "oddity", "oddities")),
+    };
+    format!("{}: {verdict}\n{came_odd}", looked_at.join(", "))
 }

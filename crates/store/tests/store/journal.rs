@@ -300,3 +300,19 @@ fn fsck_finds_what_is_wrong_with_blobs() {
     store.put_blob(&bytes).unwrap();
     assert_clean(&store, "the blob is back");
 }
+
+/// A file of another program may be odd; that is not our damage. What we wrote ourselves may not.
+#[test]
+fn what_came_odd_is_told_apart_from_what_became_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let line = |text: &str| offshoot_session::RawLine::new(format!("{text}\n").into_bytes());
+    let lost_parent = |id: &str| prompt(id, Some(&"gone".into()));
+    store.create(&[header("s"), lost_parent("u1").from_line(line("{\"id\":\"u1\"}"))]).unwrap();
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert_eq!((report.is_clean(), report.came_odd), (true, 1));
+
+    store.create(&[header("ours"), lost_parent("u1")]).unwrap();
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert_eq!((report.is_clean(), report.came_odd), (false, 1));
+}
