@@ -1,6 +1,6 @@
 //! The long proofs: what `cargo xtask test` runs in short, at full length and on the release build.
 //!
-//! Each proof is a few tests of the store by name. They run one proof after the other, so that the minutes below
+//! Each proof is a few tests of the store, or of the program, by name. They run one proof after the other, so that the minutes below
 //! belong to it and processes that are killed do not wait for each other.
 
 use std::process::ExitCode;
@@ -8,24 +8,63 @@ use std::time::{Duration, Instant};
 
 use crate::test::{Counts, Heard, cargo, heard, of_test_results};
 
-/// Makes the store's tests as long as they are meant to be.
+/// Makes the tests as long as they are meant to be.
 const FULL: (&str, &str) = ("OFFSHOOT_PROOFS", "full");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Proof {
     name: &'static str,
     what: &'static str,
+    /// Where its tests are.
+    home: Suite,
     /// How its tests are called: all whose path begins so.
     tests: &'static str,
 }
 
-const PROOFS: [Proof; 6] = [
-    Proof { name: "crash", what: "10,000 crash points on a disk that forgets", tests: "crash::" },
-    Proof { name: "faults", what: "every write that can fail, failing", tests: "faults::" },
-    Proof { name: "flips", what: "10,000 single-bit flips", tests: "flips::" },
-    Proof { name: "kill", what: "1,000 runs ended by kill -9", tests: "kill::" },
-    Proof { name: "writers", what: "8 processes, 2,000 appends each", tests: "writers::" },
-    Proof { name: "frozen", what: "stores of earlier versions", tests: "frozen::" },
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Suite {
+    Store,
+    /// The program itself, in processes of its own.
+    Program,
+}
+
+impl Suite {
+    fn package_and_target(self) -> [&'static str; 2] {
+        match self {
+            Self::Store => ["offshoot-store", "store"],
+            Self::Program => ["offshoot", "cli"],
+        }
+    }
+}
+
+const PROOFS: [Proof; 7] = [
+    Proof {
+        name: "crash",
+        what: "10,000 crash points on a disk that forgets",
+        home: Suite::Store,
+        tests: "crash::",
+    },
+    Proof {
+        name: "faults",
+        what: "every write that can fail, failing",
+        home: Suite::Store,
+        tests: "faults::",
+    },
+    Proof { name: "flips", what: "10,000 single-bit flips", home: Suite::Store, tests: "flips::" },
+    Proof { name: "kill", what: "1,000 runs ended by kill -9", home: Suite::Store, tests: "kill::" },
+    Proof {
+        name: "writers",
+        what: "8 handles in one process, 2,000 appends each",
+        home: Suite::Store,
+        tests: "writers::",
+    },
+    Proof {
+        name: "together",
+        what: "8 processes, 2,000 appends each",
+        home: Suite::Program,
+        tests: "together::",
+    },
+    Proof { name: "frozen", what: "stores of earlier versions", home: Suite::Store, tests: "frozen::" },
 ];
 
 /// How often all of it is done.
@@ -41,14 +80,15 @@ pub(crate) fn run(runs: u32) -> anyhow::Result<ExitCode> {
             total = total + counts;
         }
     }
-    println!("\nproof    run  minutes  passed  failed\n{}", lines.concat());
+    println!("\nproof     run  minutes  passed  failed\n{}", lines.concat());
     println!("{} passed, {} failed", total.passed, total.failed);
     Ok(if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn prove(proof: Proof) -> anyhow::Result<Heard> {
     let mut command = cargo();
-    command.args(["test", "--release", "--package", "offshoot-store", "--test", "store", "--", proof.tests]);
+    let [package, target] = proof.home.package_and_target();
+    command.args(["test", "--release", "--package", package, "--test", target, "--", proof.tests]);
     command.env(FULL.0, FULL.1);
     heard(&mut command)
 }
@@ -61,7 +101,7 @@ fn counted(heard: &Heard) -> Counts {
 
 fn line(proof: Proof, run: u32, counts: Counts, took: Duration) -> String {
     let minutes = took.as_secs_f64() / 60.0;
-    format!("{:<8} {run:>3} {minutes:>8.1} {:>7} {:>7}\n", proof.name, counts.passed, counts.failed)
+    format!("{:<9} {run:>3} {minutes:>8.1} {:>7} {:>7}\n", proof.name, counts.passed, counts.failed)
 }
 
 #[cfg(test)]

@@ -228,7 +228,7 @@ pub(crate) struct ShowArgs {
     /// Show what the model reads there
     #[arg(long)]
     pub(crate) context: bool,
-    /// Show only the last N turns, or messages of a context
+    /// Show only the last N turns; with --json entries, with --context messages
     #[arg(long, value_name = "N")]
     pub(crate) last: Option<usize>,
     #[command(flatten)]

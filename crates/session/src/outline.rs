@@ -21,8 +21,8 @@ use crate::{Block, Body, Entry, EntryId, SessionTree, Stop};
 pub use lanes::{Cell, Lane, Lanes};
 pub use ledger::{LedgerRow, ledger_row};
 pub use line::{Lines, one_line};
-use shape::Shape;
 pub use shape::Version;
+use shape::{Archive, Shape};
 pub use turn_tree::{FoldedTurns, HeadPlace, TurnOutline, TurnRow, TurnTreeRow};
 pub use turns::{Turn, TurnEnd, turns_of, turns_through};
 
@@ -91,7 +91,8 @@ impl Outline {
     pub fn of(tree: &SessionTree, options: &OutlineOptions) -> Self {
         let words: Vec<String> = options.search.split_whitespace().map(str::to_lowercase).collect();
         let lines = (!words.is_empty()).then(|| Lines::of(tree));
-        Self::showing(tree, &options.folded, |entry, label, is_head| {
+        let archive = if options.filter == Filter::All { Archive::Open } else { Archive::Closed };
+        Self::showing(tree, archive, &options.folded, |entry, label, is_head| {
             passes(entry, label, is_head, options.filter)
                 && lines.as_ref().is_none_or(|lines| lines.matches(entry, label, &words))
         })
@@ -99,15 +100,16 @@ impl Outline {
 
     /// Everything, also replies that [`Filter::All`] takes for told by the results of their tools.
     pub fn every_entry(tree: &SessionTree) -> Self {
-        Self::showing(tree, &HashSet::new(), |_, _, _| true)
+        Self::showing(tree, Archive::Open, &HashSet::new(), |_, _, _| true)
     }
 
     fn showing(
         tree: &SessionTree,
+        archive: Archive,
         folded: &HashSet<EntryId>,
         shows: impl Fn(&Entry, Option<&str>, bool) -> bool,
     ) -> Self {
-        let shape = Shape::of(tree);
+        let shape = Shape::of(tree, archive);
         let mut rows = VisibleRows::new(&shape);
         for &at in &shape.order {
             if let Some(entry) = shape.entry(at) {
@@ -227,7 +229,7 @@ struct VisibleRow {
 
 impl<'s, 't> VisibleRows<'s, 't> {
     fn new(shape: &'s Shape<'t>) -> Self {
-        let len = shape.order.len();
+        let len = shape.len();
         Self {
             shape,
             buried: vec![false; len],

@@ -5,7 +5,7 @@ mod turn;
 
 use std::collections::HashMap;
 
-use offshoot_session::outline::{Outline, Turn, Version, turns_of, turns_through};
+use offshoot_session::outline::{Outline, Version, turns_of, turns_through};
 use offshoot_session::{EntryId, SessionTree};
 use serde_json::{Value, json};
 
@@ -93,12 +93,13 @@ impl<'t> About<'t> {
 fn as_json(tree: &SessionTree, at: Option<&EntryId>, last: Option<usize>) -> Value {
     let about = About::of(tree);
     let turns = turns_of(tree, at.or(tree.main_head()));
-    let entries: Vec<Value> = last_of(&turns, last)
+    let path: Vec<_> =
+        turns.iter().flat_map(|turn| turn.entries.iter().map(|entry| (turn.number, *entry))).collect();
+    let entries: Vec<Value> = last_of(&path, last)
         .iter()
-        .flat_map(|turn: &Turn<'_>| turn.entries.iter().map(|entry| (turn.number, *entry)))
         .map(|(number, one)| {
             let mut fields = entry(tree, one);
-            fields.insert("turn".to_owned(), json!(Some(number).filter(|number| *number > 0)));
+            fields.insert("turn".to_owned(), json!(Some(*number).filter(|number| *number > 0)));
             fields.insert("version".to_owned(), version(about.versions.get(&one.id).copied()));
             Value::Object(fields)
         })

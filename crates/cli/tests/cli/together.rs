@@ -10,9 +10,9 @@ use crate::support::Folder;
 
 const PROCESSES: usize = 8;
 
-/// `OFFSHOOT_LONG_TESTS=1` asks for as many as a busy day brings.
+/// `OFFSHOOT_PROOFS=full` asks for as many as a busy day brings.
 fn appends() -> usize {
-    if std::env::var_os("OFFSHOOT_LONG_TESTS").is_some() { 2_000 } else { 200 }
+    if std::env::var("OFFSHOOT_PROOFS").is_ok_and(|length| length == "full") { 2_000 } else { 200 }
 }
 
 fn writer(folder: &Folder, session: &str, process: usize) -> Child {

@@ -8,7 +8,7 @@ fn a_stored_session_looks_like_its_file() {
     let home = TestHome::filled();
     std::fs::write(home.folder().join("burst.jsonl"), crate::home::BURST).expect("a file");
     for view in
-        ["tree --width 80", "tree", "tree --json", "show --width 80", "show --at 1", "show --json --last 1"]
+        ["tree --width 80", "tree", "tree --json", "show --width 80", "show --at 1", "show --json --last 2"]
     {
         let (verb, options) = view.split_once(' ').unwrap_or((view, "--quiet"));
         let stored = home.run(&format!("{verb} {BURST_ID} {options}"));

@@ -28,8 +28,15 @@ pub(super) struct Shape<'t> {
     pub(super) order: Vec<usize>,
 }
 
+/// Whether branches that were put out of sight are drawn. The way to the head always is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Archive {
+    Closed,
+    Open,
+}
+
 impl<'t> Shape<'t> {
-    pub(super) fn of(tree: &'t SessionTree) -> Self {
+    pub(super) fn of(tree: &'t SessionTree, archive: Archive) -> Self {
         let entries: Vec<&Arc<Entry>> = tree.entries().collect();
         let parents: Vec<Option<usize>> =
             (0..entries.len() as u32).map(|at| usize_of(tree.parent_of(at))).collect();
@@ -52,10 +59,21 @@ impl<'t> Shape<'t> {
             head: usize_of(head),
             order: Vec::new(),
         };
-        let roots = shape.group_children();
+        let is_shown = |at: usize| {
+            let archived = archive == Archive::Closed
+                && shape.entry(at).is_some_and(|entry| tree.is_archived(&entry.id));
+            !archived || shape.on_path(at)
+        };
+        let shown: Vec<bool> = (0..shape.entries.len()).map(is_shown).collect();
+        let roots = shape.group_children(&shown);
         shape.count_versions(&roots);
         shape.walk(roots);
         shape
+    }
+
+    /// How many nodes there are; not all of them are in the order when some are archived.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
     }
 
     pub(super) fn label(&self, id: &EntryId) -> Option<&'t str> {
@@ -90,12 +108,13 @@ impl<'t> Shape<'t> {
         self.versions.get(at).copied().flatten()
     }
 
-    /// Fills the lists of children and returns the roots.
-    fn group_children(&mut self) -> Vec<usize> {
+    /// Fills the lists of children and returns the roots. What hangs below a node that is not shown is not reached.
+    fn group_children(&mut self, shown: &[bool]) -> Vec<usize> {
+        let is_shown = |at: usize| shown.get(at).copied().unwrap_or_default();
         let len = self.entries.len();
         let mut first_child = vec![0; len + 1];
-        for parent in self.parents.iter().flatten() {
-            if let Some(count) = first_child.get_mut(parent + 1) {
+        for (_, parent) in self.parents.iter().enumerate().filter(|(at, _)| is_shown(*at)) {
+            if let Some(count) = parent.and_then(|parent| first_child.get_mut(parent + 1)) {
                 *count += 1;
             }
         }
@@ -107,7 +126,7 @@ impl<'t> Shape<'t> {
         let mut children = vec![0; sum];
         let mut next_free = first_child.clone();
         let mut roots = Vec::new();
-        for (at, parent) in self.parents.iter().enumerate() {
+        for (at, parent) in self.parents.iter().enumerate().filter(|(at, _)| is_shown(*at)) {
             match parent.and_then(|parent| next_free.get_mut(parent)) {
                 Some(free) => {
                     super::set(&mut children, *free, at);

@@ -19,7 +19,7 @@ use std::collections::HashSet;
 
 use super::lanes::{Cell, Lane, Lanes};
 use super::line::{Lines, one_line};
-use super::shape::{Shape, Version};
+use super::shape::{Archive, Shape, Version};
 use super::turns::{TurnEnd, end_of};
 use super::{is_conversation, says_something, set};
 use crate::{Body, Entry, EntryId, SessionTree};
@@ -85,7 +85,7 @@ pub struct FoldedTurns {
 
 impl TurnOutline {
     pub fn of(tree: &SessionTree) -> Self {
-        let shape = Shape::of(tree);
+        let shape = Shape::of(tree, Archive::Closed);
         let turns = Turns::of(&shape);
         turns.into_outline(tree, &shape)
     }
@@ -127,7 +127,7 @@ struct OneTurn {
 impl Turns {
     fn of(shape: &Shape<'_>) -> Self {
         let main_children = main_children(shape);
-        let len = shape.order.len();
+        let len = shape.len();
         let mut turns = Self { all: Vec::new(), turn_of: vec![None; len], in_line: vec![false; len] };
         for &at in &shape.order {
             if let Some(entry) = shape.entry(at) {
@@ -181,7 +181,11 @@ impl Turns {
         let roots: Vec<usize> = (0..self.all.len()).filter(|turn| self.is_root(*turn)).collect();
         let mut outline = TurnOutline {
             branches: self.ends_of_branches(),
-            prompts: tree.entries().filter(|entry| entry.body.is_prompt()).count(),
+            prompts: shape
+                .order
+                .iter()
+                .filter(|at| shape.entry(**at).is_some_and(|e| e.body.is_prompt()))
+                .count(),
             head: self.head_place(tree, shape),
             ..TurnOutline::default()
         };
@@ -389,7 +393,7 @@ fn is_shown(shape: &Shape<'_>, at: usize, entry: &Entry) -> bool {
 
 /// For every node: whether it or something below it is shown.
 fn nodes_that_matter(shape: &Shape<'_>) -> Vec<bool> {
-    let mut matters = vec![false; shape.order.len()];
+    let mut matters = vec![false; shape.len()];
     for &at in shape.order.iter().rev() {
         let shown = shape.entry(at).is_some_and(|entry| is_shown(shape, at, entry));
         if shown || matters.get(at).copied().unwrap_or(false) {
@@ -407,7 +411,7 @@ fn nodes_that_matter(shape: &Shape<'_>) -> Vec<bool> {
 fn main_children(shape: &Shape<'_>) -> Vec<Option<usize>> {
     let matters = nodes_that_matter(shape);
     let leads = |at: &&usize| shape.on_path(**at) || matters.get(**at).copied().unwrap_or(false);
-    (0..shape.order.len())
+    (0..shape.len())
         .map(|above| {
             let children = shape.children(above);
             let main = children.iter().find(leads).or(children.first()).copied()?;
