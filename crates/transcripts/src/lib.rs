@@ -9,6 +9,7 @@
 
 pub mod claude;
 pub mod codex;
+mod content;
 mod dialect;
 mod document;
 mod family;

@@ -3,7 +3,7 @@
 use offshoot_session::address::short_id;
 use offshoot_session::plan::{EditRefused, Sent, plan_edit};
 use offshoot_session::versions::turn_prompt;
-use offshoot_session::{EntryId, HeadName, SessionTree};
+use offshoot_session::{EntryId, HeadName, SessionId, SessionTree};
 use serde_json::json;
 
 use super::head::{self, Told, head_line, turn_number, version_of, wants_json, with_session};
@@ -52,13 +52,24 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
     if wants_json(args.json.json) {
         return Ok(new_version_json(&id, &changed, &prompt));
     }
-    let mut told = new_version(&changed, &prompt, here);
-    told.hint = words::take_back(&with_session(here, "undo", session, &id));
-    Ok(told.answer(&here.look))
+    Ok(told_of_version(here, session, &id, &changed, &prompt))
+}
+
+/// The new version, where the head went, and how to take it back.
+pub(super) fn told_of_version(
+    here: &Here,
+    session: Option<&str>,
+    id: &SessionId,
+    changed: &Changed,
+    prompt: &EntryId,
+) -> Answer {
+    let mut told = new_version(changed, prompt, here);
+    told.hint = words::take_back(&with_session(here, "undo", session, id));
+    told.answer(&here.look)
 }
 
 /// `Version 4 of #3 is a3f9d8`
-pub(super) fn new_version(changed: &Changed, prompt: &EntryId, here: &Here) -> Told {
+fn new_version(changed: &Changed, prompt: &EntryId, here: &Here) -> Told {
     let tree = &changed.after;
     let (version, _) = version_of(tree, prompt).unwrap_or((1, 1));
     let number = turn_number(tree, prompt).unwrap_or(1);

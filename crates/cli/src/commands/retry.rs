@@ -3,8 +3,8 @@
 use offshoot_session::HeadName;
 use offshoot_session::plan::{RetryRefused, Sent, plan_retry};
 
-use super::edit::{new_version, new_version_json};
-use super::head::{wants_json, with_session};
+use super::edit::{new_version_json, told_of_version};
+use super::head::wants_json;
 use crate::args::RetryArgs;
 use crate::failure::Failure;
 use crate::here::Here;
@@ -33,7 +33,5 @@ pub(crate) fn run(args: &RetryArgs, here: &Here) -> Result<Answer, Failure> {
     if wants_json(args.json.json) {
         return Ok(new_version_json(&id, &changed, &prompt));
     }
-    let mut told = new_version(&changed, &prompt, here);
-    told.hint = words::take_back(&with_session(here, "undo", session, &id));
-    Ok(told.answer(&here.look))
+    Ok(told_of_version(here, session, &id, &changed, &prompt))
 }

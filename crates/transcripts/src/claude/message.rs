@@ -9,6 +9,7 @@ use offshoot_session::{
 };
 use serde_json::{Value, json};
 
+use crate::content;
 use crate::json::{Map, flag, given, integer, string, text};
 
 /// The model of replies that the program made itself.
@@ -30,7 +31,7 @@ pub(super) fn said_by_user(line: &Map) -> Said {
     let results: Vec<ToolResult> = answers.into_iter().filter_map(tool_result).collect();
     let words = match content {
         Some(Value::String(words)) => vec![Block::Text(words.clone())],
-        _ => words.into_iter().map(block).collect(),
+        _ => words.into_iter().map(|item| content::one(item, block)).collect(),
     };
     let body = (results.is_empty() || !words.is_empty()).then(|| words_of_user(line, words, items));
     Said { results, body }
@@ -137,21 +138,10 @@ fn stop_of(line: &Map, message: &Map, blocks: &[Block]) -> Option<Stop> {
 
 /// `content` as one string or as a list of blocks.
 pub(super) fn blocks(content: Option<&Value>) -> Vec<Block> {
-    match content {
-        Some(Value::String(words)) => vec![Block::Text(words.clone())],
-        Some(Value::Array(items)) => items.iter().map(block).collect(),
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
-    }
+    content::blocks(content, block)
 }
 
-fn block(item: &Value) -> Block {
-    let item = match item {
-        Value::Object(item) => item,
-        Value::String(words) => return Block::Text(words.clone()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-            return Block::Other { kind: "unknown".to_owned() };
-        }
-    };
+fn block(item: &Map) -> Block {
     match text(item, "type") {
         Some("text") => Block::Text(string(item, "text")),
         Some("thinking") => Block::Thinking(string(item, "thinking")),

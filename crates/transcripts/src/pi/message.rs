@@ -7,6 +7,7 @@ use offshoot_session::{
 };
 use serde_json::Value;
 
+use crate::content;
 use crate::json::{Map, file_lists, flag, given, integer, string, strings, text, timestamp};
 
 /// What somebody said. A role this version does not know is kept by name.
@@ -79,21 +80,10 @@ fn micro_dollars(cost: &Value) -> i64 {
 
 /// `content` as one string or as a list of blocks.
 pub(crate) fn blocks(content: Option<&Value>) -> Vec<Block> {
-    match content {
-        Some(Value::String(words)) => vec![Block::Text(words.clone())],
-        Some(Value::Array(items)) => items.iter().map(block).collect(),
-        Some(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_)) | None => Vec::new(),
-    }
+    content::blocks(content, block)
 }
 
-fn block(item: &Value) -> Block {
-    let item = match item {
-        Value::Object(item) => item,
-        Value::String(words) => return Block::Text(words.clone()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-            return Block::Other { kind: "unknown".to_owned() };
-        }
-    };
+fn block(item: &Map) -> Block {
     match text(item, "type") {
         Some("text") => Block::Text(string(item, "text")),
         Some("thinking") => Block::Thinking(string(item, "thinking")),
