@@ -30,6 +30,7 @@ pub(crate) mod tree;
 pub(crate) mod versions;
 
 use offshoot_session::SessionTree;
+use offshoot_session::about::prompts;
 use offshoot_session::outline::one_line;
 
 use crate::look::{Ink, Look, Sign};
@@ -45,8 +46,8 @@ const BORROWED_TITLE: usize = 72;
 /// The title; where there is none, how the first prompt begins.
 fn title_of(tree: &SessionTree, look: &Look) -> String {
     let first_prompt = || {
-        let prompts = tree.entries().filter(|entry| entry.body.is_prompt());
-        let first = prompts.map(|prompt| one_line(&prompt.body)).find(|text| !text.is_empty())?;
+        let first =
+            prompts(tree).into_iter().map(|prompt| one_line(&prompt.body)).find(|text| !text.is_empty())?;
         Some(text::cut(&text::harmless_line(&first, look.ascii), BORROWED_TITLE, look.sign(Sign::Cut)))
     };
     let title = tree.title().map(|title| text::harmless_line(title, look.ascii)).or_else(first_prompt);

@@ -1,9 +1,12 @@
 //! What a list of sessions says about each: name, project, age, how much was said.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use jiff::Timestamp;
 
 use crate::context::{Message, Role};
-use crate::{Block, Body, Entry, SessionId, SessionTree};
+use crate::{Block, Body, Entry, EntryId, Note, SessionId, SessionTree};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
@@ -33,13 +36,25 @@ pub fn about(tree: &SessionTree) -> About {
         opened_at,
         active_at: spoken().map(|entry| said_at(entry)).max().or(opened_at),
         messages: tree.entries().filter(|entry| is_message(entry)).count(),
-        prompts: tree.entries().filter(|entry| entry.body.is_prompt()).count(),
-        first_prompt: tree
-            .entries()
-            .filter(|entry| entry.body.is_prompt())
-            .map(|entry| words(&entry.body))
-            .find(|text| !text.is_empty()),
+        prompts: prompts(tree).len(),
+        first_prompt: prompts(tree).into_iter().map(|entry| words(&entry.body)).find(|text| !text.is_empty()),
     }
+}
+
+/// What the person asked, on all branches, in the order of writing. Tasks that an agent gave to another one are not
+/// the person's.
+pub fn prompts(tree: &SessionTree) -> Vec<&Arc<Entry>> {
+    let mut delegated: HashSet<&EntryId> = HashSet::new();
+    let mut prompts = Vec::new();
+    for entry in tree.entries() {
+        let is_task = matches!(&entry.body, Body::Note(note) if note.kind == Note::SUB_AGENT);
+        if is_task || entry.parent.as_ref().is_some_and(|parent| delegated.contains(parent)) {
+            delegated.insert(&entry.id);
+        } else if entry.body.is_prompt() {
+            prompts.push(entry);
+        }
+    }
+    prompts
 }
 
 /// Everything that was said by people and agents, on all branches, for searching.
@@ -57,7 +72,7 @@ fn is_spoken(body: &Body) -> bool {
     matches!(body, Body::Prompt(_) | Body::Reply(_))
 }
 
-fn is_message(entry: &std::sync::Arc<Entry>) -> bool {
+fn is_message(entry: &Arc<Entry>) -> bool {
     match Message::from_entry(entry).map(|message| message.role()) {
         Some(Role::User | Role::Assistant | Role::ToolResult | Role::Shell | Role::System) => true,
         Some(Role::Custom | Role::BranchSummary | Role::CompactionSummary) | None => false,

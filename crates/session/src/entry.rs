@@ -285,6 +285,11 @@ impl Body {
     }
 }
 
+impl Note {
+    /// Begins the tree of an agent that another agent started; `data` says by which call.
+    pub const SUB_AGENT: &'static str = "subagent";
+}
+
 impl Reply {
     pub fn tool_uses(&self) -> impl Iterator<Item = &ToolUse> {
         self.blocks.iter().filter_map(|block| match block {

@@ -126,3 +126,29 @@ fn names_for_programs_become_titles() {
     assert_eq!(humanize("RefactorRouter").as_deref(), Some("RefactorRouter"));
     assert_eq!(humanize(" -_ "), None);
 }
+
+/// What an agent asked another agent is neither the person's question nor a title.
+#[test]
+fn tasks_of_sub_agents_are_not_prompts_of_the_person() {
+    let mut records = vec![Record::entry(offshoot_session::Entry {
+        id: "task".into(),
+        parent: None,
+        written_at: FixedStamps::start(),
+        turn: None,
+        body: offshoot_session::Body::Note(offshoot_session::Note {
+            kind: offshoot_session::Note::SUB_AGENT.into(),
+            data: None,
+        }),
+    })];
+    records.extend(drawn("u1\"look around\" - a1\nu2\"first question\" - a2*"));
+    let below_task = |record: &mut Record| {
+        if let offshoot_session::Change::Entry(entry) = &mut record.change
+            && entry.id.as_str() == "u1"
+        {
+            std::sync::Arc::make_mut(entry).parent = Some("task".into());
+        }
+    };
+    records.iter_mut().for_each(below_task);
+    let about = about(&SessionTree::replay(records).0);
+    assert_eq!((about.first_prompt.as_deref(), about.prompts), (Some("first question"), 1));
+}

@@ -27,5 +27,5 @@ mod titles;
 pub use draft::is_known_type;
 pub use index::{IndexRecord, NotAnIndex, read_index};
 pub use read::{read, read_with_agents};
-pub use subagents::{AgentFile, SUBAGENT, StartedBy};
+pub use subagents::{AgentFile, StartedBy};
 pub use titles::{Listing, listing, title_line};

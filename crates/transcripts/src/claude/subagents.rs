@@ -1,6 +1,6 @@
 //! Sub-agents: which call started which.
 //!
-//! What a sub-agent said is a tree of its own. Its root is a note of the kind [`SUBAGENT`] that is not in the file
+//! What a sub-agent said is a tree of its own. Its root is a note of the kind [`Note::SUB_AGENT`] that is not in the file
 //! and says what is known of the start. The note has the same id whether the sub-agent is read from its own file or
 //! from that of the session, and it keeps the task of a sub-agent apart from the first words of the person.
 
@@ -10,9 +10,6 @@ use offshoot_session::{Body, Entry, EntryId, Note, Reply, ToolCallId, ToolUse};
 use serde_json::Value;
 
 use crate::json::{Map, text};
-
-/// The kind of the note above a sub-agent.
-pub const SUBAGENT: &str = "subagent";
 
 /// A file that lies beside that of a session: `agent-<id>.jsonl`, and what the program notes down about it in
 /// `agent-<id>.meta.json`.
@@ -40,7 +37,7 @@ impl StartedBy {
     pub fn of(entry: &Entry) -> Option<Self> {
         let Body::Note(Note { kind, data: Some(Value::Object(data)) }) = &entry.body else { return None };
         let field = |key: &str| text(data, key).map(str::to_owned);
-        (kind == SUBAGENT).then(|| Self {
+        (kind == Note::SUB_AGENT).then(|| Self {
             agent: field("agent"),
             call: field("call").map(ToolCallId::from),
             entry: field("entry").map(EntryId::from),
@@ -59,7 +56,7 @@ impl StartedBy {
         ];
         let told =
             fields.into_iter().filter_map(|(key, value)| Some((key.to_owned(), Value::String(value?))));
-        Body::Note(Note { kind: SUBAGENT.to_owned(), data: Some(Value::Object(told.collect())) })
+        Body::Note(Note { kind: Note::SUB_AGENT.to_owned(), data: Some(Value::Object(told.collect())) })
     }
 }
 

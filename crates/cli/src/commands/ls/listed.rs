@@ -1,6 +1,7 @@
 //! One session as a list tells it.
 
 use jiff::Timestamp;
+use offshoot_session::about::prompts;
 use offshoot_session::outline::{TurnOutline, one_line};
 use offshoot_session::{Change, SessionId, SessionTree, cost};
 use offshoot_store::{Loaded, ReadError, SessionStore};
@@ -126,10 +127,10 @@ impl About {
     fn of(tree: &SessionTree) -> Self {
         let header = tree.header();
         let outline = TurnOutline::of(tree);
-        let prompts = tree.entries().filter(|entry| entry.body.is_prompt());
+        let asked = prompts(tree);
         Self {
             title: tree.title().map(str::to_owned),
-            first_prompt: prompts.map(|prompt| one_line(&prompt.body)).find(|text| !text.is_empty()),
+            first_prompt: asked.iter().map(|prompt| one_line(&prompt.body)).find(|text| !text.is_empty()),
             project: header.and_then(|header| header.project.clone()),
             agent: header.and_then(|header| header.agent.clone()),
             parent: header.and_then(|header| header.lineage.as_ref()).map(|lineage| lineage.parent.clone()),
@@ -137,7 +138,7 @@ impl About {
             opened_at: header.map(|header| header.opened_at),
             entries: tree.len(),
             branches: outline.branches,
-            prompts: outline.prompts,
+            prompts: asked.len(),
             cost_micros: cost::usage_of(tree).cost_micros,
         }
     }
