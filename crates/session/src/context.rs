@@ -19,7 +19,7 @@ pub use message::{Message, Role};
 pub use options::{ContextOptions, FailedTurns, ModelRule, UnansweredCalls, View};
 pub(crate) use reach::{Reach, as_compaction};
 
-use crate::{Entry, EntryId, Model, SessionTree};
+use crate::{Entry, EntryId, Model, SessionHeader, SessionTree};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Context {
@@ -47,8 +47,16 @@ pub const NO_THINKING: &str = "off";
 
 /// The context at an entry; `None` is before the first one. What the path leaves open comes from the header.
 pub fn context_of(tree: &SessionTree, at: Option<&EntryId>, options: &ContextOptions) -> Context {
-    let mut context = context_of_path(&tree.path_to(at), options);
-    let header = tree.header();
+    context_under(tree.header(), &tree.path_to(at), options)
+}
+
+/// The same for a path given root first. What it leaves open comes from the header.
+pub fn context_under(
+    header: Option<&SessionHeader>,
+    path: &[&Arc<Entry>],
+    options: &ContextOptions,
+) -> Context {
+    let mut context = context_of_path(path, options);
     if context.agent.is_none() {
         context.agent = header.and_then(|header| header.agent.clone());
     }
@@ -58,7 +66,7 @@ pub fn context_of(tree: &SessionTree, at: Option<&EntryId>, options: &ContextOpt
     context
 }
 
-/// The same for a path given root first.
+/// The same for a path that belongs to no session.
 pub fn context_of_path(path: &[&Arc<Entry>], options: &ContextOptions) -> Context {
     let mut context = settings::latest(path, options.model);
     context.messages = messages_of(path, options);

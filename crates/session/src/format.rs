@@ -13,6 +13,7 @@ pub mod batch;
 pub mod blob;
 pub mod line;
 pub mod scan;
+pub mod skim;
 
 mod from_disk;
 mod seal;

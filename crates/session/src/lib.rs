@@ -10,6 +10,7 @@
 //! | versions of a prompt, left and right | [`versions`], [`slots`], [`live`] |
 //! | what a person wants to happen | [`plan`] |
 //! | the tree as rows to look at | [`outline`] |
+//! | the shape without the words, for long sessions | [`skeleton`] |
 //! | naming a point | [`address`] |
 //! | the words on disk | [`mod@format`] |
 //! | sessions among each other | [`graph`], [`union`], [`about`], [`find`] |
@@ -32,6 +33,7 @@ pub mod outline;
 pub mod plan;
 pub mod record;
 pub mod render;
+pub mod skeleton;
 pub mod slots;
 pub mod stamps;
 pub mod titles;

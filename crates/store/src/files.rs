@@ -36,7 +36,7 @@ pub trait Files: fmt::Debug + Send + Sync {
 }
 
 /// A file that stays the same file whatever happens to its name.
-pub trait OpenFile: fmt::Debug + Send {
+pub trait OpenFile: fmt::Debug + Send + Sync {
     fn stat(&self) -> io::Result<Stat>;
 
     /// Zero at the end.
@@ -63,6 +63,8 @@ pub enum Open {
 pub struct Stat {
     pub length: u64,
     pub identity: Identity,
+    /// When the content last changed, in nanoseconds since 1970.
+    pub modified: i128,
 }
 
 /// Tells a file from another that took its name.
@@ -120,6 +122,39 @@ pub(crate) fn read_from(file: &dyn OpenFile, offset: u64) -> io::Result<Vec<u8>>
     }
     bytes.truncate(filled);
     Ok(bytes)
+}
+
+/// Room for bytes that begins at a page. The kernel copies a page of a file to the beginning of a page several
+/// times faster than to any other place, so whoever reads much reads whole pages into this.
+#[derive(Debug, Default)]
+pub(crate) struct Pages {
+    bytes: Vec<u8>,
+}
+
+pub(crate) const PAGE: u64 = 4096;
+
+impl Pages {
+    pub(crate) fn room(&mut self, length: usize) -> &mut [u8] {
+        if self.bytes.len() < length + PAGE as usize {
+            self.bytes = vec![0; length + PAGE as usize];
+        }
+        let start = self.bytes.as_ptr().align_offset(PAGE as usize);
+        self.bytes.get_mut(start..start.saturating_add(length)).unwrap_or_default()
+    }
+}
+
+/// Fills the buffer from `offset`; `false` where the file ends before that.
+pub(crate) fn read_exactly(file: &dyn OpenFile, offset: u64, buffer: &mut [u8]) -> io::Result<bool> {
+    let mut filled = 0;
+    while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match file.read_at(offset + filled as u64, rest) {
+            Ok(0) => return Ok(false),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
 }
 
 /// Appends all of the bytes, in as few writes as the disk allows.

@@ -4,6 +4,8 @@
 //! sessions/<id>.jsonl      a journal
 //! sessions/<id>.lock       who writes it
 //! sessions/<id>.torn-<n>   what a crash left at its end, kept
+//! sessions/<id>.idx        where its entries lie; can be deleted
+//! index/<hash>.idx         the same for a file of another program, by its path
 //! blobs/ab/abcd…           bytes under their hash
 //! ```
 
@@ -43,6 +45,16 @@ impl Home {
 
     pub fn torn(&self, id: &SessionId, number: u32) -> PathBuf {
         self.sessions().join(format!("{id}.torn-{number}"))
+    }
+
+    pub fn journal_index(&self, id: &SessionId) -> PathBuf {
+        self.sessions().join(format!("{id}.idx"))
+    }
+
+    /// For a file that lies elsewhere.
+    pub fn index_of(&self, path: &Path) -> PathBuf {
+        let name = BlobName::of(path.as_os_str().as_encoded_bytes());
+        self.root.join("index").join(format!("{name}.idx"))
     }
 
     pub fn blobs(&self) -> PathBuf {

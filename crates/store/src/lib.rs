@@ -6,6 +6,7 @@
 //! | sessions as journals in a folder | [`journal_store`] |
 //! | sessions that live as long as the program | [`memory_store`] |
 //! | one journal: read, catch up, append | [`journal`] |
+//! | a long session, read as far as it is looked at | [`lazy`] |
 //! | who may write | [`lock`] |
 //! | long strings beside the journals | [`blobs`] |
 //! | where things lie | [`home`] |
@@ -23,6 +24,7 @@ pub mod fsck;
 pub mod home;
 pub mod journal;
 pub mod journal_store;
+pub mod lazy;
 pub mod lock;
 pub mod memory_store;
 pub mod store;
@@ -33,6 +35,7 @@ pub use fsck::{Report, fsck};
 pub use home::Home;
 pub use journal::{Journal, Refreshed};
 pub use journal_store::JournalStore;
+pub use lazy::{LazyError, LazySession};
 pub use lock::{LockError, Locking};
 pub use memory_store::MemoryStore;
 pub use store::{

@@ -14,8 +14,10 @@ mod message;
 mod migrate;
 mod ours;
 mod passes;
+mod quick;
 mod read;
 mod render;
+pub mod skim;
 mod sources;
 mod write;
 

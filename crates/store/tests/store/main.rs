@@ -8,6 +8,7 @@
 //! | the process is killed at any moment | `kill` |
 //! | any call to the disk fails | `faults` |
 //! | any bit flips | `flips` |
+//! | what is read in parts is what is read whole | `lazy` |
 //! | many write at once | `writers` |
 //! | the specification says what is written | `doc` |
 //! | what the first version wrote is read for ever | `frozen` |
@@ -21,6 +22,7 @@ mod flips;
 mod frozen;
 mod journal;
 mod kill;
+mod lazy;
 mod story;
 mod support;
 mod writers;

@@ -335,7 +335,12 @@ impl Draft {
     }
 }
 
-fn session_header(header: &Header, id: SessionId, opened_at: Timestamp, is_oh_my_pi: bool) -> SessionHeader {
+pub(super) fn session_header(
+    header: &Header,
+    id: SessionId,
+    opened_at: Timestamp,
+    is_oh_my_pi: bool,
+) -> SessionHeader {
     SessionHeader {
         id,
         opened_at,

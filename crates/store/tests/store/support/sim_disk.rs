@@ -319,7 +319,7 @@ struct SimFile {
 impl OpenFile for SimFile {
     fn stat(&self) -> io::Result<Stat> {
         let length = self.disk.state().files[&self.inode].now.len() as u64;
-        Ok(Stat { length, identity: Identity { device: 1, inode: self.inode } })
+        Ok(Stat { length, identity: Identity { device: 1, inode: self.inode }, modified: 0 })
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {

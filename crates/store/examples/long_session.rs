@@ -1,0 +1,245 @@
+//! One operation on one long session in a process of its own, for `cargo xtask bench`.
+//!
+//! `long_session OPERATION FORMAT FILE HOME [scratch]` prints one JSON object with times in milliseconds.
+
+#![expect(clippy::print_stdout, reason = "the output is the result")]
+
+use std::convert::Infallible;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use jiff::Timestamp;
+use offshoot_session::context::ContextOptions;
+use offshoot_session::format::{InBatch, encode};
+use offshoot_session::live::{Delta, LiveReplies};
+use offshoot_session::{
+    Body, Entry, EntryId, Fact, HeadMove, HeadName, OperationId, Record, SessionHeader, SessionId, Stamps,
+    TurnId,
+};
+use offshoot_store::lazy::{Format, UseIndex};
+use offshoot_store::{Home, JournalStore, LazySession, Locking};
+use serde_json::{Value, json};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let begun = Instant::now();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [operation, format, file, home, rest @ ..] = arguments.as_slice() else {
+        return Err("long_session OPERATION FORMAT FILE HOME [scratch]".into());
+    };
+    let format = if format == "pi" { Format::Pi } else { Format::Journal };
+    let home = Home::at(home);
+    let scratch = rest.first().map(PathBuf::from).unwrap_or_else(std::env::temp_dir);
+    let mut told = match operation.as_str() {
+        "append" => append(&home)?,
+        _ => run(operation, format, Path::new(file), &home, &scratch)?,
+    };
+    told["whole_ms"] = json!(ms(begun));
+    told["peak_mb"] = json!(peak_mb());
+    println!("{told}");
+    Ok(())
+}
+
+fn run(operation: &str, format: Format, file: &Path, home: &Home, scratch: &Path) -> Result<Value, Failure> {
+    let index = if operation.ends_with("-indexed") { UseIndex::Yes } else { UseIndex::No };
+    let open = Instant::now();
+    let session = LazySession::of_file(file, format, Some(home), index)?.ok_or("no such file")?;
+    let open_ms = ms(open);
+    let mut session = session;
+    let options = ContextOptions::pi();
+    let begun = Instant::now();
+    let told = match operation.trim_end_matches("-indexed") {
+        "open" => json!({ "count": session.skeleton().len() }),
+        "screen" => {
+            let messages = session.last_messages(None, 50)?;
+            json!({ "count": messages.len(), "ms": open_ms + ms(begun) })
+        }
+        "index" => {
+            session.save_index()?;
+            json!({ "ms": ms(begun) })
+        }
+        "context" => {
+            let context = session.context_at(None, &options)?;
+            let first = ms(begun);
+            let again = Instant::now();
+            let same = session.context_at(None, &options)?;
+            let again_ms = ms(again);
+            json!({
+                "ms": first, "again_ms": again_ms, "end_to_end_ms": open_ms + first,
+                "count": context.messages.len(), "same": same.messages.len(),
+            })
+        }
+        "navigate" => {
+            let leaves = session.skeleton().leaves();
+            let step = (leaves.len() / 20).max(1);
+            let targets: Vec<EntryId> = leaves
+                .iter()
+                .step_by(step)
+                .take(20)
+                .filter_map(|leaf| session.skeleton().id(*leaf))
+                .collect();
+            let begun = Instant::now();
+            let mut count = 0;
+            for target in &targets {
+                let node = session.node_at(Some(target))?;
+                count += session.skeleton().path_to(node).len();
+                count += session.context_at(Some(target), &options)?.messages.len();
+            }
+            json!({ "ms": ms(begun) / targets.len().max(1) as f64, "count": count })
+        }
+        "outline" => {
+            let rows = session.rows();
+            json!({ "ms": ms(begun), "count": rows.len() })
+        }
+        "fork" => {
+            let path = session.skeleton().path_to(session.skeleton().main_head());
+            let at = path.get(path.len() / 2).and_then(|node| session.skeleton().id(*node));
+            let begun = Instant::now();
+            let forked = match format {
+                Format::Pi => session.fork_to_pi(&scratch.join("fork.jsonl"), at.as_ref(), &mut Clock(0))?,
+                Format::Journal => {
+                    let store = JournalStore::at(Home::at(scratch), Locking::by("bench"));
+                    session.fork_to(&store, at.as_ref(), &mut Clock(0))?
+                }
+            };
+            json!({ "ms": ms(begun), "count": forked.entries, "bytes": forked.bytes })
+        }
+        other => return Err(format!("no operation `{other}`").into()),
+    };
+    let mut told = told;
+    told["open_ms"] = json!(open_ms);
+    if told.get("ms").is_none() {
+        told["ms"] = json!(open_ms);
+    }
+    Ok(told)
+}
+
+/// Durable appends beside a bare write and sync of the same bytes, turn by turn; and deltas that are streamed.
+fn append(home: &Home) -> Result<Value, Failure> {
+    const ROUNDS: usize = 100;
+    let mut clock = Clock(0);
+    let store = JournalStore::at(home.clone(), Locking::by("bench"));
+    let header = SessionHeader::new(clock.session_id(), clock.now());
+    let (mut journal, _) = store.begin(&[Record::opened(header)])?;
+    let mut bare = std::fs::OpenOptions::new().append(true).create(true).open(home.root().join("bare"))?;
+    let mut times: [Vec<f64>; 5] = Default::default();
+    let mut tip = None;
+    let text = "and so it went on, ".repeat(60);
+    for _ in 0..ROUNDS {
+        let record = |tip: &mut Option<EntryId>, clock: &mut Clock| {
+            let id = clock.entry_id();
+            let parent = tip.replace(id.clone());
+            let body = Body::prompt(text.clone());
+            Record::entry(Entry { id, parent, written_at: clock.now(), turn: None, body })
+        };
+        let bytes = encode(&record(&mut None, &mut clock), InBatch::Last)?.line;
+        let begun = Instant::now();
+        bare.write_all(&bytes)?;
+        bare.sync_data()?;
+        times[0].push(ms(begun));
+        let begun = Instant::now();
+        bare.write_all(&bytes.repeat(8))?;
+        bare.sync_data()?;
+        times[4].push(ms(begun) / 8.0);
+        let one = record(&mut tip, &mut clock);
+        let begun = Instant::now();
+        journal.write(|_| Ok::<_, Infallible>(vec![one]))?;
+        times[1].push(ms(begun));
+        journal.hold()?;
+        let one = record(&mut tip, &mut clock);
+        let begun = Instant::now();
+        journal.write(|_| Ok::<_, Infallible>(vec![one]))?;
+        times[2].push(ms(begun));
+        let eight: Vec<Record> = (0..8).map(|_| record(&mut tip, &mut clock)).collect();
+        let begun = Instant::now();
+        journal.write(|_| Ok::<_, Infallible>(eight))?;
+        times[3].push(ms(begun) / 8.0);
+        journal.release();
+    }
+    let ratios = |of: usize| -> f64 {
+        median(times[of].iter().zip(&times[0]).map(|(ours, bare)| ours / bare).collect())
+    };
+    let (one, held, eight, bare_eight) = (ratios(1), ratios(2), ratios(3), ratios(4));
+    let moved = HeadMove { head: HeadName::main(), moved_at: clock.now(), from: None, to: tip.clone() };
+    let edit = [
+        Record::entry(Entry {
+            id: clock.entry_id(),
+            parent: tip,
+            written_at: clock.now(),
+            turn: Some(clock.turn_id()),
+            body: Body::prompt("the same question in other words"),
+        }),
+        Record::head_moved(moved),
+        Record::marked(clock.now(), Fact::Operation { name: "edit".into() }),
+    ];
+    let edit_bytes = journal.write(|_| Ok::<_, Infallible>(edit.to_vec()))?.bytes;
+    Ok(json!({
+        "bare_us": median(times[0].clone()) * 1e3, "append_us": median(times[1].clone()) * 1e3,
+        "append_ratio": one, "held_ratio": held, "group_of_8_each_ratio": eight,
+        "bare_group_of_8_each_ratio": bare_eight,
+        "edit_bytes": edit_bytes, "delta_ns": deltas(&mut clock)?,
+    }))
+}
+
+fn deltas(clock: &mut Clock) -> Result<f64, Failure> {
+    const DELTAS: usize = 200_000;
+    let mut live = LiveReplies::default();
+    let turn = clock.turn_id();
+    live.begin(turn.clone(), clock.entry_id());
+    live.append(&turn, Body::reply(""), clock)?;
+    let begun = Instant::now();
+    for _ in 0..DELTAS {
+        live.extend(&turn, Delta::Words("word "), clock)?;
+    }
+    Ok(ms(begun) * 1e6 / DELTAS as f64)
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+fn ms(since: Instant) -> f64 {
+    since.elapsed().as_secs_f64() * 1e3
+}
+
+/// The most memory this process ever had.
+fn peak_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()).and_then(|text| text.parse().ok());
+    kilobytes.map_or(0.0, |kilobytes: f64| kilobytes / 1024.0)
+}
+
+struct Clock(u64);
+
+impl Clock {
+    fn id(&mut self) -> String {
+        self.0 += 1;
+        format!("bench-{}-{}", std::process::id(), self.0)
+    }
+}
+
+impl Stamps for Clock {
+    fn now(&mut self) -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn entry_id(&mut self) -> EntryId {
+        self.id().into()
+    }
+
+    fn turn_id(&mut self) -> TurnId {
+        self.id().into()
+    }
+
+    fn operation_id(&mut self) -> OperationId {
+        self.id().into()
+    }
+
+    fn session_id(&mut self) -> SessionId {
+        self.id().into()
+    }
+}

@@ -1,0 +1,532 @@
+//! What is read as far as it is looked at is what the whole reading says.
+
+use std::fs;
+use std::path::Path;
+
+use jiff::SignedDuration;
+use offshoot_session::context::{ContextOptions, Message, context_of};
+use offshoot_session::format::encode_batch;
+use offshoot_session::plan::fork::branched_session;
+use offshoot_session::skeleton::Skeleton;
+use offshoot_session::{
+    Block, Body, Compaction, Entry, EntryId, Fact, FileLists, HeadMove, HeadName, Model, Record, Reply,
+    SessionId, SessionTree, Setting, TitleSource, ToolResult, ToolUse,
+};
+use offshoot_store::lazy::{Format, OpenError, UseIndex};
+use offshoot_store::{Home, JournalStore, LazyError, LazySession, SessionStore};
+use offshoot_testkit::FixedStamps;
+use tempfile::tempdir;
+
+use crate::support::{Dice, every_kind, header, rounds, store_in};
+
+#[test]
+fn a_journal_is_seen_as_the_whole_reading_sees_it() {
+    for round in 0..rounds(80, 5_000) {
+        let mut dice = Dice::seeded(round as u64);
+        let folder = tempdir().unwrap();
+        let store = store_in(folder.path());
+        let id = SessionId::from("s");
+        store.create(&[header("s")]).unwrap();
+        let records = random_records(&mut dice);
+        append_raw(&store, &id, &records, &mut dice);
+        let tree = store.read(&id).unwrap().unwrap().tree;
+        let mut lazy = match store.lazy(&id, UseIndex::Yes) {
+            Ok(lazy) => lazy.unwrap(),
+            Err(OpenError::Unusual { .. }) => continue,
+            Err(error) => panic!("round {round}: {error}"),
+        };
+        assert_same(&tree, &mut lazy, &ContextOptions::default(), round);
+        lazy.save_index().unwrap();
+        let mut lazy = store.lazy(&id, UseIndex::Yes).unwrap().unwrap();
+        assert!(!lazy.wants_index(), "round {round}: the index was not used");
+        assert_same(&tree, &mut lazy, &ContextOptions::transcript(), round);
+        // More is written behind the index, and behind what is open.
+        append_raw(&store, &id, &random_records(&mut dice), &mut dice);
+        let tree = store.read(&id).unwrap().unwrap().tree;
+        if lazy.refresh().is_ok() {
+            assert_same(&tree, &mut lazy, &ContextOptions::default(), round);
+        }
+        if let Ok(Some(mut lazy)) = store.lazy(&id, UseIndex::Yes) {
+            assert_same(&tree, &mut lazy, &ContextOptions::pi(), round);
+        }
+    }
+}
+
+#[test]
+fn most_journals_are_usual() {
+    let usual = (0..200).filter(|round| {
+        let mut dice = Dice::seeded(*round);
+        let folder = tempdir().unwrap();
+        let store = store_in(folder.path());
+        store.create(&[header("s")]).unwrap();
+        append_raw(&store, &"s".into(), &random_records(&mut dice), &mut dice);
+        store.lazy(&"s".into(), UseIndex::No).is_ok()
+    });
+    assert!(usual.count() > 100);
+}
+
+#[test]
+fn every_kind_of_record_is_seen() {
+    let folder = tempdir().unwrap();
+    let store = store_in(folder.path());
+    let mut steps = every_kind("s").into_iter();
+    store.create(&steps.next().unwrap()).unwrap();
+    for step in steps {
+        store.append(&"s".into(), &mut |_| Some(step.clone())).unwrap();
+    }
+    let tree = store.read(&"s".into()).unwrap().unwrap().tree;
+    let mut lazy = store.lazy(&"s".into(), UseIndex::No).unwrap().unwrap();
+    assert_same(&tree, &mut lazy, &ContextOptions::default(), 0);
+    for entry in tree.entries() {
+        let node = lazy.skeleton().node(&entry.id).unwrap();
+        assert_eq!(lazy.entry(node).unwrap(), *entry);
+    }
+}
+
+#[test]
+fn a_file_of_pi_is_seen_as_the_whole_reading_sees_it() {
+    for round in 0..rounds(80, 5_000) {
+        let mut dice = Dice::seeded(round as u64 ^ 0x91);
+        let folder = tempdir().unwrap();
+        let home = Home::at(folder.path().join("home"));
+        let path = folder.path().join("session.jsonl");
+        let mut text = random_pi(&mut dice, 0, true);
+        fs::write(&path, &text).unwrap();
+        let tree = whole_pi(&path);
+        let mut lazy = match LazySession::of_file(&path, Format::Pi, Some(&home), UseIndex::Yes) {
+            Ok(lazy) => lazy.unwrap(),
+            Err(OpenError::Unusual { .. }) => continue,
+            Err(error) => panic!("round {round}: {error}"),
+        };
+        assert_same(&tree, &mut lazy, &ContextOptions::pi(), round);
+        lazy.save_index().unwrap();
+        let mut lazy = LazySession::of_file(&path, Format::Pi, Some(&home), UseIndex::Yes).unwrap().unwrap();
+        assert!(!lazy.wants_index() || !text.ends_with('\n'), "round {round}: the index was not used");
+        assert_same(&tree, &mut lazy, &ContextOptions::default(), round);
+        text.push_str(&random_pi(&mut dice, 100, false));
+        fs::write(&path, &text).unwrap();
+        let tree = whole_pi(&path);
+        if lazy.refresh().is_ok() {
+            assert_same(&tree, &mut lazy, &ContextOptions::default(), round);
+        }
+        if let Ok(Some(mut lazy)) = LazySession::of_file(&path, Format::Pi, Some(&home), UseIndex::Yes) {
+            assert_same(&tree, &mut lazy, &ContextOptions::pi(), round);
+        }
+    }
+}
+
+/// Longer than the chunks it is read in, with lines that are longer too.
+#[test]
+fn a_long_file_is_seen_as_the_whole_reading_sees_it() {
+    let folder = tempdir().unwrap();
+    let path = folder.path().join("session.jsonl");
+    let mut text = random_pi(&mut Dice::seeded(5), 0, true);
+    let mut parent = "null".to_owned();
+    for number in 0..40 {
+        let said = "so it went on ".repeat(if number % 4 == 0 { 80_000 } else { 3_000 + number });
+        text.push_str(&format!(
+            "{{\"type\":\"message\",\"id\":\"long{number}\",\"parentId\":{parent},\"timestamp\":\"2025-01-02T00:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":\"{said}\"}}}}\n",
+        ));
+        parent = format!("\"long{number}\"");
+    }
+    assert!(text.len() > 9 << 20);
+    fs::write(&path, &text).unwrap();
+    let mut lazy = LazySession::of_file(&path, Format::Pi, None, UseIndex::No).unwrap().unwrap();
+    assert_same(&whole_pi(&path), &mut lazy, &ContextOptions::pi(), 0);
+}
+
+#[test]
+fn an_index_with_any_byte_changed_gives_no_other_answer() {
+    let folder = tempdir().unwrap();
+    let store = store_in(folder.path());
+    let id = SessionId::from("s");
+    store.create(&[header("s")]).unwrap();
+    let mut dice = Dice::seeded(7);
+    let records: Vec<Record> =
+        (0..6).flat_map(|n| crate::support::step(&n.to_string(), None, None)).collect();
+    append_raw(&store, &id, &records, &mut dice);
+    let tree = store.read(&id).unwrap().unwrap().tree;
+    store.lazy(&id, UseIndex::No).unwrap().unwrap().save_index().unwrap();
+    let path = store.home().journal_index(&id);
+    let sound = fs::read(&path).unwrap();
+    for at in (0..sound.len()).step_by(rounds(5, 1)) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= 1 << dice.roll(8);
+        assert_index_is_harmless(&store, &id, &tree, &bytes, at);
+        // The same by somebody who knows the checksum.
+        let end = bytes.len() - 4;
+        let sum = crc32fast::hash(&bytes[..end]).to_le_bytes();
+        bytes[end..].copy_from_slice(&sum);
+        let _ = fs::write(&path, &bytes);
+        let mut lazy = store.lazy(&id, UseIndex::Yes).unwrap().unwrap();
+        for entry in tree.entries() {
+            match lazy.last_messages(Some(&entry.id), 3) {
+                Ok(messages) => {
+                    let said = |message: &Message| tree.entry(&message.entry.id) == Some(&message.entry);
+                    assert!(messages.iter().all(said), "byte {at}");
+                }
+                Err(LazyError::NotFound(_)) => {}
+                Err(error) => panic!("byte {at}: {error}"),
+            }
+        }
+    }
+    for length in (0..sound.len()).step_by(rounds(9, 1)) {
+        assert_index_is_harmless(&store, &id, &tree, &sound[..length], length);
+    }
+}
+
+#[test]
+fn a_log_that_shrinks_or_is_replaced_is_read_again() {
+    let folder = tempdir().unwrap();
+    let store = store_in(folder.path());
+    let id = SessionId::from("s");
+    store.create(&[header("s")]).unwrap();
+    let mut dice = Dice::seeded(3);
+    append_raw(&store, &id, &crate::support::step("1", None, None), &mut dice);
+    let short = fs::read(store.home().journal(&id)).unwrap();
+    append_raw(&store, &id, &crate::support::step("2", None, None), &mut dice);
+    let long = fs::read(store.home().journal(&id)).unwrap();
+    let mut lazy = store.lazy(&id, UseIndex::Yes).unwrap().unwrap();
+    lazy.save_index().unwrap();
+    assert_eq!(lazy.skeleton().len(), 4);
+    // Cut in place: the open file is shorter now.
+    let file = fs::OpenOptions::new().write(true).open(store.home().journal(&id)).unwrap();
+    file.set_len(short.len() as u64).unwrap();
+    let messages = lazy.last_messages(None, 10).unwrap();
+    assert_eq!(messages.iter().map(|message| message.entry.id.as_str()).collect::<Vec<_>>(), ["u-1", "a-1"]);
+    assert_eq!(store.lazy(&id, UseIndex::Yes).unwrap().unwrap().skeleton().len(), 2);
+    // Another file under the same name.
+    fs::remove_file(store.home().journal(&id)).unwrap();
+    fs::write(store.home().journal(&id), &long).unwrap();
+    lazy.refresh().unwrap();
+    assert_eq!(lazy.skeleton().len(), 4);
+}
+
+#[test]
+fn a_torn_end_is_left_out_and_named() {
+    let folder = tempdir().unwrap();
+    let store = store_in(folder.path());
+    let id = SessionId::from("s");
+    store.create(&[header("s")]).unwrap();
+    append_raw(&store, &id, &crate::support::step("1", None, None), &mut Dice::seeded(1));
+    let whole = fs::read(store.home().journal(&id)).unwrap();
+    for length in 1..whole.len() {
+        fs::write(store.home().journal(&id), &whole[..length]).unwrap();
+        let loaded = store.read(&id).unwrap();
+        let lazy = match store.lazy(&id, UseIndex::Yes) {
+            Ok(lazy) => lazy,
+            Err(OpenError::Unusual { .. }) => continue,
+            Err(error) => panic!("{length} bytes: {error}"),
+        };
+        assert_eq!(lazy.is_some(), loaded.is_some(), "{length} bytes");
+        if let (Some(mut lazy), Some(loaded)) = (lazy, loaded) {
+            assert_same(&loaded.tree, &mut lazy, &ContextOptions::default(), length);
+        }
+    }
+}
+
+#[test]
+fn a_damaged_body_is_named_when_it_is_read() {
+    let folder = tempdir().unwrap();
+    let store = store_in(folder.path());
+    let id = SessionId::from("s");
+    store.create(&[header("s")]).unwrap();
+    for name in ["1", "2"] {
+        append_raw(&store, &id, &crate::support::step(name, None, None), &mut Dice::seeded(1));
+    }
+    let path = store.home().journal(&id);
+    let bytes = String::from_utf8(fs::read(&path).unwrap()).unwrap().replace("what is u-1", "what is u-2");
+    fs::write(&path, bytes).unwrap();
+    let mut lazy = store.lazy(&id, UseIndex::No).unwrap().unwrap();
+    assert_eq!(lazy.last_messages(None, 2).unwrap().len(), 2);
+    let damaged = lazy.last_messages(Some(&"u-1".into()), 1);
+    assert!(matches!(damaged, Err(LazyError::Damaged { .. })), "{damaged:?}");
+}
+
+#[test]
+fn a_fork_copied_by_lines_is_the_fork_that_is_planned() {
+    for round in 0..rounds(50, 2_000) {
+        let mut dice = Dice::seeded(round as u64 ^ 0xf0);
+        let folder = tempdir().unwrap();
+        let store = store_in(folder.path());
+        let id = SessionId::from("s");
+        store.create(&[header("s")]).unwrap();
+        append_raw(&store, &id, &random_records(&mut dice), &mut dice);
+        let tree = store.read(&id).unwrap().unwrap().tree;
+        let Ok(Some(mut lazy)) = store.lazy(&id, UseIndex::No) else { continue };
+        let Some(leaf) = tree.entries().nth(dice.roll(tree.entries().count().max(1))) else { continue };
+        let planned = branched_session(&tree, Some(&leaf.id), &mut FixedStamps::default()).unwrap();
+        let (planned, _) = SessionTree::replay(planned.records);
+        let forked = lazy.fork_to(&store, Some(&leaf.id), &mut FixedStamps::default()).unwrap();
+        let loaded = store.read(&forked.id).unwrap().unwrap();
+        assert!(loaded.findings.is_empty(), "round {round}: {:?}", loaded.findings);
+        assert_eq!(
+            loaded.tree.entries().collect::<Vec<_>>(),
+            planned.entries().collect::<Vec<_>>(),
+            "round {round}"
+        );
+        assert_eq!(loaded.tree.labels(), planned.labels(), "round {round}");
+        assert_eq!(loaded.tree.title(), planned.title(), "round {round}");
+        assert_eq!(loaded.tree.heads(), planned.heads(), "round {round}");
+        assert_eq!(loaded.tree.header(), planned.header(), "round {round}");
+    }
+}
+
+#[test]
+fn a_fork_of_a_file_of_pi_reads_as_its_branch() {
+    for round in 0..rounds(50, 2_000) {
+        let mut dice = Dice::seeded(round as u64 ^ 0xf1);
+        let folder = tempdir().unwrap();
+        let path = folder.path().join("session.jsonl");
+        fs::write(&path, random_pi(&mut dice, 0, true)).unwrap();
+        let tree = whole_pi(&path);
+        let Ok(Some(mut lazy)) = LazySession::of_file(&path, Format::Pi, None, UseIndex::No) else {
+            continue;
+        };
+        let Some(leaf) = tree.entries().nth(dice.roll(tree.entries().count().max(1))) else { continue };
+        let target = folder.path().join("fork.jsonl");
+        match lazy.fork_to_pi(&target, Some(&leaf.id), &mut FixedStamps::default()) {
+            Ok(_) => {}
+            Err(LazyError::Open(OpenError::Unusual { .. })) => continue,
+            Err(error) => panic!("round {round}: {error}"),
+        }
+        let forked = whole_pi(&target);
+        let path = tree.path_to(Some(&leaf.id));
+        let bodies = |entries: Vec<&std::sync::Arc<Entry>>| -> Vec<(EntryId, Body)> {
+            entries.into_iter().map(|entry| (entry.id.clone(), entry.body.clone())).collect()
+        };
+        assert_eq!(bodies(forked.entries().collect()), bodies(path.clone()), "round {round}");
+        assert_eq!(forked.main_head(), Some(&leaf.id), "round {round}");
+        for entry in path {
+            assert_eq!(forked.label(&entry.id), tree.label(&entry.id), "round {round}");
+        }
+    }
+}
+
+fn assert_index_is_harmless(
+    store: &JournalStore,
+    id: &SessionId,
+    tree: &SessionTree,
+    index: &[u8],
+    round: usize,
+) {
+    fs::write(store.home().journal_index(id), index).unwrap();
+    let mut lazy = store.lazy(id, UseIndex::Yes).unwrap().unwrap();
+    assert_same(tree, &mut lazy, &ContextOptions::default(), round);
+}
+
+fn assert_same(tree: &SessionTree, lazy: &mut LazySession, options: &ContextOptions, round: usize) {
+    let skeleton = lazy.skeleton().clone();
+    let ids = |nodes: Vec<u32>| -> Vec<EntryId> { nodes.iter().map(|node| id(&skeleton, *node)).collect() };
+    let whole = |entries: Vec<&std::sync::Arc<Entry>>| -> Vec<EntryId> {
+        entries.into_iter().map(|entry| entry.id.clone()).collect()
+    };
+    assert_eq!(skeleton.header(), tree.header(), "round {round}");
+    assert_eq!(ids((0..skeleton.len() as u32).collect()), whole(tree.entries().collect()), "round {round}");
+    assert_eq!(ids(skeleton.walk()), whole(tree.walk()), "round {round}");
+    assert_eq!(ids(skeleton.leaves()), whole(tree.leaves()), "round {round}");
+    assert_eq!(ids(skeleton.children(None)), whole(tree.roots()), "round {round}");
+    assert_eq!(
+        skeleton.remembered_child(None).map(|node| id(&skeleton, node)),
+        tree.remembered_child(None).map(|entry| entry.id.clone()),
+        "round {round}"
+    );
+    let heads: Vec<(HeadName, Option<EntryId>)> =
+        skeleton.heads().into_iter().map(|(name, at)| (name, at.map(|node| id(&skeleton, node)))).collect();
+    let whole_heads: Vec<(HeadName, Option<EntryId>)> =
+        tree.heads().into_iter().map(|(name, at)| (name, at.cloned())).collect();
+    assert_eq!(heads, whole_heads, "round {round}");
+    assert_eq!(skeleton.labels().collect::<Vec<_>>(), tree.labels(), "round {round}");
+    assert_eq!(skeleton.branch_names().collect::<Vec<_>>(), tree.branch_names(), "round {round}");
+    assert_eq!(skeleton.title(), tree.title(), "round {round}");
+    let mut rows: Vec<u32> = lazy.rows().iter().map(|row| row.node).collect();
+    rows.sort_unstable();
+    assert_eq!(rows, (0..skeleton.len() as u32).collect::<Vec<_>>(), "round {round}");
+    for entry in tree.entries() {
+        let node = skeleton.node(&entry.id).unwrap();
+        assert_eq!(
+            lazy.path_ids(Some(&entry.id)).unwrap(),
+            whole(tree.path_to(Some(&entry.id))),
+            "round {round}"
+        );
+        assert_eq!(
+            ids(skeleton.children(Some(node))),
+            whole(tree.children(Some(&entry.id))),
+            "round {round}"
+        );
+        assert_eq!(skeleton.depth(node).map(|depth| depth as usize), tree.depth(&entry.id), "round {round}");
+        assert_eq!(
+            skeleton.remembered_child(Some(node)).map(|node| id(&skeleton, node)),
+            tree.remembered_child(Some(&entry.id)).map(|entry| entry.id.clone()),
+            "round {round}: below {}",
+            entry.id
+        );
+        assert_eq!(lazy.entry(node).unwrap(), *entry, "round {round}");
+        let context = lazy.context_at(Some(&entry.id), options).unwrap();
+        assert_eq!(context, context_of(tree, Some(&entry.id), options), "round {round}: at {}", entry.id);
+        let messages = lazy.last_messages(Some(&entry.id), 3).unwrap();
+        let path = tree.path_to(Some(&entry.id));
+        let spoken: Vec<Message> = path.into_iter().filter_map(Message::from_entry).collect();
+        assert_eq!(messages, spoken[spoken.len().saturating_sub(3)..], "round {round}");
+    }
+}
+
+fn id(skeleton: &Skeleton, node: u32) -> EntryId {
+    skeleton.id(node).unwrap()
+}
+
+/// Lines as they are, sound or odd: what the store itself would refuse too.
+fn append_raw(store: &JournalStore, id: &SessionId, records: &[Record], dice: &mut Dice) {
+    let mut bytes = fs::read(store.home().journal(id)).unwrap();
+    let mut rest = records;
+    while !rest.is_empty() {
+        let (batch, behind) = rest.split_at(1 + dice.roll(rest.len().min(4)));
+        bytes.extend(encode_batch(batch).unwrap().bytes);
+        rest = behind;
+    }
+    fs::write(store.home().journal(id), bytes).unwrap();
+}
+
+fn random_records(dice: &mut Dice) -> Vec<Record> {
+    let count = 2 + dice.roll(30);
+    let salt = dice.roll(3);
+    let mut records = Vec::new();
+    let name = |number: usize| EntryId::from(format!("e{salt}-{number}"));
+    let mut seconds = 0;
+    for number in 0..count {
+        seconds += dice.roll(3) as i64;
+        let at = FixedStamps::start() + SignedDuration::from_secs(seconds - dice.roll(2) as i64);
+        let known = name(dice.roll(number.max(1)));
+        let record = match dice.roll(20) {
+            0 => Record::marked(at, Fact::Label { target: known, label: Some(format!("l{number}")) }),
+            1 => Record::marked(at, Fact::Label { target: known, label: None }),
+            2..=4 => {
+                let head = if dice.roll(4) == 0 { HeadName::from("other") } else { HeadName::main() };
+                let to = if dice.roll(9) == 0 { None } else { Some(known) };
+                Record::head_moved(HeadMove { head, moved_at: at, from: None, to })
+            }
+            5 => Record::marked(
+                at,
+                Fact::Title { title: Some(format!("t{number}")), source: TitleSource::User },
+            ),
+            6 => Record::marked(at, Fact::Operation { name: "step".into() }),
+            7 => Record::marked(at, Fact::Undone { operation: format!("op{}", dice.roll(4)).into() }),
+            8 => Record::marked(at, Fact::Redone { operation: format!("op{}", dice.roll(4)).into() }),
+            9 => Record::marked(at, Fact::BranchName { at: known, name: Some("side".into()) }),
+            _ => {
+                let parent = match dice.roll(12) {
+                    0 => None,
+                    1 if dice.roll(6) == 0 => Some(EntryId::from("nowhere")),
+                    2..=5 => Some(known.clone()),
+                    _ => number.checked_sub(1).map(name),
+                };
+                let own = if dice.roll(25) == 0 { known.clone() } else { name(number) };
+                let turn = (dice.roll(2) == 0).then(|| format!("turn{}", dice.roll(3)).into());
+                Record::entry(Entry { id: own, parent, written_at: at, turn, body: random_body(dice, known) })
+            }
+        };
+        let in_operation = dice.roll(4) == 0;
+        let operation = format!("op{}", dice.roll(4)).into();
+        records.push(if in_operation { record.in_operation(operation) } else { record });
+    }
+    records
+}
+
+fn random_body(dice: &mut Dice, known: EntryId) -> Body {
+    let model = Model { provider: "test".into(), name: format!("m{}", dice.roll(4)) };
+    let call = format!("call{}", dice.roll(3));
+    match dice.roll(16) {
+        0 => Body::Compaction(Compaction {
+            summary: "short".into(),
+            first_kept: (dice.roll(3) > 0).then_some(known),
+            tokens_before: 1,
+            files: FileLists::default(),
+            details: None,
+            from_extension: false,
+        }),
+        1 => Body::Cleared,
+        2 => Body::Setting(Setting::Model { role: None, model }),
+        3 => Body::Setting(Setting::Model { role: Some("small".into()), model }),
+        4 => Body::Setting(Setting::Thinking(Some("high".into()))),
+        5 => Body::Setting(Setting::Tools(vec!["read".into()])),
+        6 => Body::Interrupted,
+        7 => Body::ToolResult(ToolResult {
+            call: call.into(),
+            tool: "read".into(),
+            blocks: vec![Block::Text("lines\nof \"text\"".into())],
+            failed: false,
+        }),
+        8..=11 => {
+            let mut reply = Reply { blocks: vec![Block::Text("so".into())], ..Reply::default() };
+            reply.model = (dice.roll(3) == 0).then_some(model);
+            if dice.roll(3) == 0 {
+                let input = serde_json::json!({"path": "a"});
+                reply.blocks.push(Block::ToolUse(ToolUse { id: call.into(), name: "read".into(), input }));
+            }
+            Body::Reply(reply)
+        }
+        _ => Body::prompt("what?"),
+    }
+}
+
+fn whole_pi(path: &Path) -> SessionTree {
+    let bytes = fs::read(path).unwrap();
+    let transcript = offshoot_transcripts::pi::read(Some("session.jsonl"), &bytes);
+    SessionTree::replay(transcript.records).0
+}
+
+/// Lines of pi, with labels in the chain, names, moves and things that do not belong there.
+fn random_pi(dice: &mut Dice, from: usize, has_header: bool) -> String {
+    let mut text = String::new();
+    if has_header {
+        text.push_str("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/p\"}\n");
+    }
+    let mut ids: Vec<String> = (0..from).map(|number| format!("{number:08x}")).collect();
+    for number in from..from + 2 + dice.roll(25) {
+        let id = format!("{number:08x}");
+        let parent = match dice.roll(10) {
+            0 => "null".to_owned(),
+            1..=3 if !ids.is_empty() => format!("\"{}\"", ids[dice.roll(ids.len())]),
+            4 if dice.roll(8) == 0 => "\"nowhere\"".to_owned(),
+            _ => ids.last().map_or("null".to_owned(), |last| format!("\"{last}\"")),
+        };
+        let target = ids.get(dice.roll(ids.len().max(1))).cloned().unwrap_or_default();
+        let time = format!("2025-01-01T00:{:02}:{:02}.{:03}Z", number / 60 % 60, number % 60, dice.roll(999));
+        let (kind, rest) = match dice.roll(18) {
+            0 | 1 => ("label", format!("\"targetId\":\"{target}\",\"label\":\"l{number}\"")),
+            2 => ("session_info", "\"name\":\"a name\"".to_owned()),
+            3 => ("compaction", format!("\"summary\":\"short\",\"firstKeptEntryId\":\"{target}\",\"tokensBefore\":5")),
+            4 => ("model_change", "\"provider\":\"p\",\"modelId\":\"m\"".to_owned()),
+            5 => ("thinking_level_change", "\"thinkingLevel\":\"high\"".to_owned()),
+            6 => ("branch_summary", format!("\"fromId\":\"{target}\",\"summary\":\"went\"")),
+            7 => ("custom", "\"customType\":\"x\",\"data\":{\"a\":1}".to_owned()),
+            8 if dice.roll(3) == 0 => ("leaf", format!("\"targetId\":\"{target}\"")),
+            9 if dice.roll(3) == 0 => ("from_tomorrow", "\"text\":\"hm\"".to_owned()),
+            10..=12 => (
+                "message",
+                "\"message\":{\"role\":\"assistant\",\"content\":[{\"type\":\"text\",\"text\":\"so \\\"it\\\" is\"}],\"provider\":\"p\",\"model\":\"m\",\"stopReason\":\"stop\"}".to_owned(),
+            ),
+            13 => (
+                "message",
+                "\"message\":{\"content\":[],\"role\":\"toolResult\",\"toolCallId\":\"c\",\"toolName\":\"t\"}".to_owned(),
+            ),
+            _ => ("message", "\"message\":{\"role\":\"user\",\"content\":\"what?\"}".to_owned()),
+        };
+        let line = if dice.roll(20) == 0 {
+            format!(
+                "{{\"id\":\"{id}\",\"parentId\":{parent},\"type\":\"{kind}\",\"timestamp\":\"{time}\",{rest}}}"
+            )
+        } else {
+            format!(
+                "{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{parent},\"timestamp\":\"{time}\",{rest}}}"
+            )
+        };
+        text.push_str(&line);
+        text.push('\n');
+        if dice.roll(30) == 0 {
+            text.push_str("\nthis is no line\n");
+        }
+        ids.push(id);
+    }
+    text
+}
