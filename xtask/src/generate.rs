@@ -50,23 +50,33 @@ impl Session {
     }
 }
 
-pub(crate) fn run(preset: &str, dir: &Path) -> Result<ExitCode> {
+/// The formats a session is written in.
+pub(crate) const FORMATS: &[&str] = &["pi", "claude", "offshoot"];
+
+pub(crate) fn run(preset: &str, dir: &Path, formats: &[&str]) -> Result<ExitCode> {
     if preset == "corpus" {
         corpus(dir)?;
     } else {
-        let plot = Plot::named(preset).with_context(|| {
-            format!("no preset `{preset}`; there are small, large, huge, deep-linear, bushy and corpus")
-        })?;
-        let session = Session { number: 1, project: "/work/project".into(), opened_ms: story::START_MS };
-        let words = Words::new();
-        for mut pen in pens(dir, preset)? {
-            one(&words, &plot, &session, None, pen.as_mut())?;
-        }
+        write(preset, dir, formats)?;
     }
     for file in written(dir)? {
         println!("{:>12}  {}", std::fs::metadata(&file)?.len(), file.display());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// One session in these formats.
+pub(crate) fn write(preset: &str, dir: &Path, formats: &[&str]) -> Result<()> {
+    let plot = Plot::named(preset).with_context(|| {
+        format!("no preset `{preset}`; there are small, large, huge, deep-linear, bushy and corpus")
+    })?;
+    let session = Session { number: 1, project: "/work/project".into(), opened_ms: story::START_MS };
+    let words = Words::new();
+    for format in formats {
+        let mut pen = pen(format, dir, preset)?;
+        one(&words, &plot, &session, None, pen.as_mut())?;
+    }
+    Ok(())
 }
 
 fn one(
@@ -82,12 +92,14 @@ fn one(
     pen.close()
 }
 
-fn pens(dir: &Path, name: &str) -> Result<Vec<Box<dyn Pen>>> {
-    Ok(vec![
-        Box::new(pi::PiPen::new(file_at(&dir.join("pi").join(format!("{name}.jsonl")))?)),
-        Box::new(claude::ClaudePen::new(file_at(&dir.join("claude").join(format!("{name}.jsonl")))?)),
-        Box::new(ours::OurPen::new(dir.join("offshoot").join(name))?),
-    ])
+fn pen(format: &str, dir: &Path, name: &str) -> Result<Box<dyn Pen>> {
+    let file = || file_at(&dir.join(format).join(format!("{name}.jsonl")));
+    Ok(match format {
+        "pi" => Box::new(pi::PiPen::new(file()?)),
+        "claude" => Box::new(claude::ClaudePen::new(file()?)),
+        "offshoot" => Box::new(ours::OurPen::new(dir.join(format).join(name))?),
+        _ => bail!("no format `{format}`; there are {}", FORMATS.join(", ")),
+    })
 }
 
 /// Many sessions, laid out the way each program lays out its own.
@@ -130,7 +142,7 @@ fn file_at(path: &Path) -> Result<BufWriter<File>> {
 /// The files of single sessions; a corpus is told by its folders.
 fn written(dir: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for folder in ["pi", "claude"] {
+    for folder in ["pi", "claude", "offshoot"] {
         let Ok(listing) = std::fs::read_dir(dir.join(folder)) else { continue };
         for item in listing {
             files.push(item?.path());

@@ -2,6 +2,7 @@
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "tasks speak to the terminal")]
 
+mod bench;
 mod cases;
 mod crash;
 mod generate;
@@ -18,13 +19,16 @@ const USAGE: &str = "\
 usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask cases [DIR]
        cargo xtask crash [--runs N]
-       cargo xtask gen PRESET DIR
+       cargo xtask gen PRESET DIR [FORMAT]
+       cargo xtask bench [--peers] [--json FILE] [DIR]
        cargo xtask transcripts DIR
 
 test         runs the tiers in order and counts; --install may add missing system packages
 cases        runs every acceptance case file under DIR (default: ../shared/cases)
 crash        runs the proofs of the store at full length, N times (default: once)
-gen          writes sessions of a size: small, large, huge, deep-linear, bushy or corpus
+gen          writes sessions of a size: small, large, huge, deep-linear, bushy or corpus;
+             in one format (pi, claude, offshoot) or in all
+bench        measures long sessions under DIR, beside pi and oh-my-pi with --peers
 transcripts  reads every session file under DIR and counts what it finds";
 
 fn main() -> ExitCode {
@@ -43,7 +47,9 @@ fn main() -> ExitCode {
         Task::Test(request) => Ok(test::run(&request)),
         Task::Cases { dir } => cases::run(dir),
         Task::Crash { runs } => crash::run(runs),
-        Task::Gen { preset, dir } => generate::run(&preset, &dir),
+        Task::Gen { preset, dir, format: Some(format) } => generate::run(&preset, &dir, &[&format]),
+        Task::Gen { preset, dir, format: None } => generate::run(&preset, &dir, generate::FORMATS),
+        Task::Bench(request) => bench::run(&request),
         Task::Transcripts { dir } => transcripts::run(&dir),
     };
     done.unwrap_or_else(|error| {
@@ -58,7 +64,8 @@ enum Task {
     Test(test::Request),
     Cases { dir: Option<PathBuf> },
     Crash { runs: u32 },
-    Gen { preset: String, dir: PathBuf },
+    Gen { preset: String, dir: PathBuf, format: Option<String> },
+    Bench(bench::Request),
     Transcripts { dir: PathBuf },
 }
 
@@ -71,12 +78,14 @@ impl Task {
             Some("gen") => {
                 let preset = args.next().and_then(|preset| preset.into_string().ok());
                 let dir = args.next().map(PathBuf::from);
+                let format = args.next().and_then(|format| format.into_string().ok());
                 refuse_more(args)?;
                 match (preset, dir) {
-                    (Some(preset), Some(dir)) => Ok(Self::Gen { preset, dir }),
+                    (Some(preset), Some(dir)) => Ok(Self::Gen { preset, dir, format }),
                     _ => Err("`gen` needs a preset and a folder".to_owned()),
                 }
             }
+            Some("bench") => parse_bench(args).map(Self::Bench),
             Some("cases") => {
                 let dir = args.next().map(PathBuf::from);
                 refuse_more(args)?;
@@ -124,6 +133,22 @@ fn parse_crash(mut args: impl Iterator<Item = OsString>) -> Result<u32, String> 
     number.ok_or_else(|| format!("`{}` is no number of runs", runs.to_string_lossy()))
 }
 
+fn parse_bench(mut args: impl Iterator<Item = OsString>) -> Result<bench::Request, String> {
+    let mut request = bench::Request::default();
+    while let Some(arg) = args.next() {
+        match arg.to_str() {
+            Some("--peers") => request.peers = true,
+            Some("--json") => {
+                request.json = Some(args.next().map(PathBuf::from).ok_or("`--json` needs a file")?);
+            }
+            Some(option) if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
+            _ if request.dir.is_none() => request.dir = Some(arg.into()),
+            _ => return Err(format!("unexpected `{}`", arg.to_string_lossy())),
+        }
+    }
+    Ok(request)
+}
+
 fn refuse_more(mut args: impl Iterator<Item = OsString>) -> Result<(), String> {
     match args.next() {
         Some(arg) => Err(format!("unexpected `{}`", arg.to_string_lossy())),
@@ -150,6 +175,14 @@ mod tests {
         assert_eq!(parse("cases"), Ok(Task::Cases { dir: None }));
         assert_eq!(parse("crash"), Ok(Task::Crash { runs: 1 }));
         assert_eq!(parse("crash --runs 3"), Ok(Task::Crash { runs: 3 }));
+        assert_eq!(
+            parse("bench --peers --json out.json data"),
+            Ok(Task::Bench(bench::Request {
+                peers: true,
+                json: Some("out.json".into()),
+                dir: Some("data".into())
+            }))
+        );
         assert_eq!(parse("cases pi"), Ok(Task::Cases { dir: Some("pi".into()) }));
         assert_eq!(parse("transcripts here"), Ok(Task::Transcripts { dir: "here".into() }));
     }

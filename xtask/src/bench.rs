@@ -1,0 +1,203 @@
+//! `cargo xtask bench [--peers] [--json FILE] [DIR]`: how fast long sessions are, beside the programs that wrote
+//! the format.
+//!
+//! Every figure is the median of five processes. In each round ours and the peers' run one after the other on the
+//! same file, and a ratio is taken within its round: on a machine that others use too, only that means something.
+//! The time of a process of ours counts from `main`, with all that opening does; that of a peer without loading
+//! its modules.
+
+mod peers;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+
+use crate::generate;
+use peers::Peer;
+use table::Figure;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Request {
+    pub(crate) peers: bool,
+    pub(crate) json: Option<PathBuf>,
+    /// Where the sessions lie; they are made where they are missing, and stay.
+    pub(crate) dir: Option<PathBuf>,
+}
+
+const ROUNDS: usize = 5;
+
+/// What is measured: on which session, with which words of ours and of a peer, and which of the times counts.
+struct Case {
+    name: &'static str,
+    preset: &'static str,
+    ours: &'static str,
+    theirs: Option<&'static str>,
+    field: &'static str,
+    /// The least ratio to the faster peer that is asked for.
+    goal: Option<f64>,
+}
+
+const fn case(
+    name: &'static str,
+    preset: &'static str,
+    ours: &'static str,
+    theirs: Option<&'static str>,
+    field: &'static str,
+    goal: Option<f64>,
+) -> Case {
+    Case { name, preset, ours, theirs, field, goal }
+}
+
+const CASES: &[Case] = &[
+    case("open to 50 messages", "large", "screen", Some("screen"), "ms", Some(12.0)),
+    case("the same with the index", "large", "screen-indexed", Some("screen"), "ms", Some(40.0)),
+    case("open to 50 messages", "huge", "screen", Some("screen"), "ms", Some(25.0)),
+    case("the same with the index", "huge", "screen-indexed", Some("screen"), "ms", Some(80.0)),
+    case("navigate", "large", "navigate", Some("navigate"), "ms", Some(3.0)),
+    case("navigate", "huge", "navigate", Some("navigate"), "ms", Some(30.0)),
+    case("context", "large", "context", Some("context"), "ms", Some(4.0)),
+    case("open and context", "deep-linear", "context", Some("context"), "end_to_end_ms", Some(1.0)),
+    case("context again", "deep-linear", "context", Some("context"), "again_ms", Some(1.0)),
+    case("fork", "large", "fork", Some("fork"), "ms", Some(5.0)),
+    case("fork", "huge", "fork", Some("fork"), "ms", Some(5.0)),
+    case("outline", "bushy", "outline", Some("outline"), "ms", None),
+];
+
+pub(crate) fn run(request: &Request) -> Result<ExitCode> {
+    let helper = build()?;
+    let scratch = Scratch::new()?;
+    let dir = request.dir.clone().unwrap_or_else(|| scratch.0.join("sessions"));
+    for preset in ["large", "huge", "deep-linear", "bushy"] {
+        if !session_of(&dir, preset, "pi").is_ok_and(|file| file.exists()) {
+            eprintln!("making {preset}");
+            generate::write(preset, &dir, &["pi", "offshoot"])?;
+        }
+    }
+    let peers = if request.peers { peers::installed(&target_dir()?.join("peers")) } else { Vec::new() };
+    let mut figures = Vec::new();
+    for format in ["pi", "journal"] {
+        let run = |case: &Case| (case.preset, case.theirs);
+        for cases in CASES.chunk_by(|one, other| run(one) == run(other)) {
+            let peers = if format == "pi" { peers.as_slice() } else { &[] };
+            for figure in measure(cases, format, &helper, &dir, &scratch.0, peers)? {
+                println!("{}", figure.line());
+                figures.push(figure);
+            }
+        }
+    }
+    let appends = appends(&helper, &scratch.0)?;
+    println!("{appends}");
+    if let Some(path) = &request.json {
+        let told =
+            json!({ "figures": figures.iter().map(Figure::json).collect::<Vec<_>>(), "append": appends });
+        std::fs::write(path, format!("{told:#}\n"))
+            .with_context(|| format!("cannot write `{}`", path.display()))?;
+    }
+    println!("\n{}", table::markdown(&figures));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Cases that ask the peers for the same.
+fn measure(
+    cases: &[Case],
+    format: &str,
+    helper: &Path,
+    dir: &Path,
+    scratch: &Path,
+    peers: &[Peer],
+) -> Result<Vec<Figure>> {
+    let Some(case) = cases.first() else { return Ok(Vec::new()) };
+    let file = session_of(dir, case.preset, format)?;
+    let home = scratch.join("home");
+    let ours = |operation: &str| -> Result<Value> {
+        let forks = scratch.join("forks");
+        std::fs::create_dir_all(&forks)?;
+        let told = told_by(Command::new(helper).args([operation, format]).arg(&file).arg(&home).arg(&forks));
+        std::fs::remove_dir_all(&forks)?;
+        told
+    };
+    // Once before, so that all find the file in the page cache, and the index is there.
+    ours("index")?;
+    let mut figures: Vec<Figure> =
+        cases.iter().map(|case| Figure::new(case.name, case.preset, format, case.goal)).collect();
+    for _ in 0..ROUNDS {
+        let mut theirs = Vec::new();
+        for peer in peers {
+            if let Some(operation) = case.theirs {
+                theirs.push((peer.name.to_owned(), peer.run(operation, &file)?));
+            }
+        }
+        for (figure, case) in figures.iter_mut().zip(cases) {
+            let mut round = vec![("offshoot".to_owned(), ours(case.ours)?)];
+            round.extend(theirs.iter().cloned());
+            figure.add(&round, case.field)?;
+        }
+    }
+    Ok(figures)
+}
+
+/// Durable appends beside a bare write and sync of the same bytes, in one process.
+fn appends(helper: &Path, scratch: &Path) -> Result<Value> {
+    let home = scratch.join("append-home");
+    told_by(Command::new(helper).args(["append", "journal", "-"]).arg(&home))
+}
+
+fn told_by(command: &mut Command) -> Result<Value> {
+    let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
+    if !output.status.success() {
+        bail!("{command:?} failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().rev().find(|line| line.contains('{')).unwrap_or_default();
+    serde_json::from_str(line.trim_start_matches('@')).with_context(|| format!("not JSON: {line}"))
+}
+
+fn build() -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["build", "--profile", "dist", "-p", "offshoot-store", "--example", "long_session"];
+    let status = Command::new(cargo).args(arguments).status().context("cannot run cargo")?;
+    if !status.success() {
+        bail!("the helper could not be built");
+    }
+    Ok(target_dir()?.join("dist/examples/long_session"))
+}
+
+fn target_dir() -> Result<PathBuf> {
+    let this = std::env::current_exe().context("where is this program?")?;
+    let target = this.parent().and_then(Path::parent).context("this program lies in no target folder")?;
+    Ok(target.to_owned())
+}
+
+fn session_of(dir: &Path, preset: &str, format: &str) -> Result<PathBuf> {
+    if format == "pi" {
+        return Ok(dir.join("pi").join(format!("{preset}.jsonl")));
+    }
+    let folder = dir.join("offshoot").join(preset).join("sessions");
+    for item in std::fs::read_dir(&folder).with_context(|| format!("cannot list `{}`", folder.display()))? {
+        let path = item?.path();
+        if path.extension().is_some_and(|extension| extension == "jsonl") {
+            return Ok(path);
+        }
+    }
+    bail!("no journal in `{}`", folder.display())
+}
+
+/// A folder that goes with this run.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("offshoot-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path).with_context(|| format!("cannot create `{}`", path.display()))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

