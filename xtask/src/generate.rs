@@ -70,7 +70,7 @@ pub(crate) fn write(preset: &str, dir: &Path, formats: &[&str]) -> Result<()> {
     let plot = Plot::named(preset).with_context(|| {
         format!("no preset `{preset}`; there are small, large, huge, deep-linear, bushy and corpus")
     })?;
-    let session = Session { number: 1, project: "/work/project".into(), opened_ms: story::START_MS };
+    let session = Session { number: 1, project: "/home/dev/project".into(), opened_ms: story::START_MS };
     let words = Words::new();
     for format in formats {
         let mut pen = pen(format, dir, preset)?;
@@ -110,13 +110,13 @@ fn corpus(dir: &Path) -> Result<()> {
         let project = number as usize % CORPUS_PROJECTS;
         let session = Session {
             number: number + 1_000,
-            project: format!("/work/project-{project:02}"),
+            project: format!("/home/dev/project-{project:02}"),
             opened_ms: story::START_MS + number as i64 * 600_000,
         };
         let plot = Plot::of_corpus(&mut chance);
         let is_rare = (number as usize * RARE_SESSIONS) % CORPUS_SESSIONS < RARE_SESSIONS;
         let planted = is_rare.then_some(RARE_WORD);
-        let folder = format!("-work-project-{project:02}");
+        let folder = format!("-home-dev-project-{project:02}");
         let pi_name = format!("-{folder}--/{}_{}.jsonl", story::file_time(session.opened_ms), session.id());
         let claude_name = format!("{folder}/{}.jsonl", session.id());
         let mut pens: Vec<Box<dyn Pen>> = vec![

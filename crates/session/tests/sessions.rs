@@ -92,7 +92,7 @@ fn found(query: &str, order: Order, filter: NameFilter) -> String {
     let session = |id: &str, name: Option<&str>, text: &str| Candidate {
         id: id.into(),
         name: name.map(Into::into),
-        project: "/work/gate".into(),
+        project: "/home/dev/gate".into(),
         text: text.into(),
         active_at: FixedStamps::start(),
     };

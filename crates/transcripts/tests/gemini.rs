@@ -179,14 +179,14 @@ fn what_a_later_telling_leaves_out_stays() {
 
 #[test]
 fn the_hidden_context_is_no_prompt_and_names_the_folder() {
-    let words = "<session_context>\n- **Workspace Directories:**\n  - /work/lamps\n</session_context>";
+    let words = "<session_context>\n- **Workspace Directories:**\n  - /home/dev/lamps\n</session_context>";
     let hidden = json!({ "id": "c", "type": "user", "content": [{ "text": words }] });
     let transcript = transcript(&lines(&[header(), set(&[hidden]), user("u1")]));
     let bodies = bodies(&transcript);
     assert!(matches!(bodies.as_slice(), [Body::System(_), Body::Prompt(_)]), "{bodies:?}");
     assert_eq!(
         tree(&transcript).header().and_then(|header| header.project.clone()).as_deref(),
-        Some("/work/lamps")
+        Some("/home/dev/lamps")
     );
 }
 
