@@ -33,7 +33,7 @@ use offshoot_session::format::{NewerFormat, Tail};
 use offshoot_session::skeleton::{Skeleton, Unusual};
 use thiserror::Error;
 
-use crate::files::{DiskFiles, FileError, Files, OpenFile};
+use crate::files::{DiskFiles, FileError, Files, OpenFile, Pages};
 use crate::home::{Home, is_file_name};
 use crate::journal_store::JournalStore;
 use bodies::Bodies;
@@ -56,6 +56,8 @@ pub struct LazySession {
     skeleton: Skeleton,
     extent: Extent,
     bodies: Mutex<Bodies>,
+    /// Lines are read into it, call after call.
+    pages: Mutex<Pages>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,7 +155,8 @@ impl LazySession {
         };
         let (skeleton, extent) = read?;
         let bodies = Mutex::new(Bodies::new(CACHE_BYTES));
-        Ok(Some(Self { files, home, path, format, index_path, file, skeleton, extent, bodies }))
+        let pages = Mutex::default();
+        Ok(Some(Self { files, home, path, format, index_path, file, skeleton, extent, bodies, pages }))
     }
 
     pub fn path(&self) -> &Path {

@@ -285,7 +285,8 @@ impl Fold {
             return;
         }
         let nodes = &mut self.skeleton.nodes;
-        let mut latest = self.sent.clone();
+        self.last_child = Vec::new();
+        let mut latest = std::mem::take(&mut self.sent);
         latest.resize(nodes.len(), 0);
         let mut best = vec![0; nodes.len()];
         for (parent, step, child) in &self.carried {

@@ -117,14 +117,17 @@ impl LazySession {
     fn read_all(&self, nodes: &[u32]) -> Result<Vec<Arc<Entry>>, LazyError> {
         let runs = self.runs(nodes)?;
         let bytes: u64 = runs.iter().map(|run| run.length).sum();
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
-        if threads < 2 || bytes < WORTH_A_THREAD || runs.len() < 2 {
-            return self.read_runs(&runs);
+        if bytes < WORTH_A_THREAD {
+            let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+            return self.read_runs(&runs, &mut pages);
         }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
         let share = runs.len().div_ceil(threads);
         std::thread::scope(|scope| {
-            let workers: Vec<_> =
-                runs.chunks(share).map(|runs| scope.spawn(move || self.read_runs(runs))).collect();
+            let workers: Vec<_> = runs
+                .chunks(share)
+                .map(|runs| scope.spawn(move || self.read_runs(runs, &mut Pages::default())))
+                .collect();
             let mut entries = Vec::with_capacity(nodes.len());
             for worker in workers {
                 entries.extend(worker.join().map_err(|_| self.changed())??);
@@ -154,9 +157,8 @@ impl LazySession {
         Ok(runs)
     }
 
-    fn read_runs(&self, runs: &[Run<'_>]) -> Result<Vec<Arc<Entry>>, LazyError> {
+    fn read_runs(&self, runs: &[Run<'_>], pages: &mut Pages) -> Result<Vec<Arc<Entry>>, LazyError> {
         let mut entries = Vec::new();
-        let mut pages = Pages::default();
         for run in runs {
             let begin = run.offset - run.offset % PAGE;
             let length = usize::try_from(run.offset - begin + run.length).map_err(|_| self.changed())?;

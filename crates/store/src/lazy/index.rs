@@ -23,7 +23,7 @@ const MAGIC: &[u8; 16] = b"offshoot index 1";
 const ENVELOPE: usize = 41;
 /// So many bytes at both ends of what is covered are compared.
 const ENDS: u64 = 4096;
-const CHUNK: usize = 1 << 20;
+const CHUNK: usize = 256 << 10;
 
 pub(super) fn load(
     files: &dyn Files,
@@ -62,7 +62,11 @@ fn read(input: &mut Input<'_>, format: Format, file: &dyn OpenFile, stat: &Stat)
     if (names * 4 + text) as u64 > input.remaining() {
         return None;
     }
-    let text = String::from_utf8(input.take(text)?.to_vec()).ok()?;
+    let mut bytes = Vec::with_capacity(text);
+    while bytes.len() < text {
+        bytes.extend_from_slice(input.take((text - bytes.len()).min(CHUNK / 4))?);
+    }
+    let text = String::from_utf8(bytes).ok()?;
     let mut ends = Vec::with_capacity(names);
     for _ in 0..names {
         ends.push(input.word()?);

@@ -39,8 +39,7 @@ pub(super) struct Known {
     pub(super) is_oh_my_pi: bool,
 }
 
-/// A file, and what it was like when it was opened.
-type Opened = (Box<dyn OpenFile>, Stat);
+pub(super) type Opened = (Box<dyn OpenFile>, Stat);
 
 pub(super) fn open(files: &dyn Files, path: &Path) -> Result<Option<Opened>, FileError> {
     let file = match files.open(path, Open::Read) {
