@@ -249,9 +249,9 @@ fn unknown_records_stay_in_the_log() {
     let _: Option<&EntryId> = tree.main_head();
 }
 
-/// A file of another program may go back thousands of times; each move costs what it moves.
+/// A file of another program may go back thousands of times, deep in its tree: the last move is what is remembered.
 #[test]
-fn many_short_moves_in_a_deep_tree_are_cheap() {
+fn after_many_short_moves_in_a_deep_tree_the_last_is_remembered() {
     let mut records = vec![entry("e0", None)];
     records.extend((1..30_000).map(|n| entry(&format!("e{n}"), Some(&format!("e{}", n - 1)))));
     for n in 0..20_000 {
