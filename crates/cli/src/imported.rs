@@ -1,7 +1,7 @@
 //! A journal begins with its header; files of other programs may have lines before it. The header goes to the front,
 //! and its line stays where it was as a line that says nothing, so that the file can be written back as it was.
 
-use offshoot_session::{Change, Record};
+use offshoot_session::{Change, Fact, Record, SessionTree};
 use offshoot_transcripts::{Dialect, read};
 
 /// The records of a file as a journal holds them.
@@ -17,8 +17,17 @@ pub(crate) fn for_the_store(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
+/// Whether a stored session holds just what the file does.
+pub(crate) fn says_the_same(stored: &SessionTree, file: &SessionTree) -> bool {
+    let lines = |tree: &SessionTree| -> Vec<Record> {
+        tree.log().filter(|record| record.source.is_some()).cloned().collect()
+    };
+    lines(stored) == for_the_store(lines(file))
+}
+
 /// The records of a journal as they were in the file.
 pub(crate) fn as_read(mut records: Vec<Record>) -> Vec<Record> {
+    records.retain(|record| !is_beginning(record));
     let line = records.first().and_then(|header| header.source.clone());
     let is_place = |record: &Record| record.change == Change::Unknown && record.source == line;
     if line.is_some()
@@ -29,6 +38,11 @@ pub(crate) fn as_read(mut records: Vec<Record>) -> Vec<Record> {
         records.insert(at - 1, header);
     }
     records
+}
+
+/// That the session was imported is ours to know, and no line of the file.
+fn is_beginning(record: &Record) -> bool {
+    matches!(&record.change, Change::Marked(mark) if matches!(mark.fact, Fact::Began { .. }))
 }
 
 /// The file of pi that says just what these records say, where there was one and nothing has changed since: also one

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use offshoot_session::{Change, EntryId, Fact, HeadName, Operation, OperationId, Record, SessionTree};
 
+use crate::which::beginning_of;
 use crate::words;
 
 #[derive(Debug)]
@@ -60,11 +61,13 @@ impl<'t> Steps<'t> {
                     Some(format!(" {} {name}", self.place(Some(at))))
                 }
                 Fact::Archived { target, .. } => Some(format!(" {}", self.place(Some(target)))),
+                Fact::Forked { session } => Some(format!(" {}", beginning_of(session))),
                 Fact::Checkpoint { .. }
                 | Fact::Bound { .. }
                 | Fact::TurnEnded { .. }
                 | Fact::Spent { .. }
                 | Fact::Operation { .. }
+                | Fact::Began { .. }
                 | Fact::Undone { .. }
                 | Fact::Redone { .. } => None,
             },

@@ -16,6 +16,20 @@ use crate::here::Here;
 use crate::words;
 
 pub(crate) fn read(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
+    let loaded = read_even_if_taken_back(here, id)?;
+    must_stand(&loaded.tree, id)?;
+    Ok(loaded)
+}
+
+/// A session whose beginning was undone is not there, for whoever does not want to bring it back.
+fn must_stand(tree: &SessionTree, id: &SessionId) -> Result<(), Failure> {
+    match tree.is_taken_back() {
+        true => Err(Failure::not_found(words::taken_back(id)).hint(words::taken_back_hint(id))),
+        false => Ok(()),
+    }
+}
+
+pub(crate) fn read_even_if_taken_back(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
     let loaded = here.store()?.read(id).map_err(|error| read_failed(&error))?;
     loaded.ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))
 }
@@ -36,7 +50,10 @@ impl Changed {
 /// A session to stay with, for many changes.
 pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<Journal, Failure> {
     let journal = here.store()?.journal(id).map_err(|error| read_failed(&error))?;
-    journal.ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))
+    let journal = journal
+        .ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))?;
+    must_stand(journal.tree(), id)?;
+    Ok(journal)
 }
 
 /// Asks for a plan with the session as it is, and writes it. Nobody else writes in between.
@@ -46,6 +63,7 @@ pub(crate) fn change(
     mut plan: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Option<Plan>, Failure>,
 ) -> Result<Changed, Failure> {
     change_records(here, id, |tree, stamps| {
+        must_stand(tree, id)?;
         Ok(plan(tree, stamps)?.map(|plan| plan.records).unwrap_or_default())
     })
 }
@@ -71,6 +89,17 @@ pub(crate) fn change_records(
     let (before, records) = seen.unwrap_or_default();
     let after = before.extended(&records).map_err(|rejected| Failure::failed(words::rejected(&rejected)))?;
     Ok(Changed { before, after })
+}
+
+/// Commands without SESSION are about the session written last. Of two that were written at once, on a disk whose
+/// clock ticks seldom, this one.
+pub(crate) fn is_written_last(here: &Here, id: &SessionId) {
+    let touched = here.store().map(|store| store.home().journal(id)).map(|path| {
+        let journal = std::fs::OpenOptions::new().append(true).open(path)?;
+        journal.set_modified(std::time::SystemTime::now())
+    });
+    // It is safe already; at worst the session has to be named.
+    drop(touched);
 }
 
 /// Begins a session with these records.

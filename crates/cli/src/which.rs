@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use offshoot_session::SessionId;
+use offshoot_session::{SessionId, SessionTree};
 use offshoot_store::{Loaded, SessionStore};
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::stored::{list_failed, read, read_failed};
+use crate::stored::{list_failed, read_even_if_taken_back, read_failed};
 use crate::words;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,12 +47,24 @@ pub(crate) fn session_or_point(here: &Here, word: &str) -> Result<(Which, Option
     Ok((which(here, None)?, Some(word.to_owned())))
 }
 
+/// Which sessions are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Among {
+    Standing,
+    /// Those too whose beginning was undone.
+    All,
+}
+
 /// For commands that write.
 pub(crate) fn stored(here: &Here, named: Option<&str>) -> Result<SessionId, Failure> {
+    stored_among(here, named, Among::Standing)
+}
+
+pub(crate) fn stored_among(here: &Here, named: Option<&str>, among: Among) -> Result<SessionId, Failure> {
     match named {
-        Some(text) => find(here, text)?
+        Some(text) => find_among(here, text, among)?
             .ok_or_else(|| Failure::not_found(words::no_session(text)).hint(words::NO_SESSION_HINT)),
-        None => of_this_folder(here)?.ok_or_else(|| {
+        None => of_this_folder(here, among)?.ok_or_else(|| {
             Failure::not_found(words::no_session_here(&here.folder)).hint(words::NO_SESSION_HERE_HINT)
         }),
     }
@@ -60,6 +72,10 @@ pub(crate) fn stored(here: &Here, named: Option<&str>) -> Result<SessionId, Fail
 
 /// `None` where the text names no session; two that it names are a failure.
 pub(crate) fn find(here: &Here, text: &str) -> Result<Option<SessionId>, Failure> {
+    find_among(here, text, Among::Standing)
+}
+
+fn find_among(here: &Here, text: &str, among: Among) -> Result<Option<SessionId>, Failure> {
     let sessions = here.store()?.list().map_err(|error| list_failed(&error))?;
     if let Some(exact) = sessions.iter().find(|id| id.as_str() == text) {
         return Ok(Some(exact.clone()));
@@ -74,8 +90,10 @@ pub(crate) fn find(here: &Here, text: &str) -> Result<Option<SessionId>, Failure
     let mut titled = Vec::new();
     for id in &sessions {
         // One that cannot be read keeps nobody from finding the others.
-        let Ok(Loaded { tree, .. }) = read(here, id) else { continue };
-        if tree.title().is_some_and(|title| title.to_lowercase() == text.to_lowercase()) {
+        let Ok(Loaded { tree, .. }) = read_even_if_taken_back(here, id) else { continue };
+        if is_among(&tree, among)
+            && tree.title().is_some_and(|title| title.to_lowercase() == text.to_lowercase())
+        {
             titled.push(id);
         }
     }
@@ -99,7 +117,7 @@ fn one_of(text: &str, found: &[&SessionId]) -> Result<Option<SessionId>, Failure
 }
 
 /// One that cannot be read is no reason to give up, until there is no other: it might have been meant.
-fn of_this_folder(here: &Here) -> Result<Option<SessionId>, Failure> {
+fn of_this_folder(here: &Here, among: Among) -> Result<Option<SessionId>, Failure> {
     let store = here.store()?;
     let mut unread = None;
     for id in newest_first(here)? {
@@ -112,11 +130,15 @@ fn of_this_folder(here: &Here) -> Result<Option<SessionId>, Failure> {
             }
         };
         let project = tree.header().and_then(|header| header.project.as_deref()).map(Path::new);
-        if project.is_some_and(|project| here.folder.starts_with(project)) {
+        if is_among(&tree, among) && project.is_some_and(|project| here.folder.starts_with(project)) {
             return Ok(Some(id));
         }
     }
     unread.map_or(Ok(None), Err)
+}
+
+fn is_among(tree: &SessionTree, among: Among) -> bool {
+    among == Among::All || !tree.is_taken_back()
 }
 
 /// Stored sessions by when their journals were last written.
@@ -139,6 +161,11 @@ pub(crate) fn short(here: &Here, id: &SessionId) -> String {
     };
     let longest = others.iter().filter(|other| *other != id).map(shared).max().unwrap_or(0);
     id.as_str().chars().take(SHORT_ID.max(longest + 1)).collect()
+}
+
+/// The same where no store is at hand.
+pub(crate) fn beginning_of(id: &SessionId) -> String {
+    id.as_str().chars().take(SHORT_ID).collect()
 }
 
 /// A name with a slash, or of something that is there. Ids and titles of sessions rarely look so.

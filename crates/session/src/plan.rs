@@ -17,9 +17,11 @@
 //! | to give names | [`naming`] |
 //! | to put away, to clear away | [`archive`], [`prune`] |
 //! | to go on in another session | [`fork`] |
+//! | a session that can be taken back as a whole | [`birth`] |
 //! | to take a step back, or again | [`history`] |
 
 pub mod archive;
+pub mod birth;
 pub mod config;
 pub mod edit;
 pub mod fork;
@@ -34,6 +36,7 @@ pub mod switch;
 pub mod version;
 
 pub use archive::{ArchiveRefused, plan_archive};
+pub use birth::{BeginningRefused, OtherSide, born, other_side, plan_forked, plan_undo_beginning};
 pub use config::{ConfigRefused, plan_config_change, plan_config_session};
 pub use edit::{EditRefused, plan_edit};
 pub use fork::{

@@ -129,6 +129,15 @@ pub enum Fact {
     Operation {
         name: String,
     },
+    /// The step by which the session itself came to be: undone, it is not there. A journal that does not say it, as
+    /// those of other writers, is always there.
+    Began {
+        name: String,
+    },
+    /// Another session began with a part of this one. Its own beginning belongs to the same step.
+    Forked {
+        session: SessionId,
+    },
     Undone {
         operation: OperationId,
     },

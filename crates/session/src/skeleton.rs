@@ -54,6 +54,7 @@ pub struct Skeleton {
     auto_title: Option<String>,
     passes: HashMap<Name, Option<Name>>,
     oddities: u32,
+    is_taken_back: bool,
 }
 
 /// What the small lines of a log say, and how its entries reach over lines that are none.

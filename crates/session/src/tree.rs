@@ -45,6 +45,8 @@ pub struct SessionTree {
     auto_title: Option<String>,
     spent: VectorSync<Usage>,
     operations: VectorSync<Operation>,
+    /// The step by which the session came to be.
+    began: Option<OperationId>,
     /// Every record, undone ones too: undo and redo fold it again.
     log: VectorSync<Record>,
 }
@@ -140,6 +142,7 @@ impl Default for SessionTree {
             auto_title: None,
             spent: VectorSync::new_sync(),
             operations: VectorSync::new_sync(),
+            began: None,
             log: VectorSync::new_sync(),
         }
     }

@@ -1,6 +1,6 @@
 //! `offshoot fork [SESSION] [--at POINT]`: another branch from here, in this session or in one of its own.
 
-use offshoot_session::plan::{NewSession, SwitchRefused, branched_session, plan_fork};
+use offshoot_session::plan::{NewSession, SwitchRefused, born, branched_session, plan_fork, plan_forked};
 use offshoot_session::{Fact, HeadName, Record, SessionId, Stamps, TitleSource};
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use super::json::printed_object;
 use crate::args::ForkArgs;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::stored::{change, create, read};
+use crate::stored::{change, create, is_written_last, read};
 use crate::which::{short, stored};
 use crate::{Answer, words};
 
@@ -58,18 +58,29 @@ fn to_a_new_session(args: &ForkArgs, origin: &SessionId, here: &Here) -> Result<
         let fact = Fact::Title { title: Some(title.to_owned()), source: TitleSource::User };
         records.push(Record::marked(stamps.now(), fact));
     }
+    let step = plan_forked(&id, &mut stamps);
+    born(&mut records, &words::fork_step(&short(here, origin)), step.operation.clone(), &mut stamps);
+    // The new session stands by itself: what the old one knows of it only helps to take it back. The new one is
+    // written last, because commands without SESSION are about the one written last.
+    let told = change(here, origin, |_, _| Ok(Some(step.clone())));
+    let notes: Vec<String> =
+        told.err().map(|failure| words::other_side_not_told(origin, failure.message())).into_iter().collect();
     create(here, &records)?;
+    is_written_last(here, &id);
     if wants_json(args.json.json) {
         let text = printed_object(json!({
             "id": id.as_str(),
             "parent": origin.as_str(),
             "head": head.as_ref().map(|head| head.as_str()),
         }));
-        return Ok(Answer { text, ..Answer::default() });
+        return Ok(Answer { text, notes, ..Answer::default() });
     }
     let turns = head.as_ref().and_then(|head| turn_number(&tree, head));
     let first = words::forked_session(&short(here, &id), &short(here, origin), turns);
     let is_of_folder = stored(here, None).is_ok_and(|found| found == id);
-    let hint = if is_of_folder { words::session_of_folder(&short(here, origin)) } else { String::new() };
-    Ok(Told { first, hint, ..Told::default() }.answer(&here.look))
+    let mut hint = words::take_back(&with_session(here, "undo", (!is_of_folder).then_some(""), &id));
+    if is_of_folder {
+        hint = format!("{}\n{hint}", words::session_of_folder(&short(here, origin)));
+    }
+    Ok(Answer { notes, ..Told { first, hint, ..Told::default() }.answer(&here.look) })
 }

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use offshoot_session::{Change, Record, SessionHeader, SessionId, SessionTree, Stamps};
+use offshoot_session::plan::born;
+use offshoot_session::{Change, Fact, OperationId, Record, SessionHeader, SessionId, SessionTree, Stamps};
 use offshoot_store::SessionStore;
 use offshoot_store::home::is_file_name;
 use serde_json::{Value, json};
@@ -64,7 +65,10 @@ fn import(path: &Path, again: bool, here: &Here) -> Result<Imported, Failure> {
     let SessionFile { dialect, oddities, tree, .. } = session_file::open(path)?;
     let mut records: Vec<Record> = tree.log().cloned().collect();
     let other_id = other_id(&mut records, again, here)?;
-    let records = imported::for_the_store(records);
+    let mut records = imported::for_the_store(records);
+    let mut stamps = here.stamps();
+    let operation = stamps.operation_id();
+    born(&mut records, words::IMPORT_STEP, operation, &mut stamps);
     let id = records.iter().find_map(header_of).map(|header| header.id.clone());
     let imported = Imported {
         id: id.unwrap_or_else(|| SessionId::from("")),
@@ -74,12 +78,35 @@ fn import(path: &Path, again: bool, here: &Here) -> Result<Imported, Failure> {
         oddities: oddities.len(),
         tree,
     };
-    stored::create(here, &records).map_err(|failure| match failure.exit {
-        Exit::Refused => Failure::refused(words::imported_already(path, &which::short(here, &imported.id)))
-            .hint(words::IMPORTED_ALREADY_HINT),
-        _ => failure,
-    })?;
+    match stored::create(here, &records) {
+        Err(failure) if failure.exit == Exit::Refused => {
+            let before = stored::read_even_if_taken_back(here, &imported.id)?.tree;
+            match before.is_taken_back() && imported::says_the_same(&before, &imported.tree) {
+                true => bring_back(here, &imported.id)?,
+                false => return Err(stored_already(here, path, &imported.id, &before)),
+            }
+        }
+        created => created?,
+    }
     Ok(imported)
+}
+
+/// Imported once, taken back, and imported again: nothing has to be written twice.
+fn bring_back(here: &Here, id: &SessionId) -> Result<(), Failure> {
+    stored::change_records(here, id, |tree, stamps| {
+        let redone = |began: &OperationId| Fact::Redone { operation: began.clone() };
+        Ok(tree.began().map(|began| Record::marked(stamps.now(), redone(began))).into_iter().collect())
+    })?;
+    Ok(())
+}
+
+fn stored_already(here: &Here, path: &Path, id: &SessionId, before: &SessionTree) -> Failure {
+    let session = which::short(here, id);
+    match before.is_taken_back() {
+        true => Failure::refused(words::imported_and_taken_back(path, &session))
+            .hint(words::imported_and_taken_back_hint(&session)),
+        false => Failure::refused(words::imported_already(path, &session)).hint(words::IMPORTED_ALREADY_HINT),
+    }
 }
 
 /// Gives the session an id of its own where it cannot keep the one in the file. The line of the header goes with

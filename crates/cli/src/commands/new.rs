@@ -1,5 +1,6 @@
 //! `offshoot new [TITLE]`: an empty session about this folder.
 
+use offshoot_session::plan::born;
 use offshoot_session::{Fact, Record, SessionHeader, Stamps, TitleSource};
 use serde_json::json;
 
@@ -21,6 +22,8 @@ pub(crate) fn run(args: &NewArgs, here: &Here) -> Result<Answer, Failure> {
         let fact = Fact::Title { title: Some(title.trim().to_owned()), source: TitleSource::User };
         records.push(Record::marked(now, fact));
     }
+    let operation = stamps.operation_id();
+    born(&mut records, words::NEW_STEP, operation, &mut stamps);
     stored::create(here, &records)?;
     let text = match args.json.json {
         Some(_) => printed_object(json!({"id": id.as_str()})),

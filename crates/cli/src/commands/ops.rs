@@ -10,15 +10,15 @@ use crate::here::Here;
 use crate::look::Ink;
 use crate::numbers::{moment, moment_after};
 use crate::steps::Steps;
-use crate::stored::read;
+use crate::stored::read_even_if_taken_back;
 use crate::text::{cut, harmless_line, width};
-use crate::which::stored;
+use crate::which::{Among, stored_among};
 use crate::{Answer, look::Sign, words};
 
 pub(crate) fn run(args: &OpsArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, []) = args.words.split("")?;
-    let id = stored(here, session)?;
-    let tree = read(here, &id)?.tree;
+    let id = stored_among(here, session, Among::All)?;
+    let tree = read_even_if_taken_back(here, &id)?.tree;
     let steps = Steps::of(&tree);
     let operations: Vec<&Operation> = tree.operations().rev().collect();
     if let Some(shape) = args.json.json {

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use offshoot_session::SessionId;
+
 use crate::numbers::counted;
 
 /// A place of the head.
@@ -167,6 +169,42 @@ pub(crate) fn head_is_below(point: &str) -> String {
 
 pub(crate) const HEAD_IS_BELOW_HINT: &str = "`offshoot switch POINT` goes to another branch first";
 
+/// Names of steps by which a session comes to be.
+pub(crate) const NEW_STEP: &str = "new session";
+pub(crate) const IMPORT_STEP: &str = "import";
+
+pub(crate) fn fork_step(origin: &str) -> String {
+    format!("fork from {origin}")
+}
+
+pub(crate) fn taken_back(session: &SessionId) -> String {
+    format!("session `{session}` was taken back")
+}
+
+pub(crate) fn taken_back_hint(session: &SessionId) -> String {
+    format!("`offshoot redo {session}` brings it back")
+}
+
+pub(crate) fn is_not_there_now(session: &str) -> String {
+    format!("  session {session} is not there now\n")
+}
+
+pub(crate) fn is_there_again(session: &str) -> String {
+    format!("  session {session} is there again\n")
+}
+
+pub(crate) fn has_gone_on(session: &str) -> String {
+    format!("session `{session}` has gone on since it was forked")
+}
+
+pub(crate) fn has_gone_on_hint(session: &str) -> String {
+    format!("`offshoot undo {session}` takes back what was done there, step by step")
+}
+
+pub(crate) fn other_side_not_told(session: &SessionId, reason: &str) -> String {
+    format!("the list of steps of session `{session}` does not show it: {reason}")
+}
+
 pub(crate) fn undid(what: &str, when: &str) -> String {
     format!("Undid  {what} ({when})\n")
 }
@@ -208,6 +246,17 @@ pub(crate) fn lines_written(lines: usize) -> String {
 
 pub(crate) fn imported_already(path: &Path, session: &str) -> String {
     format!("the session of `{}` is stored already as `{session}`", path.display())
+}
+
+/// And it says something else than the file does now.
+pub(crate) fn imported_and_taken_back(path: &Path, session: &str) -> String {
+    format!("an earlier state of `{}` was imported as `{session}` and taken back", path.display())
+}
+
+pub(crate) fn imported_and_taken_back_hint(session: &str) -> String {
+    format!(
+        "`offshoot redo {session}` brings that one back; `--again` imports the file with an id of its own"
+    )
 }
 
 pub(crate) const IMPORTED_ALREADY_HINT: &str = "`--again` makes a copy with an id of its own";

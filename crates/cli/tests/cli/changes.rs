@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::Folder;
+use crate::support::{BURST, Folder};
 
 /// A session with three turns and a tool call.
 const TALK: &str = r#"{"role":"user","text":"Burst credit is lost when the config reloads. Find out why."}
@@ -349,6 +349,79 @@ fn every_step_has_a_way_back_and_forth() {
         assert_eq!(folder.view(), before, "{step}, undone again");
     }
     insta::assert_snapshot!("nothing-is-odd", folder.run("fsck"));
+}
+
+/// The list without the moments at which the sessions changed last.
+fn listed(folder: &Folder) -> Value {
+    let mut list = folder.json("ls --json");
+    for session in list["sessions"].as_array_mut().expect("a list") {
+        session["updated_at"].take();
+    }
+    list
+}
+
+#[test]
+fn to_begin_a_session_is_a_step() {
+    for step in ["new Third", "import burst.jsonl", "fork --new-session --at 2"] {
+        let folder = Folder::with_talk();
+        let (list, view) = (listed(&folder), folder.view());
+        let id = folder.json(&format!("{step} --json"));
+        let id = id["id"].as_str().or(id["sessions"][0]["id"].as_str()).expect("an id").to_owned();
+        let after = listed(&folder);
+        assert_ne!(after, list, "{step}");
+
+        let told = folder.run(&format!("undo {id}"));
+        assert_eq!(listed(&folder), list, "{step}, undone: {told}");
+        assert_eq!(folder.view(), view, "{step}, undone: {told}");
+        let told = folder.run(&format!("show {id}"));
+        assert!(told.contains("was taken back") && told.ends_with("exit 3\n"), "{told}");
+        let told = folder.run(&format!("label {id} 1 x"));
+        assert!(told.contains("was taken back") && told.ends_with("exit 3\n"), "{told}");
+        assert!(folder.run(&format!("undo {id}")).contains("there is no step to undo"), "{step}");
+
+        let told = folder.run(&format!("redo {id}"));
+        assert_eq!(listed(&folder), after, "{step}, taken again: {told}");
+        assert!(folder.run("fsck").ends_with("clean\n"), "{step}");
+    }
+}
+
+#[test]
+fn a_new_session_is_taken_back_from_both_sides() {
+    let folder = Folder::with_talk();
+    let before = listed(&folder);
+    let lines = [
+        "fork --new-session --title Child",
+        "undo",
+        "redo",
+        "undo Burst",
+        "show Child",
+        "redo Burst",
+        "label Child 1 mine",
+        "undo Burst",
+        "undo Child",
+        "undo Burst",
+        "ops Burst --json=lines",
+    ];
+    insta::assert_snapshot!("two-sides", folder.story(&lines));
+    assert_eq!(listed(&folder), before);
+}
+
+#[test]
+fn what_was_imported_and_taken_back_can_be_imported_again() {
+    let folder = Folder::new();
+    let printed = folder.run("import burst.jsonl");
+    let id = "6f2a91c0-0000-7000-8000-000000000001";
+    let list = listed(&folder);
+    folder.run(&format!("undo {id}"));
+    assert_eq!(folder.run("import burst.jsonl"), printed);
+    assert_eq!(listed(&folder), list);
+
+    folder.run(&format!("undo {id}"));
+    let grown = BURST.replace("Burst credit lost after reload", "Another title");
+    folder.write("burst.jsonl", grown.as_bytes());
+    let told = folder.run("import burst.jsonl");
+    assert!(told.contains("was imported as `6f2a91` and taken back") && told.ends_with("exit 4\n"), "{told}");
+    assert!(folder.run("import burst.jsonl --again").contains("Another title"));
 }
 
 #[test]

@@ -243,6 +243,8 @@ impl Incoming<'_> {
             }
             words::Fact::Spent(spent) => Fact::Spent { usage: usage(spent) },
             words::Fact::Operation(operation) => Fact::Operation { name: operation.name.into_owned() },
+            words::Fact::Began(began) => Fact::Began { name: began.name.into_owned() },
+            words::Fact::Forked(forked) => Fact::Forked { session: forked.session.into_owned().into() },
             words::Fact::Undone(undone) => Fact::Undone { operation: undone.operation.into_owned().into() },
             words::Fact::Redone(redone) => Fact::Redone { operation: redone.operation.into_owned().into() },
             words::Fact::Unknown(kind) => {

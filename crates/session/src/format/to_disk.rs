@@ -353,6 +353,8 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
         }
         Fact::Spent { usage } => words::Fact::Spent(usage_of(usage)),
         Fact::Operation { name } => words::Fact::Operation(words::Operation { name: name.into() }),
+        Fact::Began { name } => words::Fact::Began(words::Operation { name: name.into() }),
+        Fact::Forked { session } => words::Fact::Forked(words::Forked { session: session.as_str().into() }),
         Fact::Undone { operation } => {
             words::Fact::Undone(words::Undone { operation: operation.as_str().into() })
         }

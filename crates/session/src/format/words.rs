@@ -201,6 +201,8 @@ choices! {
         "archived" => Archived(Archived<'a>),
         "spent" => Spent(Usage),
         "operation" => Operation(Operation<'a>),
+        "began" => Began(Operation<'a>),
+        "forked" => Forked(Forked<'a>),
         "undone" => Undone(Undone<'a>),
         "redone" => Redone(Undone<'a>),
     }
@@ -252,6 +254,7 @@ objects! {
     TurnEnded<'a> { turn: Name<'a>; }
     Archived<'a> { target: Name<'a>, archived: bool; }
     Operation<'a> { name: Name<'a>; }
+    Forked<'a> { session: Name<'a>; }
     Undone<'a> { operation: Name<'a>; }
 }
 

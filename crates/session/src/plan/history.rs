@@ -34,7 +34,7 @@ fn undone_since_last_step(tree: &SessionTree) -> Vec<OperationId> {
     for record in tree.log() {
         let Change::Marked(mark) = &record.change else { continue };
         match &mark.fact {
-            Fact::Operation { .. } => undone.clear(),
+            Fact::Operation { .. } | Fact::Began { .. } => undone.clear(),
             Fact::Undone { operation } => undone.push(operation),
             Fact::Redone { operation } => {
                 if undone.pop_if(|last| *last == operation).is_none() {
@@ -48,6 +48,7 @@ fn undone_since_last_step(tree: &SessionTree) -> Vec<OperationId> {
             | Fact::Bound { .. }
             | Fact::TurnEnded { .. }
             | Fact::Archived { .. }
+            | Fact::Forked { .. }
             | Fact::Spent { .. } => {}
         }
     }

@@ -172,6 +172,7 @@ impl Fold {
         let names = &self.skeleton.log.names;
         let operation = record.operation.as_ref().and_then(|operation| names.find(operation.as_str()));
         if operation.is_some_and(|operation| undone.contains(&operation)) {
+            self.skeleton.is_taken_back |= is_beginning(record);
             return;
         }
         match &record.change {
@@ -266,6 +267,8 @@ impl Fold {
             Fact::Bound { .. }
             | Fact::Spent { .. }
             | Fact::Operation { .. }
+            | Fact::Began { .. }
+            | Fact::Forked { .. }
             | Fact::Undone { .. }
             | Fact::Redone { .. } => {}
         }
@@ -353,6 +356,10 @@ pub(super) fn entry_above(from: Option<Name>, passes: &HashMap<Name, Option<Name
         }
     }
     None
+}
+
+fn is_beginning(record: &Record) -> bool {
+    matches!(&record.change, Change::Marked(mark) if matches!(mark.fact, Fact::Began { .. }))
 }
 
 fn undone_operations(log: &Log, told: &Told) -> HashSet<Name> {

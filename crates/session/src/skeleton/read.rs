@@ -17,6 +17,11 @@ impl Skeleton {
         self.nodes.is_empty()
     }
 
+    /// The step by which the session came to be is undone.
+    pub fn is_taken_back(&self) -> bool {
+        self.is_taken_back
+    }
+
     /// How many things the fold forgave.
     pub fn oddities(&self) -> u32 {
         self.oddities

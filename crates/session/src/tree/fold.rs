@@ -236,17 +236,20 @@ impl SessionTree {
                 self.archived.remove_mut(target);
             }
             Fact::Spent { usage } => self.spent.push_back_mut(*usage),
-            Fact::Operation { name } => {
-                if let Some(id) = &record.operation {
-                    self.operations.push_back_mut(Operation {
-                        id: id.clone(),
-                        name: name.clone(),
-                        at: mark.marked_at,
-                        undone: false,
-                    });
-                }
+            Fact::Operation { name } => self.list_step(name, mark, record),
+            Fact::Began { name } => {
+                self.list_step(name, mark, record);
+                self.began.clone_from(&record.operation);
             }
+            Fact::Forked { .. } => {} // told by the session that began
             Fact::Undone { .. } | Fact::Redone { .. } => {} // folded before everything else
+        }
+    }
+
+    fn list_step(&mut self, name: &str, mark: &Mark, record: &Record) {
+        if let Some(id) = &record.operation {
+            let (id, name) = (id.clone(), name.to_owned());
+            self.operations.push_back_mut(Operation { id, name, at: mark.marked_at, undone: false });
         }
     }
 
@@ -325,7 +328,7 @@ impl Replay {
     /// An undone operation stays in the list of steps.
     fn list_undone(&mut self, record: &Record) {
         if let Change::Marked(mark) = &record.change
-            && matches!(mark.fact, Fact::Operation { .. })
+            && matches!(mark.fact, Fact::Operation { .. } | Fact::Began { .. })
         {
             self.tree.note(mark, record);
             let last = self.tree.operations.len().saturating_sub(1);
@@ -460,6 +463,8 @@ impl Fact {
             | Self::TurnEnded { .. }
             | Self::Spent { .. }
             | Self::Operation { .. }
+            | Self::Began { .. }
+            | Self::Forked { .. }
             | Self::Undone { .. }
             | Self::Redone { .. } => None,
         }

@@ -222,6 +222,16 @@ impl SessionTree {
         self.operations().find(|operation| operation.id == *id)
     }
 
+    /// The step by which the session came to be, where its journal says it.
+    pub fn began(&self) -> Option<&OperationId> {
+        self.began.as_ref()
+    }
+
+    /// The step by which the session came to be is undone: it is in no list until that is taken again.
+    pub fn is_taken_back(&self) -> bool {
+        self.began.as_ref().and_then(|began| self.operation(began)).is_some_and(|step| step.undone)
+    }
+
     /// Every record in order, undone ones included.
     pub fn log(&self) -> impl Iterator<Item = &Record> {
         self.log.iter()

@@ -188,6 +188,8 @@ fn fact() -> BoxedStrategy<Fact> {
         (id(), any::<bool>()).prop_map(|(target, archived)| Fact::Archived { target, archived }),
         usage().prop_map(|usage| Fact::Spent { usage }),
         word().prop_map(|name| Fact::Operation { name }),
+        word().prop_map(|name| Fact::Began { name }),
+        word().prop_map(|session| Fact::Forked { session: session.into() }),
         word().prop_map(|operation| Fact::Undone { operation: operation.into() }),
         word().prop_map(|operation| Fact::Redone { operation: operation.into() }),
     ]

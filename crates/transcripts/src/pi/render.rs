@@ -70,6 +70,8 @@ pub(super) fn fact_fields(fact: &Fact) -> Option<(&'static str, Value)> {
         | Fact::TurnEnded { .. }
         | Fact::Archived { .. }
         | Fact::Operation { .. }
+        | Fact::Began { .. }
+        | Fact::Forked { .. }
         | Fact::Undone { .. }
         | Fact::Redone { .. } => None,
     }

@@ -294,6 +294,7 @@ impl<'t> Writer<'t> {
             Fact::Bound { at, .. } => self.losses.add_at(Loss::Bindings, at),
             Fact::Archived { target, .. } => self.losses.add_at(Loss::Archived, target),
             Fact::TurnEnded { .. } => self.losses.add(Loss::Turns),
+            Fact::Began { .. } | Fact::Forked { .. } => {} // between our sessions
             Fact::Operation { .. } | Fact::Undone { .. } | Fact::Redone { .. } => {
                 self.losses.add(Loss::Steps)
             }

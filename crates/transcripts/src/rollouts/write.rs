@@ -229,6 +229,7 @@ impl Writer {
             Fact::Archived { target, .. } => self.losses.add_at(Loss::Archived, target),
             Fact::TurnEnded { .. } => self.losses.add(Loss::Turns),
             Fact::Spent { .. } => self.losses.add(Loss::Costs),
+            Fact::Began { .. } | Fact::Forked { .. } => {} // between our sessions
             Fact::Operation { .. } | Fact::Undone { .. } | Fact::Redone { .. } => {
                 self.losses.add(Loss::Steps)
             }

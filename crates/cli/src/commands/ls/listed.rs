@@ -61,6 +61,7 @@ pub(super) fn all(here: &Here) -> Result<Vec<Listed>, Failure> {
         let (updated_at, state) = match store.read(&id) {
             // A crash stopped it from being born; nobody was told that it exists.
             Ok(None) => continue,
+            Ok(Some(Loaded { tree, .. })) if tree.is_taken_back() => continue,
             Ok(Some(Loaded { tree, findings })) => {
                 let about = About::of(&tree);
                 let lost = findings.iter().filter(|finding| is_damage(finding)).count();
