@@ -11,6 +11,7 @@ mod editor;
 mod failure;
 mod here;
 mod imported;
+mod long;
 mod look;
 mod numbers;
 mod opened;

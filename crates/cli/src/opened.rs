@@ -7,7 +7,7 @@ use offshoot_store::{Finding, Loaded};
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::which::{Which, which};
+use crate::which::Which;
 use crate::{session_file, stored, words};
 
 #[derive(Debug)]
@@ -15,10 +15,6 @@ pub(crate) struct Opened {
     pub(crate) tree: SessionTree,
     /// What is not as it was written, for the person beside the answer.
     pub(crate) notes: Vec<String>,
-}
-
-pub(crate) fn open(here: &Here, named: Option<&str>) -> Result<Opened, Failure> {
-    open_this(here, &which(here, named)?)
 }
 
 pub(crate) fn open_this(here: &Here, which: &Which) -> Result<Opened, Failure> {

@@ -5,12 +5,13 @@ use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use offshoot_session::{SessionId, SessionTree};
+use offshoot_session::{SessionHeader, SessionId};
 use offshoot_store::{Loaded, SessionStore};
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::stored::{list_failed, read_even_if_taken_back, read_failed};
+use crate::long::shape_of_long;
+use crate::stored::{list_failed, read_failed};
 use crate::words;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,9 +91,9 @@ fn find_among(here: &Here, text: &str, among: Among) -> Result<Option<SessionId>
     let mut titled = Vec::new();
     for id in &sessions {
         // One that cannot be read keeps nobody from finding the others.
-        let Ok(Loaded { tree, .. }) = read_even_if_taken_back(here, id) else { continue };
-        if is_among(&tree, among)
-            && tree.title().is_some_and(|title| title.to_lowercase() == text.to_lowercase())
+        let Ok(Some(about)) = glance(here, id) else { continue };
+        if about.is_among(among)
+            && about.title.is_some_and(|title| title.to_lowercase() == text.to_lowercase())
         {
             titled.push(id);
         }
@@ -118,27 +119,54 @@ fn one_of(text: &str, found: &[&SessionId]) -> Result<Option<SessionId>, Failure
 
 /// One that cannot be read is no reason to give up, until there is no other: it might have been meant.
 fn of_this_folder(here: &Here, among: Among) -> Result<Option<SessionId>, Failure> {
-    let store = here.store()?;
     let mut unread = None;
     for id in newest_first(here)? {
-        let tree = match store.read(&id) {
-            Ok(Some(Loaded { tree, .. })) => tree,
-            Ok(None) => continue,
-            Err(error) => {
-                unread.get_or_insert_with(|| read_failed(&error));
-                continue;
+        match glance(here, &id) {
+            Ok(Some(about)) => {
+                let project = about.project.as_deref().map(Path::new);
+                if about.is_among(among) && project.is_some_and(|project| here.folder.starts_with(project)) {
+                    return Ok(Some(id));
+                }
             }
-        };
-        let project = tree.header().and_then(|header| header.project.as_deref()).map(Path::new);
-        if is_among(&tree, among) && project.is_some_and(|project| here.folder.starts_with(project)) {
-            return Ok(Some(id));
+            Ok(None) => {}
+            Err(failure) => {
+                unread.get_or_insert(failure);
+            }
         }
     }
     unread.map_or(Ok(None), Err)
 }
 
-fn is_among(tree: &SessionTree, among: Among) -> bool {
-    among == Among::All || !tree.is_taken_back()
+/// What tells whether a session is meant.
+struct Glance {
+    title: Option<String>,
+    project: Option<String>,
+    is_taken_back: bool,
+}
+
+impl Glance {
+    fn is_among(&self, among: Among) -> bool {
+        among == Among::All || !self.is_taken_back
+    }
+}
+
+/// `None`: a crash stopped it from being born.
+fn glance(here: &Here, id: &SessionId) -> Result<Option<Glance>, Failure> {
+    let project = |header: Option<&SessionHeader>| header.and_then(|header| header.project.clone());
+    if let Some(session) = shape_of_long(here, &Which::Stored(id.clone())) {
+        let skeleton = session.skeleton();
+        return Ok(Some(Glance {
+            title: skeleton.title().map(str::to_owned),
+            project: project(skeleton.header()),
+            is_taken_back: skeleton.is_taken_back(),
+        }));
+    }
+    let loaded = here.store()?.read(id).map_err(|error| read_failed(&error))?;
+    Ok(loaded.map(|Loaded { tree, .. }| Glance {
+        title: tree.title().map(str::to_owned),
+        project: project(tree.header()),
+        is_taken_back: tree.is_taken_back(),
+    }))
 }
 
 /// Stored sessions by when their journals were last written.

@@ -103,22 +103,27 @@ pub fn short_id(tree: &SessionTree, id: &EntryId) -> String {
 #[derive(Debug)]
 pub struct ShortIds<'t> {
     /// Sorted; an id shares most with its neighbours.
-    sorted: Vec<&'t EntryId>,
+    sorted: Vec<&'t str>,
 }
 
 impl<'t> ShortIds<'t> {
     pub fn of(tree: &'t SessionTree) -> Self {
-        let mut sorted: Vec<&EntryId> = tree.entries().map(|entry| &entry.id).collect();
-        sorted.sort();
+        Self::among(tree.entries().map(|entry| entry.id.as_str()))
+    }
+
+    /// Where not all entries of the session are in the tree.
+    pub fn among(ids: impl Iterator<Item = &'t str>) -> Self {
+        let mut sorted: Vec<&str> = ids.collect();
+        sorted.sort_unstable();
         Self { sorted }
     }
 
     pub fn get(&self, id: &EntryId) -> String {
-        let at = self.sorted.partition_point(|other| *other < id);
+        let at = self.sorted.partition_point(|other| *other < id.as_str());
         let before = at.checked_sub(1).and_then(|before| self.sorted.get(before));
-        let after = self.sorted.iter().skip(at).take(2).find(|other| **other != id);
+        let after = self.sorted.iter().skip(at).take(2).find(|other| **other != id.as_str());
         let shared = [before, after].into_iter().flatten();
-        let longest_shared = shared.map(|other| shared_prefix(other.as_str(), id.as_str())).max();
+        let longest_shared = shared.map(|other| shared_prefix(other, id.as_str())).max();
         shortened(id, longest_shared.unwrap_or(0))
     }
 }

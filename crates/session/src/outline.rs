@@ -21,8 +21,8 @@ use crate::{Block, Body, Entry, EntryId, SessionTree, Stop};
 pub use lanes::{Cell, Lane, Lanes};
 pub use ledger::{LedgerRow, ledger_row};
 pub use line::{Lines, one_line};
-pub use shape::Version;
 use shape::{Archive, Shape};
+pub use shape::{Version, version_of};
 pub use turn_tree::{FoldedTurns, HeadPlace, TurnOutline, TurnRow, TurnTreeRow};
 pub use turns::{Turn, TurnEnd, turns_of, turns_through};
 

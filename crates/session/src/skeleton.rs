@@ -13,6 +13,7 @@
 mod anchor;
 mod cursor;
 mod fold;
+mod hollow;
 mod kind;
 mod log;
 mod moment;

@@ -13,6 +13,7 @@
 
 mod fold;
 mod read;
+mod thin;
 
 use std::sync::Arc;
 

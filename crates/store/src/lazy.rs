@@ -12,6 +12,7 @@
 //! | messages, paths, contexts | `look` |
 //! | the tree as rows | `rows` |
 //! | a branch as a file of its own | `fork` |
+//! | a tree with some of the words | `thin` |
 //!
 //! One decision: checksums are checked when a body is read, and for the last batch. So damage in the middle of a
 //! journal is found when somebody looks there, and not before; reading whole ([`crate::JournalStore::journal`])
@@ -24,6 +25,7 @@ mod index;
 mod look;
 mod rows;
 mod skim;
+mod thin;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};

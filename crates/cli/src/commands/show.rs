@@ -1,11 +1,11 @@
 //! `offshoot show [SESSION]`: a branch turn by turn, one turn, or what the model reads at a point.
 
 mod context;
+mod long;
 mod turn;
 
-use std::collections::HashMap;
-
-use offshoot_session::outline::{Outline, Version, turns_of, turns_through};
+use offshoot_session::address::ShortIds;
+use offshoot_session::outline::{Lines, Turn, turns_of, turns_through, version_of};
 use offshoot_session::{EntryId, SessionTree};
 use serde_json::{Value, json};
 
@@ -14,56 +14,114 @@ use super::json::{entry, printed, version};
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::long::long_session;
 use crate::look::Look;
-use crate::opened::{Opened, open, point};
+use crate::opened::{Opened, open_this, point};
 use crate::table::Painted;
+use crate::which::which;
 use crate::{Answer, words};
 
 pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
-    let look = &here.look;
-    let Opened { tree, notes } = &open(here, args.session.named())?;
+    let which = which(here, args.session.named())?;
+    if let Some(session) = long_session(here, &which)
+        && let Some(answer) = long::shown(args, session, here)
+    {
+        return answer;
+    }
+    let Opened { tree, notes } = &open_this(here, &which)?;
     let at = args.at.as_deref().map(|text| point(tree, text)).transpose()?;
-    let text = match (args.context, args.json.json) {
-        (true, shape) => {
+    let text = match args.context {
+        true => {
             let place = at.as_ref().or(tree.main_head());
-            let read = context::Read::at(tree, place, args.last);
-            shape.map_or_else(
-                || read.drawn(look),
-                |shape| printed(read.as_json(tree, place), "messages", shape),
-            )
+            context::Read::at(tree, place, args.last).told(tree, place, args, &here.look)
         }
-        (false, Some(shape)) => printed(as_json(tree, at.as_ref(), args.last), "entries", shape),
-        (false, None) => drawn(tree, at.as_ref(), args.last, look),
+        false => {
+            let part = Part { tree, short_ids: ShortIds::of(tree), known_turn: None };
+            part.told(at.as_ref(), args, &here.look)
+        }
     };
     Ok(Answer { text, notes: notes.clone(), ..Answer::default() })
 }
 
-fn drawn(tree: &SessionTree, at: Option<&EntryId>, last: Option<usize>, look: &Look) -> String {
-    let about = About::of(tree);
-    if let Some(at) = at {
-        let turns = turns_through(tree, at);
-        let found = turns.iter().rev().find(|turn| turn.contains(at));
-        return found.map(|found| turn::drawn(tree, found, &about, None, look)).unwrap_or_default();
+/// What is shown. The tree may hold only a part of the session.
+struct Part<'t> {
+    tree: &'t SessionTree,
+    /// Those of the whole session.
+    short_ids: ShortIds<'t>,
+    /// The number of an entry's turn, where prompts above it are missing.
+    known_turn: Option<(EntryId, usize)>,
+}
+
+impl<'t> Part<'t> {
+    fn told(&self, at: Option<&EntryId>, args: &ShowArgs, look: &Look) -> String {
+        match args.json.json {
+            Some(shape) => printed(self.as_json(at, args.last), "entries", shape),
+            None => self.drawn(at, args.last, look),
+        }
     }
-    let turns = turns_of(tree, tree.main_head());
-    let mut text = String::new();
-    if !look.quiet {
-        text.push_str(&heading(tree, &Painted::default(), look).text);
-        text.push_str("\n\n");
+
+    fn drawn(&self, at: Option<&EntryId>, last: Option<usize>, look: &Look) -> String {
+        let tree = self.tree;
+        let about = About { short_ids: &self.short_ids, lines: Lines::of(tree) };
+        if let Some(at) = at {
+            let turns = self.numbered(turns_through(tree, at));
+            let found = turns.iter().rev().find(|turn| turn.contains(at));
+            return found.map(|found| turn::drawn(tree, found, &about, None, look)).unwrap_or_default();
+        }
+        let turns = self.numbered(turns_of(tree, tree.main_head()));
+        let mut text = String::new();
+        if !look.quiet {
+            text.push_str(&heading(tree, &Painted::default(), look).text);
+            text.push_str("\n\n");
+        }
+        if turns.is_empty() {
+            let nothing = if tree.is_empty() { words::NOTHING_SAID } else { words::HEAD_AT_START };
+            text.push_str(nothing);
+            text.push('\n');
+        }
+        let mut before = None;
+        let mut shown = Vec::new();
+        for one in last_of(&turns, last).iter().filter(|turn| turn::says_anything(turn)) {
+            shown.push(turn::drawn(tree, one, &about, before, look));
+            before = one.entries.first().map(|entry| entry.written_at);
+        }
+        text.push_str(&shown.join("\n"));
+        text
     }
-    if turns.is_empty() {
-        let nothing = if tree.is_empty() { words::NOTHING_SAID } else { words::HEAD_AT_START };
-        text.push_str(nothing);
-        text.push('\n');
+
+    /// The path to a point, or to the head.
+    fn as_json(&self, at: Option<&EntryId>, last: Option<usize>) -> Value {
+        let tree = self.tree;
+        let turns = self.numbered(turns_of(tree, at.or(tree.main_head())));
+        let path: Vec<_> =
+            turns.iter().flat_map(|turn| turn.entries.iter().map(|entry| (turn.number, *entry))).collect();
+        let entries: Vec<Value> = last_of(&path, last)
+            .iter()
+            .map(|(number, one)| {
+                let mut fields = entry(tree, one);
+                fields.insert("turn".to_owned(), json!(Some(*number).filter(|number| *number > 0)));
+                fields.insert("version".to_owned(), version(version_of(tree, &one.id)));
+                Value::Object(fields)
+            })
+            .collect();
+        json!({
+            "session": tree.header().map(|header| header.id.as_str()),
+            "title": tree.title(),
+            "head": tree.main_head().map(|head| head.as_str()),
+            "at": at.or(tree.main_head()).map(|at| at.as_str()),
+            "entries": entries,
+        })
     }
-    let mut before = None;
-    let mut shown = Vec::new();
-    for one in last_of(&turns, last).iter().filter(|turn| turn::says_anything(turn)) {
-        shown.push(turn::drawn(tree, one, &about, before, look));
-        before = one.entries.first().map(|entry| entry.written_at);
+
+    fn numbered(&self, mut turns: Vec<Turn<'t>>) -> Vec<Turn<'t>> {
+        if let Some((entry, number)) = &self.known_turn
+            && let Some(found) = turns.iter().find(|turn| turn.contains(entry))
+        {
+            let missing = number.saturating_sub(found.number);
+            turns.iter_mut().for_each(|turn| turn.number += missing);
+        }
+        turns
     }
-    text.push_str(&shown.join("\n"));
-    text
 }
 
 fn last_of<T>(list: &[T], last: Option<usize>) -> &[T] {
@@ -72,43 +130,7 @@ fn last_of<T>(list: &[T], last: Option<usize>) -> &[T] {
 }
 
 /// What a turn's title line says beyond the turn itself.
-struct About<'t> {
-    short_ids: offshoot_session::address::ShortIds<'t>,
-    versions: HashMap<EntryId, Version>,
-    lines: offshoot_session::outline::Lines<'t>,
-}
-
-impl<'t> About<'t> {
-    fn of(tree: &'t SessionTree) -> Self {
-        let rows = Outline::every_entry(tree).rows;
-        Self {
-            short_ids: offshoot_session::address::ShortIds::of(tree),
-            versions: rows.into_iter().filter_map(|row| Some((row.entry, row.version?))).collect(),
-            lines: offshoot_session::outline::Lines::of(tree),
-        }
-    }
-}
-
-/// The path to a point, or to the head.
-fn as_json(tree: &SessionTree, at: Option<&EntryId>, last: Option<usize>) -> Value {
-    let about = About::of(tree);
-    let turns = turns_of(tree, at.or(tree.main_head()));
-    let path: Vec<_> =
-        turns.iter().flat_map(|turn| turn.entries.iter().map(|entry| (turn.number, *entry))).collect();
-    let entries: Vec<Value> = last_of(&path, last)
-        .iter()
-        .map(|(number, one)| {
-            let mut fields = entry(tree, one);
-            fields.insert("turn".to_owned(), json!(Some(*number).filter(|number| *number > 0)));
-            fields.insert("version".to_owned(), version(about.versions.get(&one.id).copied()));
-            Value::Object(fields)
-        })
-        .collect();
-    json!({
-        "session": tree.header().map(|header| header.id.as_str()),
-        "title": tree.title(),
-        "head": tree.main_head().map(|head| head.as_str()),
-        "at": at.or(tree.main_head()).map(|at| at.as_str()),
-        "entries": entries,
-    })
+struct About<'p, 't> {
+    short_ids: &'p ShortIds<'t>,
+    lines: Lines<'t>,
 }

@@ -5,6 +5,8 @@ mod turns;
 
 use offshoot_session::SessionTree;
 use offshoot_session::outline::{Filter, HeadPlace, Outline, OutlineOptions, TurnOutline};
+use offshoot_session::skeleton::Kind;
+use offshoot_store::LazySession;
 use serde_json::{Value, json};
 
 use super::heading;
@@ -12,29 +14,53 @@ use super::json::{entry, printed, version};
 use crate::args::{FilterName, TreeArgs};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::long::{keep_shape, long_session};
 use crate::look::{Ink, Look};
 use crate::numbers::counted;
-use crate::opened::{Opened, open};
+use crate::opened::{Opened, open_this};
 use crate::table::{self, Painted};
 use crate::text::harmless_line;
+use crate::which::which;
 use crate::{Answer, words};
 
 /// From this width on the right column stands below the counts of the title line.
 const WIDE: usize = 100;
 
 pub(crate) fn run(args: &TreeArgs, here: &Here) -> Result<Answer, Failure> {
-    let Opened { tree, notes } = open(here, args.session.named())?;
+    let which = which(here, args.session.named())?;
     let by_entry = (args.filter.is_some() || args.search.is_some()).then(|| OutlineOptions {
         filter: args.filter.map_or(Filter::Default, FilterName::into),
         search: args.search.clone().unwrap_or_default(),
         ..OutlineOptions::default()
     });
+    if by_entry.is_none()
+        && args.json.json.is_none()
+        && let Some(tree) = long_session(here, &which).and_then(|session| without_results(&session))
+    {
+        return Ok(Answer { text: drawn(&tree, None, &here.look), ..Answer::default() });
+    }
+    let Opened { tree, notes } = open_this(here, &which)?;
     if let Some(shape) = args.json.json {
         let text = printed(as_json(&tree, by_entry), "nodes", shape);
         return Ok(Answer { text, notes, ..Answer::default() });
     }
     let text = drawn(&tree, by_entry.as_ref(), &here.look);
     Ok(Answer { text, notes, ..Answer::default() })
+}
+
+/// A turn is drawn without what its tools gave back, which is most of a long session. Only one that begins a branch
+/// has a row of its own. `None`: the whole reading is needed.
+fn without_results(session: &LazySession) -> Option<SessionTree> {
+    let skeleton = session.skeleton();
+    let is_alone = |node: u32| {
+        let parent = skeleton.parent(node);
+        parent.is_some() && skeleton.children(parent).len() == 1
+    };
+    let has_row = |node: &u32| skeleton.kind(*node) != Some(Kind::ToolResult) || !is_alone(*node);
+    let nodes: Vec<u32> = (0..skeleton.len() as u32).filter(has_row).collect();
+    let tree = session.tail().is_none().then(|| session.tree_with(&nodes).ok()).flatten()?;
+    keep_shape(session);
+    Some(tree)
 }
 
 fn drawn(tree: &SessionTree, by_entry: Option<&OutlineOptions>, look: &Look) -> String {

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot run the program has failed")]
 
 mod changes;
+mod long;
 mod looking;
 mod support;
 mod together;

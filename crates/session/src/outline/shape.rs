@@ -178,6 +178,15 @@ impl<'t> Shape<'t> {
     }
 }
 
+/// The same for one entry; `None` for all that is not one of several.
+pub fn version_of(tree: &SessionTree, id: &EntryId) -> Option<Version> {
+    let parent = tree.entry(id).filter(|entry| entry.body.is_prompt()).map(|_| tree.parent(id))?;
+    let mut prompts = tree.children(parent.map(|parent| &parent.id));
+    prompts.retain(|entry| entry.body.is_prompt());
+    let at = prompts.iter().position(|entry| entry.id == *id)?;
+    (prompts.len() > 1).then_some(Version { number: at + 1, of: prompts.len() })
+}
+
 fn number_versions(shape: &Shape<'_>, siblings: &[usize], versions: &mut [Option<Version>]) {
     let mut prompts: Vec<(usize, &Arc<Entry>)> = siblings
         .iter()

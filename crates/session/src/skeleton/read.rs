@@ -50,6 +50,11 @@ impl Skeleton {
         self.text(self.envelope(node)?.id)
     }
 
+    /// The ids of all entries that count.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        (0..self.nodes.len() as u32).filter_map(|node| self.id_text(node))
+    }
+
     pub fn text(&self, name: Name) -> Option<&str> {
         self.log.names.text(name)
     }
@@ -140,6 +145,11 @@ impl Skeleton {
             heads.sort();
         }
         heads
+    }
+
+    /// Somebody has placed it.
+    pub fn has_head(&self, name: &HeadName) -> bool {
+        self.heads.contains_key(name)
     }
 
     /// The child on the way to the place last visited below this point (`None`: among the roots).

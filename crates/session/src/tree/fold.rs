@@ -124,7 +124,7 @@ impl SessionTree {
             .ok_or_else(|| Rejected::UnknownOperation(id.clone()))
     }
 
-    fn push_node(&mut self, entry: Arc<Entry>, parent: Option<u32>) -> u32 {
+    pub(super) fn push_node(&mut self, entry: Arc<Entry>, parent: Option<u32>) -> u32 {
         let index = self.nodes.len() as u32;
         self.by_id.insert_mut(entry.id.clone(), index);
         let depth =
@@ -202,7 +202,7 @@ impl SessionTree {
         self.last_visited = Some(to);
     }
 
-    fn remember(&mut self, parent: Option<u32>, child: u32) {
+    pub(super) fn remember(&mut self, parent: Option<u32>, child: u32) {
         let mut children = self.children_of(parent);
         if children.remembered != Some(child) {
             children.remembered = Some(child);

@@ -5,6 +5,8 @@ use offshoot_session::{Block, EntryId, SessionTree};
 use serde_json::{Value, json};
 
 use super::last_of;
+use crate::args::ShowArgs;
+use crate::commands::json::printed;
 use crate::look::{Ink, Look};
 use crate::numbers::counted;
 use crate::text;
@@ -16,7 +18,24 @@ pub(super) struct Read {
 
 impl Read {
     pub(super) fn at(tree: &SessionTree, point: Option<&EntryId>, last: Option<usize>) -> Self {
-        Self { context: context_of(tree, point, &ContextOptions::default()), last }
+        Self::of(context_of(tree, point, &ContextOptions::default()), last)
+    }
+
+    pub(super) fn of(context: Context, last: Option<usize>) -> Self {
+        Self { context, last }
+    }
+
+    pub(super) fn told(
+        &self,
+        tree: &SessionTree,
+        point: Option<&EntryId>,
+        args: &ShowArgs,
+        look: &Look,
+    ) -> String {
+        match args.json.json {
+            Some(shape) => printed(self.as_json(tree, point), "messages", shape),
+            None => self.drawn(look),
+        }
     }
 
     fn messages(&self) -> &[Message] {
@@ -27,7 +46,7 @@ impl Read {
         self.context.model.as_ref().map(|model| format!("{}/{}", model.provider, model.name))
     }
 
-    pub(super) fn drawn(&self, look: &Look) -> String {
+    fn drawn(&self, look: &Look) -> String {
         let mut drawn = String::new();
         if !look.quiet {
             let count = counted(self.context.messages.len(), "message", "messages");
@@ -55,7 +74,7 @@ impl Read {
         drawn
     }
 
-    pub(super) fn as_json(&self, tree: &SessionTree, point: Option<&EntryId>) -> Value {
+    fn as_json(&self, tree: &SessionTree, point: Option<&EntryId>) -> Value {
         let messages: Vec<Value> = self
             .messages()
             .iter()

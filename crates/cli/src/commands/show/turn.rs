@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use offshoot_session::outline::{LedgerRow, Turn, ledger_row};
+use offshoot_session::outline::{LedgerRow, Turn, ledger_row, version_of};
 use offshoot_session::{
     Block, Body, Entry, Reply, SessionTree, Stop, ToolCallId, ToolResult, ToolUse, text_of,
 };
@@ -36,7 +36,7 @@ pub(super) fn says_anything(turn: &Turn<'_>) -> bool {
 pub(super) fn drawn<'t>(
     tree: &'t SessionTree,
     turn: &Turn<'t>,
-    about: &About<'t>,
+    about: &About<'_, 't>,
     before: Option<Timestamp>,
     look: &Look,
 ) -> String {
@@ -65,7 +65,7 @@ pub(super) fn drawn<'t>(
 }
 
 /// `#3  b7720e  version 2 of 3  deadline`
-fn title(tree: &SessionTree, turn: &Turn<'_>, about: &About<'_>, look: &Look) -> Painted {
+fn title(tree: &SessionTree, turn: &Turn<'_>, about: &About<'_, '_>, look: &Look) -> Painted {
     let mut title = Painted::default();
     let number = if turn.number > 0 { format!("#{}", turn.number) } else { "before #1".to_owned() };
     title.push(look, Ink::Accent, &number);
@@ -75,7 +75,7 @@ fn title(tree: &SessionTree, turn: &Turn<'_>, about: &About<'_>, look: &Look) ->
         title.push(look, ink, &text::harmless_line(words, look.ascii));
     };
     part(Ink::Faint, &about.short_ids.get(&first.id));
-    if let Some(version) = about.versions.get(&first.id) {
+    if let Some(version) = version_of(tree, &first.id) {
         part(Ink::Plain, &format!("version {} of {}", version.number, version.of));
     }
     for name in turn.entries.iter().filter_map(|entry| tree.branch_name(&entry.id)) {
@@ -117,7 +117,7 @@ fn results_of<'t>(turn: &Turn<'t>) -> HashMap<&'t ToolCallId, (&'t Arc<Entry>, &
 
 struct Page<'p, 't> {
     look: &'p Look,
-    about: &'p About<'t>,
+    about: &'p About<'p, 't>,
     /// Paths inside of it are told from there.
     project: Option<&'t str>,
     text: String,
