@@ -22,7 +22,8 @@ fn a_killed_process_loses_nothing_it_was_told_is_safe() {
     let mut dice = Dice::seeded(3);
     let mut said_in_all = 0;
     for round in 0..rounds(20, 1_000) {
-        let said = hammer_and_kill(folder.path(), round, Duration::from_millis(5 + dice.roll(60) as u64));
+        let moment = Moment { lines: dice.roll(24), then: Duration::from_micros(dice.roll(2_000) as u64) };
+        let said = hammer_and_kill(folder.path(), round, moment);
         check(folder.path(), &said, round);
         said_in_all += said.len();
         if round % 50 == 49 {
@@ -32,8 +33,15 @@ fn a_killed_process_loses_nothing_it_was_told_is_safe() {
     assert!(said_in_all > 100, "{said_in_all} is too little to prove anything");
 }
 
+/// When the process is killed: so many lines after it began, and a little later, in the middle of something. How much
+/// is proved does not depend on how busy the machine is.
+struct Moment {
+    lines: usize,
+    then: Duration,
+}
+
 /// What the process said before it died; a last line without its end was not said.
-fn hammer_and_kill(folder: &Path, round: usize, after: Duration) -> Vec<String> {
+fn hammer_and_kill(folder: &Path, round: usize, moment: Moment) -> Vec<String> {
     let mut hammer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "kill::hammer", "--ignored", "--nocapture", "--test-threads=1"])
         .env(HOME, folder)
@@ -49,10 +57,15 @@ fn hammer_and_kill(folder: &Path, round: usize, after: Duration) -> Vec<String> 
         assert!(output.read_line(&mut line).unwrap() > 0, "the hammer never began");
         said.push(line.trim_end().to_owned());
     }
-    std::thread::sleep(after);
+    said.clear();
+    for _ in 0..moment.lines {
+        line.clear();
+        assert!(output.read_line(&mut line).unwrap() > 0, "the hammer ended");
+        said.push(line.trim_end_matches('\n').to_owned());
+    }
+    std::thread::sleep(moment.then);
     hammer.kill().unwrap();
     hammer.wait().unwrap();
-    said.clear();
     loop {
         line.clear();
         output.read_line(&mut line).unwrap();
