@@ -19,7 +19,7 @@ pub(crate) struct Opened {
 
 pub(crate) fn open_this(here: &Here, which: &Which) -> Result<Opened, Failure> {
     match which {
-        Which::File(path) => Ok(Opened { tree: session_file::open(path)?.tree, notes: Vec::new() }),
+        Which::File(path) => Ok(Opened { tree: session_file::open(here, path)?.tree, notes: Vec::new() }),
         Which::Stored(id) => {
             let Loaded { tree, findings } = stored::read(here, id)?;
             Ok(Opened { tree, notes: told(&findings) })

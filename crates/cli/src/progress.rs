@@ -1,13 +1,19 @@
 //! One line on the terminal while something takes longer than a second: count, rate, time left.
 
 use std::io::{IsTerminal, Write};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+
+use offshoot_session::Watch;
 
 use crate::look::Look;
 use crate::numbers::grouped;
 
 const PATIENCE: Duration = Duration::from_secs(1);
 const BETWEEN: Duration = Duration::from_millis(100);
+
+/// Less than this is done before anybody asks.
+const WORTH_WATCHING: u64 = 16_000_000;
 
 /// The line goes when this does.
 #[derive(Debug)]
@@ -37,6 +43,25 @@ impl Progress {
         // Nobody is worse off where it cannot be shown.
         let _ = write!(std::io::stderr(), "\r\u{1b}[K{line}");
     }
+}
+
+/// The same for the bytes of one long piece of work; the line goes when the watch does.
+pub(crate) fn of_bytes(what: &'static str, total: u64, look: &Look) -> Watch {
+    let progress = Progress::of(what, look);
+    if !progress.is_wanted || total < WORTH_WATCHING {
+        return Watch::nobody();
+    }
+    let state = Mutex::new((progress, 0));
+    Watch::by(move |bytes| {
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (progress, done) = &mut *state;
+        *done = (*done + bytes).min(total);
+        progress.at(megabytes(*done), megabytes(total));
+    })
+}
+
+fn megabytes(bytes: u64) -> usize {
+    usize::try_from(bytes / 1_000_000).unwrap_or(usize::MAX)
 }
 
 impl Drop for Progress {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use offshoot_session::{Oddity, SessionId, SessionTree};
 use offshoot_store::{Finding, Loaded};
-use offshoot_transcripts::{Transcript, Unreadable};
+use offshoot_transcripts::{Transcript, Unreadable, Watched};
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::{stored, words};
+use crate::{progress, stored, words};
 
 #[derive(Debug)]
 pub(crate) struct SessionFile {
@@ -62,10 +62,11 @@ pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<SessionFile, Failur
     })
 }
 
-pub(crate) fn open(path: &Path) -> Result<SessionFile, Failure> {
+pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
     let bytes = bytes_of(path)?;
     let file_name = path.file_name().map(|name| name.to_string_lossy());
-    let transcript = offshoot_transcripts::read(file_name.as_deref(), &bytes);
+    let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
+    let transcript = offshoot_transcripts::read(file_name.as_deref(), Watched::by(&watch, &bytes));
     let Transcript { dialect, records, mut oddities, unknown_types } =
         transcript.map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
     let (tree, more_oddities) = SessionTree::replay(records);

@@ -7,18 +7,25 @@ use offshoot_session::plan::Plan;
 use offshoot_session::{Record, SessionId, SessionTree, Stamps};
 use offshoot_store::store::Left;
 use offshoot_store::{
-    AppendError, CreateError, FileError, Journal, ListError, Loaded, LockError, ReadError, SessionStore,
-    WriteError, write,
+    AppendError, CreateError, FileError, Journal, JournalStore, ListError, Loaded, LockError, ReadError,
+    SessionStore, WriteError, write,
 };
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::words;
+use crate::{progress, words};
 
 pub(crate) fn read(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
     let loaded = read_even_if_taken_back(here, id)?;
     must_stand(&loaded.tree, id)?;
     Ok(loaded)
+}
+
+/// The store, with a line on the terminal for whoever waits for a long session.
+fn watched(here: &Here, id: &SessionId) -> Result<JournalStore, Failure> {
+    let store = here.store()?;
+    let length = std::fs::metadata(store.home().journal(id)).map_or(0, |file| file.len());
+    Ok(store.watched_by(progress::of_bytes(words::MEGABYTES_READ, length, &here.look)))
 }
 
 /// A session whose beginning was undone is not there, for whoever does not want to bring it back.
@@ -30,7 +37,7 @@ fn must_stand(tree: &SessionTree, id: &SessionId) -> Result<(), Failure> {
 }
 
 pub(crate) fn read_even_if_taken_back(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
-    let loaded = here.store()?.read(id).map_err(|error| read_failed(&error))?;
+    let loaded = watched(here, id)?.read(id).map_err(|error| read_failed(&error))?;
     loaded.ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))
 }
 
@@ -49,7 +56,7 @@ impl Changed {
 
 /// A session to stay with, for many changes.
 pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<Journal, Failure> {
-    let journal = here.store()?.journal(id).map_err(|error| read_failed(&error))?;
+    let journal = watched(here, id)?.journal(id).map_err(|error| read_failed(&error))?;
     let journal = journal
         .ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))?;
     must_stand(journal.tree(), id)?;
@@ -76,7 +83,7 @@ pub(crate) fn change_records(
 ) -> Result<Changed, Failure> {
     let mut stamps = here.stamps();
     let mut seen: Option<(SessionTree, Vec<Record>)> = None;
-    let written = write(&here.store()?, id, |tree| {
+    let written = write(&watched(here, id)?, id, |tree| {
         let records = plan(tree, &mut stamps)?;
         seen = Some((tree.clone(), records.clone()));
         Ok(records)
@@ -104,7 +111,10 @@ pub(crate) fn is_written_last(here: &Here, id: &SessionId) {
 
 /// Begins a session with these records.
 pub(crate) fn create(here: &Here, records: &[Record]) -> Result<(), Failure> {
-    match here.store()?.create(records) {
+    let sources = records.iter().filter_map(|record| record.source.as_ref());
+    let bytes = sources.map(|source| source.bytes().len() as u64).sum();
+    let store = here.store()?.watched_by(progress::of_bytes(words::MEGABYTES_WRITTEN, bytes, &here.look));
+    match store.create(records) {
         Ok(_) => Ok(()),
         Err(CreateError::Failed(error)) => Err(append_failed(&error)),
         Err(CreateError::Exists(id)) => {

@@ -7,6 +7,10 @@ use std::path::Path;
 
 pub(crate) use changes::*;
 
+/// Units of the line that says how far it is.
+pub(crate) const MEGABYTES_READ: &str = "MB read";
+pub(crate) const MEGABYTES_WRITTEN: &str = "MB written";
+
 pub(crate) const UNTITLED: &str = "Untitled";
 pub(crate) const EMPTY_PROMPT: &str = "(empty)";
 pub(crate) const RESPONSE_INTERRUPTED: &str = "Response interrupted";

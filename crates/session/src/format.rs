@@ -20,10 +20,10 @@ mod seal;
 mod to_disk;
 mod words;
 
-pub use batch::{EncodedBatch, encode_batch};
+pub use batch::{EncodedBatch, encode_batch, encode_batch_watched};
 pub use blob::{Blob, BlobName, BlobTrouble, Blobs, NoBlobs};
 pub use line::{Decoded, Encoded, InBatch, Note, Undecodable, Unwritable, decode, encode};
-pub use scan::{Flaw, Found, NewerFormat, Position, Scanned, Tail, TornBy, scan};
+pub use scan::{Flaw, Found, NewerFormat, Position, Scanned, Tail, TornBy, scan, scan_watched};
 pub use seal::{Damage, SEAL_LENGTH};
 
 /// The format this version writes, and the newest it reads.

@@ -41,6 +41,7 @@ pub mod tokens;
 pub mod tree;
 pub mod union;
 pub mod versions;
+pub mod watch;
 
 pub use entry::{
     Block, Body, BranchSummary, Compaction, CustomMessage, Entry, FileLists, Foreign, ImageData, Merge,
@@ -54,3 +55,4 @@ pub use record::{
 };
 pub use stamps::Stamps;
 pub use tree::{Binding, Operation, Rejected, SessionTree};
+pub use watch::Watch;

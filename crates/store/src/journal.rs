@@ -11,10 +11,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use offshoot_session::format::{Position, Tail};
-use offshoot_session::{Record, SessionId, SessionTree};
+use offshoot_session::{Record, SessionId, SessionTree, Watch};
 
 use crate::files::{Files, Held, Identity};
 use crate::home::Home;
+use crate::journal_store::JournalStore;
 use crate::lock::{LockError, Locking, lock};
 use crate::store::{AppendError, Appended, CreateError, Finding, Loaded, ReadError, WriteError};
 
@@ -23,6 +24,7 @@ pub struct Journal {
     files: Arc<dyn Files>,
     home: Home,
     locking: Locking,
+    watch: Watch,
     id: SessionId,
     tree: SessionTree,
     findings: Vec<Finding>,
@@ -51,33 +53,27 @@ pub enum Refreshed {
 }
 
 impl Journal {
-    pub(crate) fn open(
-        files: Arc<dyn Files>,
-        home: Home,
-        locking: Locking,
-        id: SessionId,
-    ) -> Result<Option<Self>, ReadError> {
-        let mut journal = Self::unread(files, home, locking, id);
+    pub(crate) fn open(store: &JournalStore, id: SessionId) -> Result<Option<Self>, ReadError> {
+        let mut journal = Self::unread(store, id);
         Ok(journal.load()?.then_some(journal))
     }
 
     pub(crate) fn create(
-        files: Arc<dyn Files>,
-        home: Home,
-        locking: Locking,
+        store: &JournalStore,
         id: SessionId,
         records: &[Record],
     ) -> Result<(Self, Appended), CreateError> {
-        let mut journal = Self::unread(files, home, locking, id);
+        let mut journal = Self::unread(store, id);
         let appended = journal.begin(records)?;
         Ok((journal, appended))
     }
 
-    fn unread(files: Arc<dyn Files>, home: Home, locking: Locking, id: SessionId) -> Self {
+    fn unread(store: &JournalStore, id: SessionId) -> Self {
         Self {
-            files,
-            home,
-            locking,
+            files: store.files.clone(),
+            home: store.home.clone(),
+            locking: store.locking.clone(),
+            watch: store.watch.clone(),
             id,
             tree: SessionTree::default(),
             findings: Vec::new(),

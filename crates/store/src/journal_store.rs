@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use offshoot_session::format::{Blob, BlobName};
-use offshoot_session::{Change, Record, SessionId};
+use offshoot_session::{Change, Record, SessionId, Watch};
 
 use crate::blobs::{self, BlobError};
 use crate::files::{About, DiskFiles, FileError, Files, Open};
@@ -22,6 +22,7 @@ pub struct JournalStore {
     pub(crate) files: Arc<dyn Files>,
     pub(crate) home: Home,
     pub(crate) locking: Locking,
+    pub(crate) watch: Watch,
     /// The folders are there and safe; making sure of it costs several syncs.
     is_prepared: Arc<AtomicBool>,
 }
@@ -33,7 +34,12 @@ impl JournalStore {
     }
 
     pub fn on(files: Arc<dyn Files>, home: Home, locking: Locking) -> Self {
-        Self { files, home, locking, is_prepared: Arc::default() }
+        Self { files, home, locking, watch: Watch::nobody(), is_prepared: Arc::default() }
+    }
+
+    /// The same store, while somebody hears how many bytes are read or written.
+    pub fn watched_by(self, watch: Watch) -> Self {
+        Self { watch, ..self }
     }
 
     pub fn home(&self) -> &Home {
@@ -45,7 +51,7 @@ impl JournalStore {
         if !is_file_name(id) {
             return Ok(None);
         }
-        Journal::open(self.files.clone(), self.home.clone(), self.locking.clone(), id.clone())
+        Journal::open(self, id.clone())
     }
 
     /// Begins a session and stays with it; see [`SessionStore::create`].
@@ -58,7 +64,7 @@ impl JournalStore {
         }
         self.prepare().map_err(AppendError::from)?;
         let id = header.id.clone();
-        Journal::create(self.files.clone(), self.home.clone(), self.locking.clone(), id, records)
+        Journal::create(self, id, records)
     }
 
     fn prepare(&self) -> Result<(), FileError> {

@@ -33,6 +33,7 @@ use offshoot_session::{Oddity, Record};
 use thiserror::Error;
 
 pub use family::{FileRole, classify};
+pub use lines::Watched;
 pub use lost::{Loss, Lost};
 
 /// A file, understood.
@@ -74,11 +75,12 @@ pub enum Unreadable {
 }
 
 /// Reads a session file of any dialect. `file_name` helps where the content alone does not tell.
-pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Result<Transcript, Unreadable> {
-    match dialect::family_of(file_name, bytes)? {
+pub fn read<'b>(file_name: Option<&str>, bytes: impl Into<Watched<'b>>) -> Result<Transcript, Unreadable> {
+    let bytes = bytes.into();
+    match dialect::family_of(file_name, bytes.bytes)? {
         dialect::Family::Codex => Ok(codex::read(file_name, bytes)),
         dialect::Family::Gemini => Ok(gemini::read(file_name, bytes)),
-        dialect::Family::OpenCode => opencode::read(bytes),
+        dialect::Family::OpenCode => opencode::read(bytes.bytes),
         dialect::Family::Pi => Ok(pi::read(file_name, bytes)),
         dialect::Family::Rollouts => Ok(rollouts::read(file_name, bytes)),
         dialect::Family::Claude => Ok(claude::read(file_name, bytes)),

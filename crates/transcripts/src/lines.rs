@@ -1,6 +1,6 @@
 //! Bytes as lines of JSON. Every byte belongs to exactly one line, whatever it is.
 
-use offshoot_session::RawLine;
+use offshoot_session::{RawLine, Watch};
 use serde_json::Value;
 
 use crate::json::Map;
@@ -23,10 +23,29 @@ pub(crate) enum Content {
     Torn,
 }
 
+/// The bytes of a file, and who hears how far they are read.
+#[derive(Clone, Copy, Debug)]
+pub struct Watched<'b> {
+    pub bytes: &'b [u8],
+    watch: Option<&'b Watch>,
+}
+
+impl<'b> Watched<'b> {
+    pub fn by(watch: &'b Watch, bytes: &'b [u8]) -> Self {
+        Self { bytes, watch: Some(watch) }
+    }
+}
+
+impl<'b, B: AsRef<[u8]> + ?Sized> From<&'b B> for Watched<'b> {
+    fn from(bytes: &'b B) -> Self {
+        Self { bytes: bytes.as_ref(), watch: None }
+    }
+}
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line> {
-    let mut rest = bytes;
+pub(crate) fn lines<'b>(bytes: impl Into<Watched<'b>>) -> impl Iterator<Item = Line> {
+    let Watched { bytes: mut rest, watch } = bytes.into();
     let mut number = 0;
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -36,6 +55,9 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = Line> {
         let (raw, behind) = rest.split_at(end);
         rest = behind;
         number += 1;
+        if let Some(watch) = watch {
+            watch.passed(raw.len());
+        }
         Some(Line::new(number, RawLine::new(raw)))
     })
 }

@@ -62,7 +62,7 @@ enum WhyOther {
 }
 
 fn import(path: &Path, again: bool, here: &Here) -> Result<Imported, Failure> {
-    let SessionFile { dialect, oddities, tree, .. } = session_file::open(path)?;
+    let SessionFile { dialect, oddities, tree, .. } = session_file::open(here, path)?;
     let mut records: Vec<Record> = tree.log().cloned().collect();
     let other_id = other_id(&mut records, again, here)?;
     let mut records = imported::for_the_store(records);

@@ -42,7 +42,7 @@ fn opened(here: &Here, file: &Path) -> Result<SessionFile, Failure> {
     match file.to_str().filter(|_| here.store().is_ok()).map(|text| which(here, Some(text))) {
         Some(Ok(Which::Stored(id))) => journal(here, &id),
         // What names nothing is told of as a file that is not there.
-        Some(Ok(Which::File(_)) | Err(_)) | None => open(file),
+        Some(Ok(Which::File(_)) | Err(_)) | None => open(here, file),
     }
 }
 

@@ -16,7 +16,7 @@ use thiserror::Error;
 use super::blob::{BlobName, BlobTrouble, Blobs};
 use super::line::{Decoded, InBatch, Note, Undecodable, decode};
 use super::seal::{self, Damage, SEAL_LENGTH};
-use crate::{RawLine, Record};
+use crate::{RawLine, Record, Watch};
 
 /// Disks write in sectors; fewer zeros may have another reason.
 const SMALLEST_HOLE: usize = 8;
@@ -94,10 +94,21 @@ pub struct NewerFormat {
 
 /// Reads what follows `from`, to the end of the journal.
 pub fn scan(bytes: &[u8], from: Position, blobs: &dyn Blobs) -> Result<Scanned, NewerFormat> {
+    scan_watched(bytes, from, blobs, &Watch::nobody())
+}
+
+/// The same, while somebody hears of every line.
+pub fn scan_watched(
+    bytes: &[u8],
+    from: Position,
+    blobs: &dyn Blobs,
+    watch: &Watch,
+) -> Result<Scanned, NewerFormat> {
     let mut scan = Scan {
         scanned: Scanned { records: Vec::new(), found: Vec::new(), end: from, tail: None },
         batch: Batch::default(),
         blobs,
+        watch,
     };
     scan.run(bytes, from)?;
     Ok(scan.scanned)
@@ -107,6 +118,7 @@ struct Scan<'b> {
     scanned: Scanned,
     batch: Batch,
     blobs: &'b dyn Blobs,
+    watch: &'b Watch,
 }
 
 /// Lines whose batch is not whole yet.
@@ -150,7 +162,9 @@ impl Scan<'_> {
                 torn_by = torn;
                 break;
             }
-            at += length + usize::from(newline.is_some());
+            let passed = length + usize::from(newline.is_some());
+            self.watch.passed(passed);
+            at += passed;
             line += 1;
         }
         let end = from.offset + bytes.len() as u64;

@@ -6,7 +6,7 @@
 use std::io;
 use std::path::Path;
 
-use offshoot_session::format::{EncodedBatch, Position, Tail, encode_batch};
+use offshoot_session::format::{EncodedBatch, Position, Tail, encode_batch, encode_batch_watched};
 use offshoot_session::{Record, SessionTree};
 
 use super::load::seal_before;
@@ -23,7 +23,7 @@ impl Journal {
         if self.load().map_err(AppendError::from)? {
             return Err(CreateError::Exists(self.id.clone()));
         }
-        let batch = encode_batch(records).map_err(AppendError::from)?;
+        let batch = encode_batch_watched(records, &self.watch).map_err(AppendError::from)?;
         self.make_file().map_err(AppendError::from)?;
         let (tree, _) = SessionTree::replay(records.iter().cloned());
         Ok(self.save(batch, tree, records.len())?)

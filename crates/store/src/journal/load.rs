@@ -2,7 +2,7 @@
 
 use std::io;
 
-use offshoot_session::format::{Flaw, NewerFormat, Position, SEAL_LENGTH, Scanned, scan};
+use offshoot_session::format::{Flaw, NewerFormat, Position, SEAL_LENGTH, Scanned, scan, scan_watched};
 use offshoot_session::{Record, SessionTree};
 
 use super::{Journal, Refreshed, Seen};
@@ -81,7 +81,7 @@ impl Journal {
             read_from(file, from.offset).about("read", &path)
         };
         let mut bytes = again(file)?;
-        let mut scanned = scan(&bytes, from, &blobs).map_err(newer)?;
+        let mut scanned = scan_watched(&bytes, from, &blobs, &self.watch).map_err(newer)?;
         for _ in 1..READINGS {
             if !scanned.found.iter().any(|found| matches!(found.flaw, Flaw::Damaged { .. })) {
                 break;

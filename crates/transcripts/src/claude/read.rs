@@ -13,19 +13,23 @@ use super::message::shell_output;
 use super::records::records;
 use super::subagents::{AgentFile, Starts, agent_in_file_name, session_in_path, stem};
 use crate::ids::fresh_id;
-use crate::lines::{Content, Line, lines};
+use crate::lines::{Content, Line, Watched, lines};
 use crate::{Dialect, Transcript};
 
 const AGENT: &str = "claude-code";
 
 /// Reads a file of a session or of a sub-agent, whatever state it is in.
-pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Transcript {
+pub fn read<'b>(file_name: Option<&str>, bytes: impl Into<Watched<'b>>) -> Transcript {
     read_with_agents(file_name, bytes, &[])
 }
 
 /// Reads a session and the sub-agents whose files lie beside it into one tree. The sources of the records are the
 /// files one after the other, and lines are counted through all of them.
-pub fn read_with_agents(file_name: Option<&str>, bytes: &[u8], agents: &[AgentFile<'_>]) -> Transcript {
+pub fn read_with_agents<'b>(
+    file_name: Option<&str>,
+    bytes: impl Into<Watched<'b>>,
+    agents: &[AgentFile<'_>],
+) -> Transcript {
     let mut file = File::default();
     lines(bytes).for_each(|line| file.take(line, None));
     let own = file.pieces.len();

@@ -18,13 +18,14 @@ use super::settings::Settings;
 use super::usage::Count;
 use crate::heads::{Heads, Place};
 use crate::ids::fresh_id;
-use crate::lines::{Content, Line, lines};
+use crate::lines::{Content, Line, Watched, lines};
 use crate::noted::Noted;
 use crate::{Dialect, Transcript};
 
 /// Reads one rollout, whatever state it is in. What lies before its base is missing, and that is said; use
 /// [`super::resolve`] where the files of the family are at hand.
-pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Transcript {
+pub fn read<'b>(file_name: Option<&str>, bytes: impl Into<Watched<'b>>) -> Transcript {
+    let bytes = bytes.into();
     let mut reader = Reader::default();
     let rollout = Rollout::new(file_name, bytes, &mut reader.noted);
     reader.noted.oddities.extend(rollout.missing_base());
@@ -49,7 +50,7 @@ struct Piece {
 }
 
 impl Rollout {
-    pub(super) fn new(file_name: Option<&str>, bytes: &[u8], noted: &mut Noted) -> Self {
+    pub(super) fn new<'b>(file_name: Option<&str>, bytes: impl Into<Watched<'b>>, noted: &mut Noted) -> Self {
         let mut pieces: Vec<Piece> = lines(bytes).map(|line| Piece::new(line, noted)).collect();
         let items = settle(pieces.iter_mut().filter_map(|piece| Some(&mut piece.said.as_mut()?.what)));
         let meta = pieces.iter().find_map(|piece| match &piece.said.as_ref()?.what {

@@ -12,17 +12,18 @@ use super::message::{body_of, foreign, results_alone, results_of_reply};
 use crate::heads::{Heads, Place};
 use crate::ids::fresh_id;
 use crate::json::{Map, id_text, text, timestamp};
-use crate::lines::{Content, Line, lines};
+use crate::lines::{Content, Line, Watched, lines};
 use crate::nested::{array, object, objects};
 use crate::noted::Noted;
 use crate::{Dialect, Transcript, document};
 
 /// Reads a session of Gemini CLI, older or newer, whatever state it is in.
-pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Transcript {
+pub fn read<'b>(file_name: Option<&str>, bytes: impl Into<Watched<'b>>) -> Transcript {
+    let bytes = bytes.into();
     let mut reader = Reader::default();
-    match document::whole(bytes).filter(is_document) {
-        Some(document) => reader.document(&document, RawLine::new(bytes)),
-        None if document::is_torn(bytes) => reader.torn(RawLine::new(bytes)),
+    match document::whole(bytes.bytes).filter(is_document) {
+        Some(document) => reader.document(&document, RawLine::new(bytes.bytes)),
+        None if document::is_torn(bytes.bytes) => reader.torn(RawLine::new(bytes.bytes)),
         None => lines(bytes).for_each(|line| reader.line(line)),
     }
     reader.finish(file_name)

@@ -12,14 +12,15 @@ use serde_json::Value;
 use super::chain::{Chain, Heads, Place};
 use super::draft::{Draft, Header, ParentField, Version, What};
 use crate::ids::fresh_id;
-use crate::lines::{Content, Line, lines};
+use crate::lines::{Content, Line, Watched, lines};
 use crate::{Dialect, Transcript};
 
 /// The newest version this program knows.
 const KNOWN_VERSION: u32 = 3;
 
 /// Reads a file of pi or oh-my-pi, whatever state it is in.
-pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Transcript {
+pub fn read<'b>(file_name: Option<&str>, bytes: impl Into<Watched<'b>>) -> Transcript {
+    let bytes = bytes.into();
     let mut reader = Reader::default();
     lines(bytes).for_each(|line| reader.take(line));
     reader.find_version();

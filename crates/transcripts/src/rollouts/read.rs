@@ -12,12 +12,13 @@ use serde_json::Value;
 
 use crate::ids::fresh_id;
 use crate::json::{Map, flag, given, id_text, integer, string, text, timestamp};
-use crate::lines::{Content, Line, lines};
+use crate::lines::{Content, Line, Watched, lines};
 use crate::pi::blocks;
 use crate::{Dialect, Transcript};
 
 /// Reads a file of rollouts, the older kind with changes of the configuration among the messages included.
-pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Transcript {
+pub fn read<'b>(file_name: Option<&str>, bytes: impl Into<Watched<'b>>) -> Transcript {
+    let bytes = bytes.into();
     let mut reader = Reader { now: Timestamp::UNIX_EPOCH, ..Reader::default() };
     lines(bytes).for_each(|line| reader.take(line));
     reader.finish(file_name)
