@@ -13,6 +13,7 @@
 //! | the shape without the words, for long sessions | [`skeleton`] |
 //! | naming a point | [`address`] |
 //! | the words on disk | [`mod@format`] |
+//! | JSON, quickly | [`quick_json`] |
 //! | sessions among each other | [`graph`], [`union`], [`about`], [`find`] |
 //! | tokens and money | [`cost`] |
 
@@ -31,6 +32,7 @@ pub mod live;
 pub mod oddity;
 pub mod outline;
 pub mod plan;
+pub mod quick_json;
 pub mod record;
 pub mod render;
 pub mod skeleton;

@@ -8,7 +8,7 @@ use super::from_disk::{Beyond, Incoming, Said};
 use super::seal::{self, Damage};
 use super::to_disk::Outgoing;
 use super::{VERSION, words};
-use crate::{Body, Change, Entry, Foreign, OperationId, RawLine, Record};
+use crate::{Body, Change, Entry, Foreign, OperationId, RawLine, Record, quick_json};
 
 /// Where a line stands among those appended with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,12 +143,26 @@ fn understand<'l, 'b, L: Deserialize<'l>>(
     incoming: &mut Incoming<'b>,
     say: impl FnOnce(&mut Incoming<'b>, L) -> Result<Said, Beyond>,
 ) -> Option<(Said, bool)> {
-    let mut is_whole = true;
-    let mut json = serde_json::Deserializer::from_str(text);
-    let line: L = serde_ignored::deserialize(&mut json, |_| is_whole = false).ok()?;
-    json.end().ok()?;
+    let (line, is_whole): (L, bool) = quickly(text).or_else(|| patiently(text))?;
     let said = say(incoming, line).ok()?;
     Some((said, is_whole))
+}
+
+fn quickly<'l, L: Deserialize<'l>>(text: &'l str) -> Option<(L, bool)> {
+    let mut is_whole = true;
+    let mut json = quick_json::Reader::new(text);
+    let line = serde_ignored::deserialize(&mut json, |_| is_whole = false).ok()?;
+    json.end().ok()?;
+    Some((line, is_whole))
+}
+
+/// The same for what is seldom written.
+fn patiently<'l, L: Deserialize<'l>>(text: &'l str) -> Option<(L, bool)> {
+    let mut is_whole = true;
+    let mut json = serde_json::Deserializer::from_str(text);
+    let line = serde_ignored::deserialize(&mut json, |_| is_whole = false).ok()?;
+    json.end().ok()?;
+    Some((line, is_whole))
 }
 
 /// An entry keeps its place in the tree; of anything else only the step it belongs to is known.

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::blob::BlobName;
+use crate::skeleton::Moment;
 
 pub(super) type Name<'a> = Cow<'a, str>;
 
@@ -318,6 +319,9 @@ impl Serialize for At {
 impl<'de> Deserialize<'de> for At {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'_, str>::deserialize(deserializer)?;
+        if let Some(moment) = Moment::read(&text) {
+            return Ok(Self(moment.timestamp()));
+        }
         text.parse().map(Self).map_err(|_| de::Error::custom(format!("`{text}` is not a time")))
     }
 }

@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use offshoot_session::quick_json;
 use offshoot_session::skeleton::Moment;
 use offshoot_session::{
     Block, Body, EntryId, ImageData, Model, Prompt, Reply, Shell, Stop, ToolResult, ToolUse, Usage,
@@ -101,7 +102,7 @@ pub(super) fn entry(line: &[u8]) -> Option<LineEntry> {
         return None;
     }
     let text = std::str::from_utf8(line).ok()?;
-    let line: Line<'_> = serde_json::from_str(text).ok()?;
+    let line: Line<'_> = quick_json::from_str(text).ok()?;
     if line.kind != "message" || line.id.is_empty() || line.message.attachments.is_some() {
         return None;
     }
@@ -201,6 +202,10 @@ impl<'de> Deserialize<'de> for Content {
 
             fn visit_str<E>(self, words: &str) -> Result<Content, E> {
                 Ok(Content(vec![Block::Text(words.to_owned())]))
+            }
+
+            fn visit_string<E>(self, words: String) -> Result<Content, E> {
+                Ok(Content(vec![Block::Text(words)]))
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Content, A::Error> {

@@ -1,0 +1,53 @@
+//! Where a run of plain characters ends.
+
+const ONES: u64 = 0x0101_0101_0101_0101;
+const HIGH: u64 = 0x8080_8080_8080_8080;
+
+/// The next quote, backslash or control character, eight bytes at a time.
+#[inline]
+pub(super) fn next_special(bytes: &[u8], from: usize) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    let (words, end) = rest.as_chunks::<8>();
+    for (at, word) in words.iter().enumerate() {
+        let found = specials(u64::from_le_bytes(*word));
+        if found != 0 {
+            return Some(from + at * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+    end.iter().position(is_special).map(|at| from + words.len() * 8 + at)
+}
+
+/// The high bit of every byte that is special; of those above the first one only perhaps.
+#[inline]
+fn specials(word: u64) -> u64 {
+    let quote = word ^ (ONES * b'"' as u64);
+    let backslash = word ^ (ONES * b'\\' as u64);
+    let is_quote = quote.wrapping_sub(ONES) & !quote;
+    let is_backslash = backslash.wrapping_sub(ONES) & !backslash;
+    let is_control = word.wrapping_sub(ONES * 0x20) & !word;
+    (is_quote | is_backslash | is_control) & HIGH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_is_told_at_every_place() {
+        for length in 0..40 {
+            for at in 0..length {
+                for byte in 0..=255_u8 {
+                    let mut bytes = vec![b'a'; length];
+                    if let Some(place) = bytes.get_mut(at) {
+                        *place = byte;
+                    }
+                    let expected = matches!(byte, b'"' | b'\\' | 0..0x20).then_some(at);
+                    assert_eq!(next_special(&bytes, 0), expected, "{byte} at {at} of {length}");
+                    assert_eq!(next_special(&bytes, at), expected, "{byte} at {at} of {length}");
+                    assert_eq!(next_special(&bytes, at + 1), None);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The quick reader reads what `serde_json` reads, or nothing.
+
+use offshoot_session::quick_json::{NotQuick, from_str};
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+fn assert_like_serde_json(text: &str) {
+    if let Ok(quick) = from_str::<Value>(text) {
+        let patient: Result<Value, String> = serde_json::from_str(text).map_err(|error| error.to_string());
+        assert_eq!(Ok(&quick), patient.as_ref(), "{text}");
+        assert_eq!(Ok(quick.to_string()), patient.map(|value| value.to_string()), "{text}"); // 1 is not 1.0
+    }
+}
+
+fn any_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        any::<String>().prop_map(Value::from),
+        "[ -~\n\t\"\\\\é😀]{0,40}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 40, 6, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+            prop::collection::vec((any::<String>(), inner), 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect::<Map<String, Value>>())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(value in any_value()) {
+        for text in [value.to_string(), format!(" {value:#}\r\n")] {
+            let read: Result<Value, NotQuick> = from_str(&text);
+            prop_assert_eq!(read.map(|read| read.to_string()), Ok(value.to_string()));
+        }
+    }
+
+    #[test]
+    fn what_is_broken_is_not_read_otherwise(value in any_value(), at in any::<prop::sample::Index>(), by in "[\\PC\u{1}-\u{1f}]{0,2}") {
+        let text = value.to_string();
+        let characters: Vec<char> = text.chars().collect();
+        let at = at.index(characters.len());
+        let changed: String = characters.iter().take(at).chain(by.chars().collect::<Vec<_>>().iter())
+            .chain(characters.iter().skip(at + 1)).collect();
+        assert_like_serde_json(&changed);
+    }
+}
+
+#[test]
+fn odd_texts_are_read_alike_or_not_at_all() {
+    let texts = [
+        "",
+        " ",
+        "nul",
+        "nulll",
+        "01",
+        "-",
+        "-0",
+        "-01",
+        "1.",
+        ".5",
+        "1e5",
+        "1E+2",
+        "1e",
+        "+1",
+        "--1",
+        "1-1",
+        "18446744073709551615",
+        "18446744073709551616",
+        "-9223372036854775808",
+        "-9223372036854775809",
+        "123456789012345678",
+        "1234567890123456789",
+        "1e400",
+        "[1,]",
+        "[,1]",
+        "[1 2]",
+        "{\"a\":1,}",
+        "{,}",
+        "{\"a\" : 1}",
+        "{\"a\":1,\"a\":2}",
+        "{a:1}",
+        "{1:1}",
+        "\"\\u00e9\\ud83d\\ude00\"",
+        "\"\\ud83d\"",
+        "\"\\ude00\"",
+        "\"\\ud83dx\"",
+        "\"\\u12\"",
+        "\"\\x\"",
+        "\"a\nb\"",
+        "\"\u{0}\"",
+        "\"\\u0000\"",
+        "\"",
+        "\"\\",
+        "[[]]",
+        "[",
+        "]",
+        "{}{}",
+        "true",
+        "tru",
+        "\u{feff}1",
+        "\u{a0}1",
+        "\"\\/\\b\\f\\r\\t\"",
+    ];
+    texts.iter().for_each(|text| assert_like_serde_json(text));
+    let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    for depth in [1, 63, 64, 65, 127, 128, 129, 200_000] {
+        let text = deep(depth);
+        assert_eq!(from_str::<Value>(&text).is_ok(), depth <= 64, "{depth}");
+        if depth <= 64 {
+            assert_like_serde_json(&text);
+        }
+    }
+}
