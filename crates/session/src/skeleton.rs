@@ -41,6 +41,8 @@ pub struct Skeleton {
     pub log: Log,
     header: Option<SessionHeader>,
     nodes: Vec<Node>,
+    /// By node. Apart from the nodes, so that a long way up stays within a core's cache.
+    parents: Vec<u32>,
     /// From the name of an entry to its node.
     node_of: Vec<u32>,
     first_root: u32,
@@ -83,7 +85,6 @@ pub enum Unusual {
 struct Node {
     /// Its place among the envelopes: entries that do not count have one too.
     envelope: u32,
-    parent: u32,
     first_child: u32,
     next_sibling: u32,
     depth: u32,

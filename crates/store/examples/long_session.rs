@@ -80,14 +80,21 @@ fn run(operation: &str, format: Format, file: &Path, home: &Home, scratch: &Path
                 .take(20)
                 .filter_map(|leaf| session.skeleton().id(*leaf))
                 .collect();
-            let begun = Instant::now();
-            let mut count = 0;
+            let (mut count, mut path_ms, mut context_ms) = (0, 0.0, 0.0);
             for target in &targets {
+                let begun = Instant::now();
                 let node = session.node_at(Some(target))?;
                 count += session.skeleton().path_to(node).len();
+                path_ms += ms(begun);
+                let begun = Instant::now();
                 count += session.context_at(Some(target), &options)?.messages.len();
+                context_ms += ms(begun);
             }
-            json!({ "ms": ms(begun) / targets.len().max(1) as f64, "count": count })
+            let each = |sum: f64| sum / targets.len().max(1) as f64;
+            json!({
+                "ms": each(path_ms + context_ms), "path_ms": each(path_ms), "context_ms": each(context_ms),
+                "count": count,
+            })
         }
         "outline" => {
             let rows = session.rows();

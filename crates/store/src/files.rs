@@ -138,8 +138,18 @@ impl Pages {
         if self.bytes.len() < length + PAGE as usize {
             self.bytes = vec![0; length + PAGE as usize];
         }
-        let start = self.bytes.as_ptr().align_offset(PAGE as usize);
+        let start = self.start();
         self.bytes.get_mut(start..start.saturating_add(length)).unwrap_or_default()
+    }
+
+    /// What was put into the room, as long as no other was asked for.
+    pub(crate) fn filled(&self, length: usize) -> &[u8] {
+        let start = self.start();
+        self.bytes.get(start..start.saturating_add(length)).unwrap_or_default()
+    }
+
+    fn start(&self) -> usize {
+        self.bytes.as_ptr().align_offset(PAGE as usize)
     }
 }
 

@@ -6,6 +6,7 @@
 //!
 //! | step | module |
 //! |---|---|
+//! | a file in large pieces, read ahead | `chunks` |
 //! | the envelopes of a file | `skim` |
 //! | kept for the next time | `index` |
 //! | one body, some bodies, a cache of them | `bodies` |
@@ -20,6 +21,7 @@
 //! is for the whole reading.
 
 mod bodies;
+mod chunks;
 mod fork;
 mod index;
 mod look;

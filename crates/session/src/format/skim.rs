@@ -160,14 +160,14 @@ fn envelope(line: &[u8]) -> Option<(Fields<'_>, bool)> {
         None => None,
     };
     cursor.skip(r#","body":{"#)?;
-    let kind = match cursor.string()? {
-        "prompt" => Kind::Prompt,
-        "reply" => Kind::Reply,
-        "tool_result" => Kind::ToolResult,
-        "shell" => Kind::Shell,
-        "branch_summary" => Kind::BranchSummary,
-        "compaction" => Kind::Compaction,
-        "custom_message" => Kind::CustomMessage,
+    let kind = match cursor.word()? {
+        b"prompt" => Kind::Prompt,
+        b"reply" => Kind::Reply,
+        b"tool_result" => Kind::ToolResult,
+        b"shell" => Kind::Shell,
+        b"branch_summary" => Kind::BranchSummary,
+        b"compaction" => Kind::Compaction,
+        b"custom_message" => Kind::CustomMessage,
         _ => return None, // rare and short: read whole
     };
     cursor.skip(":{")?;

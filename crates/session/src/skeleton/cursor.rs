@@ -24,14 +24,22 @@ impl<'l> Cursor<'l> {
     /// A string without escapes, quotes included.
     #[inline]
     pub fn string(&mut self) -> Option<&'l str> {
+        let mut ahead = *self;
+        let text = std::str::from_utf8(ahead.word()?).ok()?;
+        *self = ahead;
+        Some(text)
+    }
+
+    /// The same where it is only compared: whether it is UTF-8 is not asked.
+    #[inline]
+    pub fn word(&mut self) -> Option<&'l [u8]> {
         let rest = self.rest.strip_prefix(b"\"")?;
         let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..0x20))?;
         if rest.get(end) != Some(&b'"') {
             return None;
         }
-        let text = std::str::from_utf8(rest.get(..end)?).ok()?;
         self.rest = rest.get(end + 1..)?;
-        Some(text)
+        rest.get(..end)
     }
 
     /// A string, or `null`.
@@ -45,6 +53,6 @@ impl<'l> Cursor<'l> {
 
     #[inline]
     pub fn moment(&mut self) -> Option<Moment> {
-        self.string().and_then(Moment::read)
+        self.word().and_then(Moment::read_bytes)
     }
 }

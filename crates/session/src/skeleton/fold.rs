@@ -73,6 +73,7 @@ impl Fold {
         let skeleton = Skeleton {
             node_of: vec![NONE; log.names.len()],
             nodes: Vec::with_capacity(count),
+            parents: Vec::with_capacity(count),
             first_root: NONE,
             remembered_root: NONE,
             log,
@@ -129,7 +130,6 @@ impl Fold {
         let inherited = |own: bool, above: Option<u32>| if own { index } else { above.unwrap_or(NONE) };
         self.skeleton.nodes.push(Node {
             envelope,
-            parent,
             first_child: NONE,
             next_sibling: NONE,
             depth: above.map_or(0, |above| above.depth + 1),
@@ -137,6 +137,7 @@ impl Fold {
             setting: inherited(line.kind.is_setting(), above.map(|above| above.setting)),
             remembered: NONE,
         });
+        self.skeleton.parents.push(parent);
         self.last_child.push(NONE);
         if let Some(node_of) = self.skeleton.node_of.get_mut(line.id.0 as usize) {
             *node_of = index;
@@ -287,7 +288,7 @@ impl Fold {
         if self.steps == 0 {
             return;
         }
-        let nodes = &mut self.skeleton.nodes;
+        let Skeleton { nodes, parents, remembered_root, .. } = &mut self.skeleton;
         self.last_child = Vec::new();
         let mut latest = std::mem::take(&mut self.sent);
         latest.resize(nodes.len(), 0);
@@ -301,7 +302,7 @@ impl Fold {
         }
         let mut best_root = 0;
         for index in (0..nodes.len()).rev() {
-            let Some(parent) = nodes.get(index).map(|node| node.parent) else { continue };
+            let Some(parent) = parents.get(index).copied() else { continue };
             let step = latest.get(index).copied().unwrap_or(0);
             if step == 0 {
                 continue;
@@ -316,7 +317,7 @@ impl Fold {
                     }
                 }
                 None if best_root < step => {
-                    (best_root, self.skeleton.remembered_root) = (step, index as u32);
+                    (best_root, *remembered_root) = (step, index as u32);
                 }
                 None => {}
             }

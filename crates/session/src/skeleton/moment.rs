@@ -25,7 +25,11 @@ impl Moment {
 
     /// `2025-01-01T00:00:00Z`, with up to nine digits of a second. `None`: written another way, or no moment.
     pub fn read(text: &str) -> Option<Self> {
-        let bytes = text.as_bytes();
+        Self::read_bytes(text.as_bytes())
+    }
+
+    /// The same for bytes that need not be text.
+    pub fn read_bytes(bytes: &[u8]) -> Option<Self> {
         let marks = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
         if marks.iter().any(|(at, mark)| bytes.get(*at) != Some(mark)) {
             return None;

@@ -64,7 +64,7 @@ impl Skeleton {
     }
 
     pub fn parent(&self, node: u32) -> Option<u32> {
-        self.link(node).and_then(|node| some(node.parent))
+        self.parents.get(node as usize).copied().and_then(some)
     }
 
     pub fn depth(&self, node: u32) -> Option<u32> {

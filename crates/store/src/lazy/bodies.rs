@@ -16,11 +16,11 @@ use crate::blobs::StoredBlobs;
 use crate::files::{About, PAGE, Pages, read_exactly};
 
 /// Lines that lie closer than this are read at once.
-const GAP: u64 = 64 << 10;
+const GAP: u64 = 16 << 10;
 /// At most so much is read at once: it stays in a core's own cache until it is parsed.
-const RUN: u64 = 256 << 10;
-/// Less than this is not worth a thread.
-const WORTH_A_THREAD: u64 = 8 << 20;
+const RUN: u64 = 128 << 10;
+/// Less than this is not worth a thread: waking another core, and memory of its own for it, cost as much.
+const WORTH_A_THREAD: u64 = 4 << 20;
 
 /// Parsed entries by the place of their line. When room is short, one goes that was not asked for since the last look.
 #[derive(Debug)]
@@ -85,6 +85,26 @@ struct Run<'n> {
     length: u64,
 }
 
+/// The runs in as many parts as there are cores to parse them, of about the same number of bytes.
+fn shares<'r, 'n>(runs: &'r [Run<'n>]) -> Vec<&'r [Run<'n>]> {
+    let bytes: u64 = runs.iter().map(|run| run.length).sum();
+    let threads = match bytes / WORTH_A_THREAD {
+        0 => 1,
+        worth => std::thread::available_parallelism().map_or(1, usize::from).min(4).min(worth as usize + 1),
+    };
+    let fair = bytes.div_ceil(threads as u64).max(1);
+    let mut shares = Vec::with_capacity(threads);
+    let (mut start, mut taken) = (0, 0);
+    for (at, run) in runs.iter().enumerate() {
+        taken += run.length;
+        if taken >= fair || at + 1 == runs.len() {
+            shares.extend(runs.get(start..=at));
+            (start, taken) = (at + 1, 0);
+        }
+    }
+    shares
+}
+
 impl LazySession {
     pub fn entry(&self, node: u32) -> Result<Arc<Entry>, LazyError> {
         let mut entries = self.entries(&[node])?;
@@ -116,21 +136,19 @@ impl LazySession {
 
     fn read_all(&self, nodes: &[u32]) -> Result<Vec<Arc<Entry>>, LazyError> {
         let runs = self.runs(nodes)?;
-        let bytes: u64 = runs.iter().map(|run| run.length).sum();
-        if bytes < WORTH_A_THREAD {
-            let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-            return self.read_runs(&runs, &mut pages);
-        }
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
-        let share = runs.len().div_ceil(threads);
+        let shares = shares(&runs);
+        let Some((own, others)) = shares.split_first() else { return Ok(Vec::new()) };
         std::thread::scope(|scope| {
-            let workers: Vec<_> = runs
-                .chunks(share)
-                .map(|runs| scope.spawn(move || self.read_runs(runs, &mut Pages::default())))
+            let others: Vec<_> = others
+                .iter()
+                .map(|share| scope.spawn(|| self.read_runs(share, &mut Pages::default())))
                 .collect();
-            let mut entries = Vec::with_capacity(nodes.len());
-            for worker in workers {
-                entries.extend(worker.join().map_err(|_| self.changed())??);
+            let mut entries = {
+                let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+                self.read_runs(own, &mut pages)?
+            };
+            for other in others {
+                entries.extend(other.join().map_err(|_| self.changed())??);
             }
             Ok(entries)
         })

@@ -8,11 +8,9 @@ use offshoot_session::format::{Position, Tail};
 use offshoot_session::skeleton::{Log, Skeleton, Unusual};
 use offshoot_transcripts::pi::skim::{Skim as PiSkim, told as pi_told};
 
+use super::chunks::each_chunk;
 use super::{Format, OpenError};
-use crate::files::{About, FileError, Files, Open, OpenFile, Pages, Stat};
-
-/// Large enough for few calls, small enough to stay in the cache between copying and looking.
-const CHUNK: u64 = 512 << 10;
+use crate::files::{About, FileError, Files, Open, OpenFile, Stat};
 
 /// How much of which file a skeleton stands for.
 #[derive(Clone, Debug)]
@@ -178,10 +176,12 @@ fn each_line(
 ) -> Result<(), Trouble> {
     let mut begun: Vec<u8> = Vec::new();
     let mut offset = from;
-    each_chunk(file, from, to, path, |mut chunk| {
-        while let Some(at) = memchr::memchr(b'\n', chunk) {
-            let (line, behind) = chunk.split_at(at);
-            chunk = behind.get(1..).unwrap_or_default();
+    let read = each_chunk(file, from, to, |chunk| {
+        let bytes = chunk.bytes();
+        let mut start = 0;
+        for newline in &chunk.newlines {
+            let line = bytes.get(start..*newline).unwrap_or_default();
+            start = newline + 1;
             let length = if begun.is_empty() {
                 take(Line { bytes: line, offset, has_newline: true })?;
                 line.len()
@@ -194,41 +194,30 @@ fn each_line(
             };
             offset += length as u64 + 1;
         }
-        begun.extend_from_slice(chunk);
+        begun.extend_from_slice(bytes.get(start..).unwrap_or_default());
         Ok(())
+    });
+    read.map_err(|halted| match halted {
+        Halted::Trouble(trouble) => trouble,
+        Halted::Unread(source) => Trouble::File(FileError { doing: "read", path: path.to_owned(), source }),
     })?;
     if begun.is_empty() { Ok(()) } else { take(Line { bytes: &begun, offset, has_newline: false }) }
 }
 
-/// Bytes between two offsets, a chunk at a time.
-fn each_chunk(
-    file: &dyn OpenFile,
-    from: u64,
-    to: u64,
-    path: &Path,
-    mut take: impl FnMut(&[u8]) -> Result<(), Trouble>,
-) -> Result<(), Trouble> {
-    let mut pages = Pages::default();
-    let mut offset = from;
-    while offset < to {
-        // Up to the next whole chunk of the file, so that all further reads begin at a page.
-        let until = (offset / CHUNK + 1) * CHUNK;
-        let room = pages.room((until.min(to) - offset) as usize);
-        let count = read(file, offset, room).about("read", path).map_err(Trouble::File)?;
-        if count == 0 {
-            break;
-        }
-        offset += count as u64;
-        take(room.get(..count).unwrap_or_default())?;
-    }
-    Ok(())
+/// Why a reading ended early.
+enum Halted {
+    Trouble(Trouble),
+    Unread(io::Error),
 }
 
-fn read(file: &dyn OpenFile, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match file.read_at(offset, buffer) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
+impl From<Trouble> for Halted {
+    fn from(trouble: Trouble) -> Self {
+        Self::Trouble(trouble)
+    }
+}
+
+impl From<io::Error> for Halted {
+    fn from(error: io::Error) -> Self {
+        Self::Unread(error)
     }
 }

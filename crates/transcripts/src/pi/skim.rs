@@ -268,8 +268,8 @@ impl Teller {
 fn envelope(line: &[u8]) -> Option<Fields<'_>> {
     let mut cursor = Cursor::new(line);
     cursor.skip(r#"{"type":"#)?;
-    let kind = cursor.string()?;
-    if !matches!(kind, "message" | "compaction" | "branch_summary") {
+    let kind = cursor.word()?;
+    if !matches!(kind, b"message" | b"compaction" | b"branch_summary") {
         return None;
     }
     cursor.skip(r#","id":"#)?;
@@ -282,22 +282,22 @@ fn envelope(line: &[u8]) -> Option<Fields<'_>> {
         return None; // torn, or blanks around it
     }
     let kind = match kind {
-        "compaction" => Kind::Compaction,
-        "branch_summary" => Kind::BranchSummary,
+        b"compaction" => Kind::Compaction,
+        b"branch_summary" => Kind::BranchSummary,
         _ => {
             cursor.skip(r#","message":{"role":"#)?;
-            kind_of_role(cursor.string()?)?
+            kind_of_role(cursor.word()?)?
         }
     };
     Some(Fields { id, parent, at, turn: None, operation: None, kind })
 }
 
-fn kind_of_role(role: &str) -> Option<Kind> {
+fn kind_of_role(role: &[u8]) -> Option<Kind> {
     match role {
-        "user" => Some(Kind::Prompt),
-        "assistant" => Some(Kind::Reply),
-        "toolResult" => Some(Kind::ToolResult),
-        "bashExecution" => Some(Kind::Shell),
+        b"user" => Some(Kind::Prompt),
+        b"assistant" => Some(Kind::Reply),
+        b"toolResult" => Some(Kind::ToolResult),
+        b"bashExecution" => Some(Kind::Shell),
         _ => None, // rare: read whole
     }
 }
