@@ -17,6 +17,9 @@ pub use disk::DiskFiles;
 pub trait Files: fmt::Debug + Send + Sync {
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn OpenFile>>;
 
+    /// The file that has this name now.
+    fn stat(&self, path: &Path) -> io::Result<Stat>;
+
     /// Names in a folder, in no order.
     fn names(&self, folder: &Path) -> io::Result<Vec<String>>;
 

@@ -1,8 +1,11 @@
 //! One journal: read it, catch up with what others wrote, append to it.
 //!
 //! [`Journal`] holds the tree of what it has read and knows how far that was, so catching up reads only what is
-//! new. Between calls it holds no lock and no file, unless asked to ([`Journal::hold`]): another process may
-//! write in the meantime, and a plan is made only after catching up, under the lock.
+//! new. Between calls it holds no lock, unless asked to ([`Journal::hold`]): another process may write in the
+//! meantime, and a plan is made only after catching up, under the lock.
+//!
+//! The file it writes stays open from the first write on, and whether it still has its name is asked each time. A
+//! file that is closed after each append costs the disk more: it gives back the room it had set aside for more.
 
 mod append;
 mod load;
@@ -13,7 +16,7 @@ use std::sync::Arc;
 use offshoot_session::format::{Position, Tail};
 use offshoot_session::{Record, SessionId, SessionTree, Watch};
 
-use crate::files::{Files, Held, Identity};
+use crate::files::{Files, Held, Identity, OpenFile};
 use crate::home::Home;
 use crate::journal_store::JournalStore;
 use crate::lock::{LockError, Locking, lock};
@@ -31,6 +34,8 @@ pub struct Journal {
     tail: Option<Tail>,
     seen: Seen,
     held: Option<Box<dyn Held>>,
+    /// Open to append to, after the first write.
+    writer: Option<Box<dyn OpenFile>>,
 }
 
 /// How much of which file the tree stands for.
@@ -80,6 +85,7 @@ impl Journal {
             tail: None,
             seen: Seen::default(),
             held: None,
+            writer: None,
         }
     }
 
@@ -134,7 +140,7 @@ impl Journal {
             Some(_) => None,
             None => Some(self.lock().map_err(AppendError::from)?),
         };
-        self.catch_up().map_err(AppendError::from)?;
+        self.catch_up_to_write().map_err(AppendError::from)?;
         let records = plan(&self.tree).map_err(WriteError::Declined)?;
         Ok(self.append(&records)?)
     }

@@ -1,7 +1,7 @@
 //! The real disk.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read, Seek, Write};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -20,6 +20,10 @@ impl Files for DiskFiles {
             Open::CreateNew => options.read(true).append(true).create_new(true).mode(0o600),
         };
         Ok(Box::new(DiskFile(options.open(path)?)))
+    }
+
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        std::fs::metadata(path).map(|metadata| stat_of(&metadata))
     }
 
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
@@ -56,9 +60,7 @@ impl Files for DiskFiles {
             Ok(()) => {
                 // The words only help whoever waits; the lock holds without them. They stay where they name this
                 // holder already: a changed file is more for the next sync to write.
-                let mut words = String::new();
-                let _ = (&file).take(1024).read_to_string(&mut words);
-                if who(&words) != who(holder) {
+                if who(&words_in(&file)) != who(holder) {
                     let _ = file
                         .set_len(0)
                         .and_then(|()| file.rewind())
@@ -66,14 +68,23 @@ impl Files for DiskFiles {
                 }
                 Ok(TryLock::Taken(Box::new(DiskLock { _file: file })))
             }
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let _ = file.take(1024).read_to_string(&mut holder);
-                Ok(TryLock::HeldBy(holder))
-            }
+            Err(TryLockError::WouldBlock) => Ok(TryLock::HeldBy(words_in(&file))),
             Err(TryLockError::Error(error)) => Err(error),
         }
     }
+}
+
+fn stat_of(metadata: &Metadata) -> Stat {
+    let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
+    let modified = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
+    Stat { length: metadata.len(), identity, modified }
+}
+
+/// What is written in a lock file.
+fn words_in(file: &File) -> String {
+    let mut words = [0; 1024];
+    let count = file.read_at(&mut words, 0).unwrap_or(0);
+    String::from_utf8_lossy(words.get(..count).unwrap_or_default()).into_owned()
 }
 
 /// Without the moment the lock was taken.
@@ -86,10 +97,7 @@ struct DiskFile(File);
 
 impl OpenFile for DiskFile {
     fn stat(&self) -> io::Result<Stat> {
-        let metadata = self.0.metadata()?;
-        let identity = Identity { device: metadata.dev(), inode: metadata.ino() };
-        let modified = i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
-        Ok(Stat { length: metadata.len(), identity, modified })
+        self.0.metadata().map(|metadata| stat_of(&metadata))
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {

@@ -45,7 +45,11 @@ impl Journal {
         records: usize,
     ) -> Result<Appended, AppendError> {
         let path = self.path();
-        let mut file = self.files.open(&path, Open::Append).about("open", &path)?;
+        // It is put back when all went well; after a failure the next write opens it anew.
+        let mut file = match self.writer.take() {
+            Some(file) => file,
+            None => self.files.open(&path, Open::Append).about("open", &path)?,
+        };
         let identity = file.stat().about("read", &path)?.identity;
         let repaired = match self.tail {
             Some(tail) => Some(self.set_aside(file.as_mut(), tail)?),
@@ -62,6 +66,7 @@ impl Journal {
             let left = take_back(file.as_mut(), start);
             return Err(AppendError::NotSaved { path, source, left });
         }
+        self.writer = Some(file);
         self.tree = tree;
         self.seen = Seen {
             identity,

@@ -35,18 +35,48 @@ impl Journal {
     }
 
     pub(super) fn catch_up(&mut self) -> Result<Refreshed, ReadError> {
+        let file = self.there(self.files.open(&self.path(), Open::Read), "open")?;
+        self.catch_up_with(file.as_ref())
+    }
+
+    /// Under the lock. The file stays open to append to.
+    pub(super) fn catch_up_to_write(&mut self) -> Result<Refreshed, ReadError> {
+        let file = self.named_writer()?;
+        let refreshed = self.catch_up_with(file.as_ref())?;
+        self.writer = Some(file);
+        Ok(refreshed)
+    }
+
+    /// The file that has the name now: the one that is open, or another that took its place.
+    fn named_writer(&mut self) -> Result<Box<dyn OpenFile>, ReadError> {
         let path = self.path();
-        let file = match self.files.open(&path, Open::Read) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(ReadError::Gone { path }),
-            file => file.about("open", &path)?,
-        };
-        if !self.continues(file.as_ref()).about("read", &path)? {
+        if let Some(file) = self.writer.take() {
+            let named = self.there(self.files.stat(&path), "read")?;
+            if file.stat().about("read", &path)?.identity == named.identity {
+                return Ok(file);
+            }
+        }
+        self.there(self.files.open(&path, Open::Append), "open")
+    }
+
+    fn there<T>(&self, found: io::Result<T>, doing: &'static str) -> Result<T, ReadError> {
+        match found {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(ReadError::Gone { path: self.path() })
+            }
+            found => Ok(found.about(doing, &self.path())?),
+        }
+    }
+
+    fn catch_up_with(&mut self, file: &dyn OpenFile) -> Result<Refreshed, ReadError> {
+        let path = self.path();
+        if !self.continues(file).about("read", &path)? {
             return match self.load()? {
                 true => Ok(Refreshed::Reloaded),
                 false => Err(ReadError::Gone { path }),
             };
         }
-        let (bytes, scanned) = self.read(file.as_ref(), self.seen.end)?;
+        let (bytes, scanned) = self.read(file, self.seen.end)?;
         self.tail = scanned.tail;
         if scanned.end == self.seen.end {
             return Ok(Refreshed::Nothing);

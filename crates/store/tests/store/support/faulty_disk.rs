@@ -96,6 +96,11 @@ impl<D: Files> Files for FaultyDisk<D> {
         Ok(Box::new(FaultyFile { file: self.disk.open(path, how)?, plan: self.plan.clone() }))
     }
 
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        check(&self.plan, Call::Read)?;
+        self.disk.stat(path)
+    }
+
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
         check(&self.plan, Call::Read)?;
         self.disk.names(folder)

@@ -252,6 +252,10 @@ impl Files for SimDisk {
         Ok(Box::new(SimFile { disk: self.clone(), inode }))
     }
 
+    fn stat(&self, path: &Path) -> io::Result<Stat> {
+        self.open(path, Open::Read)?.stat()
+    }
+
     fn names(&self, folder: &Path) -> io::Result<Vec<String>> {
         Ok(self.state().folder(folder)?.now.keys().cloned().collect())
     }
