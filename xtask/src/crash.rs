@@ -37,7 +37,7 @@ impl Suite {
     }
 }
 
-const PROOFS: [Proof; 7] = [
+const PROOFS: [Proof; 10] = [
     Proof {
         name: "crash",
         what: "10,000 crash points on a disk that forgets",
@@ -51,6 +51,24 @@ const PROOFS: [Proof; 7] = [
         tests: "faults::",
     },
     Proof { name: "flips", what: "10,000 single-bit flips", home: Suite::Store, tests: "flips::" },
+    Proof {
+        name: "index",
+        what: "every byte of an index changed, every length of it",
+        home: Suite::Store,
+        tests: "lazy::",
+    },
+    Proof {
+        name: "changing",
+        what: "12,000 changes of a log and its index while it is open",
+        home: Suite::Store,
+        tests: "changing::",
+    },
+    Proof {
+        name: "drafts",
+        what: "8,000 cuts through streamed words",
+        home: Suite::Store,
+        tests: "drafts::",
+    },
     Proof { name: "kill", what: "1,000 runs ended by kill -9", home: Suite::Store, tests: "kill::" },
     Proof {
         name: "writers",

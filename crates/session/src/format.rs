@@ -2,7 +2,7 @@
 //!
 //! `docs/format.md` is the specification. Three modules tell the story of a line: [`mod@line`] turns one record into
 //! one sealed line and back, [`batch`] makes the lines of one append, [`mod@scan`] reads a whole journal and says
-//! what it forgave. The structs that are serialised live in `words` and are seen by nobody else, so the model
+//! what it forgave; [`draft`] has the lines of replies that are still being written. The structs that are serialised live in `words` and are seen by nobody else, so the model
 //! can change without the format and the format without the model.
 //!
 //! One decision: a line that holds anything this version does not know keeps its bytes as the record's source,
@@ -11,6 +11,7 @@
 
 pub mod batch;
 pub mod blob;
+pub mod draft;
 pub mod line;
 pub mod scan;
 pub mod skim;

@@ -57,6 +57,11 @@ impl Home {
         self.root.join("index").join(format!("{name}.idx"))
     }
 
+    /// Replies that are being written.
+    pub fn drafts(&self, id: &SessionId) -> PathBuf {
+        self.sessions().join(format!("{id}.drafts"))
+    }
+
     pub fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
     }

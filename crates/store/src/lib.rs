@@ -7,6 +7,7 @@
 //! | sessions that live as long as the program | [`memory_store`] |
 //! | one journal: read, catch up, append | [`journal`] |
 //! | a long session, read as far as it is looked at | [`lazy`] |
+//! | replies that are still being written, beside the journal | [`drafts`] |
 //! | who may write | [`lock`] |
 //! | long strings beside the journals | [`blobs`] |
 //! | where things lie | [`home`] |
@@ -19,6 +20,7 @@
 //! The lines themselves are described by [`offshoot_session::format`], which knows no files.
 
 pub mod blobs;
+pub mod drafts;
 pub mod files;
 pub mod fsck;
 pub mod home;
@@ -30,6 +32,7 @@ pub mod memory_store;
 pub mod store;
 
 pub use blobs::BlobError;
+pub use drafts::Drafts;
 pub use files::{DiskFiles, FileError, Files};
 pub use fsck::{Report, fsck};
 pub use home::Home;

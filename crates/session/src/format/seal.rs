@@ -95,10 +95,10 @@ impl Frame<'_> {
 }
 
 fn checksum(covered: &[u8]) -> [u8; SEAL_LENGTH] {
-    let mut seal = [0; SEAL_LENGTH];
-    let text = format!(r#","sum":"{:08x}"}}"#, crc32fast::hash(covered));
-    for (to, from) in seal.iter_mut().zip(text.bytes()) {
-        *to = from;
+    let mut seal = *br#","sum":"00000000"}"#;
+    let sum = crc32fast::hash(covered);
+    for (place, digit) in (0..8).rev().zip(seal.iter_mut().skip(SUM.len())) {
+        *digit = char::from_digit(sum >> (place * 4) & 0xf, 16).map_or(b'0', |digit| digit as u8);
     }
     seal
 }

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::support::{Dice, SimDisk, assert_clean, header, moved, prompt, reply, rounds, step, store_on};
+use offshoot_session::context::Message;
 use offshoot_session::format::{Flaw, encode_batch};
 use offshoot_session::{Block, Body, Change, EntryId, Fact, Record, SessionId, SessionTree};
-use offshoot_store::{Finding, Journal, SessionStore};
+use offshoot_store::lazy::{OpenError, UseIndex};
+use offshoot_store::{Finding, Journal, JournalStore, SessionStore};
 use offshoot_testkit::FixedStamps;
 
 /// What was asked for, in order; each is acknowledged before the next begins.
@@ -26,7 +28,8 @@ fn ten_thousand_power_cuts() {
         let asked = work(&disk, &mut dice);
         for moment in disk.take_moments() {
             let after = moment.crash(&mut dice);
-            check(&after, &asked, moment.told, &format!("seed {seed}, cut {done}"));
+            let lazily = done % rounds(5, 1) == 0;
+            check(&after, &asked, moment.told, lazily, &format!("seed {seed}, cut {done}"));
             done += 1;
         }
     }
@@ -60,6 +63,12 @@ fn work(disk: &SimDisk, dice: &mut Dice) -> Vec<Asked> {
                 Ok::<_, ()>(records)
             });
             written.unwrap();
+            if dice.chance(30) {
+                // An index that the power may cut short, and that later steps make old.
+                if let Ok(Some(lazy)) = store.lazy(journals[session][hand].id(), UseIndex::Yes) {
+                    lazy.save_index().unwrap();
+                }
+            }
         }
         disk.tell(asked.len());
     }
@@ -108,8 +117,24 @@ fn plan(tree: &SessionTree, number: usize, dice: &mut Dice) -> Vec<Record> {
     }
 }
 
+/// With whatever index there is, the shape and the end are what the whole reading says.
+fn check_lazily(store: &JournalStore, id: &SessionId, when: &str) {
+    let mut lazy = match store.lazy(id, UseIndex::Yes) {
+        Ok(Some(lazy)) => lazy,
+        Ok(None) | Err(OpenError::Unusual { .. }) => return,
+        Err(error) => panic!("{when}: {error}"),
+    };
+    let tree = store.read(id).unwrap().unwrap().tree;
+    let ids = (0..lazy.skeleton().len() as u32).filter_map(|node| lazy.skeleton().id(node));
+    assert!(ids.eq(tree.entries().map(|entry| entry.id.clone())), "{when}: {id}");
+    let said = lazy.last_messages(None, 3).unwrap();
+    let path = tree.path_to(tree.main_head());
+    let whole: Vec<Message> = path.into_iter().filter_map(Message::from_entry).collect();
+    assert_eq!(said, whole[whole.len().saturating_sub(3)..], "{when}: {id}");
+}
+
 /// Each session is what was acknowledged, and perhaps all of what was under way.
-fn check(disk: &SimDisk, asked: &[Asked], acknowledged: usize, when: &str) {
+fn check(disk: &SimDisk, asked: &[Asked], acknowledged: usize, lazily: bool, when: &str) {
     let store = store_on(disk.clone());
     let mut sessions: BTreeMap<&SessionId, (Vec<Record>, Vec<Record>)> = BTreeMap::new();
     for (number, asked) in asked.iter().enumerate().take(acknowledged + 1) {
@@ -132,6 +157,9 @@ fn check(disk: &SimDisk, asked: &[Asked], acknowledged: usize, when: &str) {
                 Finding::Odd(_) => false,
             };
             assert!(is_harmless, "{when}: {finding}");
+        }
+        if lazily {
+            check_lazily(&store, id, when);
         }
         let next = prompt("after", None);
         if found.is_empty() {

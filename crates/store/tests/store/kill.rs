@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use crate::drafts::Streamed;
 use crate::support::{Dice, assert_clean, header, moved, prompt, reply, rounds, store_in};
+use offshoot_session::live::Delta;
 use offshoot_session::{EntryId, Fact, Record, SessionId};
 use offshoot_store::SessionStore;
 use offshoot_testkit::FixedStamps;
@@ -23,7 +25,7 @@ fn a_killed_process_loses_nothing_it_was_told_is_safe() {
     let mut said_in_all = 0;
     for round in 0..rounds(20, 1_000) {
         let moment = Moment { lines: dice.roll(24), then: Duration::from_micros(dice.roll(2_000) as u64) };
-        let said = hammer_and_kill(folder.path(), round, moment);
+        let said = kill("kill::hammer", folder.path(), round, moment);
         check(folder.path(), &said, round);
         said_in_all += said.len();
         if round % 50 == 49 {
@@ -41,9 +43,9 @@ struct Moment {
 }
 
 /// What the process said before it died; a last line without its end was not said.
-fn hammer_and_kill(folder: &Path, round: usize, moment: Moment) -> Vec<String> {
+fn kill(test: &str, folder: &Path, round: usize, moment: Moment) -> Vec<String> {
     let mut hammer = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "kill::hammer", "--ignored", "--nocapture", "--test-threads=1"])
+        .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
         .env(HOME, folder)
         .env(SEED, round.to_string())
         .stdout(Stdio::piped())
@@ -98,6 +100,44 @@ fn check(folder: &Path, said: &[String], round: usize) {
     let next = prompt(&format!("after-{round}"), None);
     store.append(&session, &mut |_| Some(vec![next.clone()])).unwrap();
     assert_clean(&store, &format!("round {round}"));
+}
+
+#[test]
+fn a_killed_process_keeps_the_words_it_streamed() {
+    for round in 0..rounds(5, 200) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = store_in(folder.path());
+        store.create(&[header("s"), prompt("first", None)]).unwrap();
+        let moment = Moment { lines: round % 20, then: Duration::from_micros(100 * (round % 7) as u64) };
+        let said = kill("kill::stream", folder.path(), round, moment);
+        let words: usize = said.last().map_or(0, |line| line.parse().unwrap());
+        let tree = store.read(&"s".into()).unwrap().unwrap().tree;
+        let left = store.drafts(&"s".into()).left(&tree).unwrap();
+        let text = left.first().map(|entry| entry.body.text()).unwrap_or_default();
+        let kept: Vec<usize> = text.split_terminator(' ').filter_map(|word| word.parse().ok()).collect();
+        assert!(kept.len() >= words, "round {round}: {words} were written and {} are left", kept.len());
+        assert!(kept.iter().copied().eq(0..kept.len()), "round {round}: {kept:?}");
+    }
+}
+
+/// Not a test by itself: streams numbers and says how many of them are written.
+#[test]
+#[ignore = "is run by the test above"]
+fn stream() {
+    let Ok(home) = std::env::var(HOME) else { return };
+    let store = store_in(Path::new(&home));
+    let mut out = std::io::stdout();
+    let mut say = |words: String| writeln!(out, "{words}").and_then(|()| out.flush()).unwrap();
+    say("\nhammer begins".into());
+    let mut drafts = store.drafts(&"s".into());
+    let streamed = Streamed::begin(&mut drafts, 0);
+    for number in 0_usize.. {
+        drafts.extend(&streamed.entry.id, &Delta::Words(&format!("{number} "))).unwrap();
+        if number % 50 == 49 {
+            drafts.flush().unwrap();
+            say((number + 1).to_string());
+        }
+    }
 }
 
 /// Not a test by itself: the process that is killed.

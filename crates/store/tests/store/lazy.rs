@@ -315,7 +315,12 @@ fn assert_index_is_harmless(
     assert_same(tree, &mut lazy, &ContextOptions::default(), round);
 }
 
-fn assert_same(tree: &SessionTree, lazy: &mut LazySession, options: &ContextOptions, round: usize) {
+pub(crate) fn assert_same(
+    tree: &SessionTree,
+    lazy: &mut LazySession,
+    options: &ContextOptions,
+    round: usize,
+) {
     let skeleton = lazy.skeleton().clone();
     let ids = |nodes: Vec<u32>| -> Vec<EntryId> { nodes.iter().map(|node| id(&skeleton, *node)).collect() };
     let whole = |entries: Vec<&std::sync::Arc<Entry>>| -> Vec<EntryId> {
@@ -376,7 +381,7 @@ fn id(skeleton: &Skeleton, node: u32) -> EntryId {
 }
 
 /// Lines as they are, sound or odd: what the store itself would refuse too.
-fn append_raw(store: &JournalStore, id: &SessionId, records: &[Record], dice: &mut Dice) {
+pub(crate) fn append_raw(store: &JournalStore, id: &SessionId, records: &[Record], dice: &mut Dice) {
     let mut bytes = fs::read(store.home().journal(id)).unwrap();
     let mut rest = records;
     while !rest.is_empty() {
@@ -387,7 +392,7 @@ fn append_raw(store: &JournalStore, id: &SessionId, records: &[Record], dice: &m
     fs::write(store.home().journal(id), bytes).unwrap();
 }
 
-fn random_records(dice: &mut Dice) -> Vec<Record> {
+pub(crate) fn random_records(dice: &mut Dice) -> Vec<Record> {
     let count = 2 + dice.roll(30);
     let salt = dice.roll(3);
     let mut records = Vec::new();

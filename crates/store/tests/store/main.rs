@@ -9,14 +9,18 @@
 //! | any call to the disk fails | `faults` |
 //! | any bit flips | `flips` |
 //! | what is read in parts is what is read whole | `lazy` |
+//! | also while the log or its index changes | `changing` |
+//! | words that are streamed survive | `drafts` |
 //! | many write at once | `writers` |
 //! | the specification says what is written | `doc` |
 //! | what the first version wrote is read for ever | `frozen` |
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod changing;
 mod crash;
 mod doc;
+mod drafts;
 mod faults;
 mod flips;
 mod frozen;

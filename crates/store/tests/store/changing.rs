@@ -1,0 +1,245 @@
+//! The log grows, shrinks or is replaced while somebody looks at it, and the index beside it is old, cut, of another
+//! file or nonsense. What is seen is what the whole reading sees.
+
+use std::fs::{self, OpenOptions};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use offshoot_session::context::ContextOptions;
+use offshoot_session::{EntryId, SessionId, SessionTree};
+use offshoot_store::lazy::{OpenError, UseIndex};
+use offshoot_store::{JournalStore, LazyError, LazySession, SessionStore};
+use tempfile::tempdir;
+
+use crate::lazy::{append_raw, assert_same, random_records};
+use crate::support::{Dice, header, rounds, step, store_in};
+
+const STEPS: usize = 12;
+
+struct Scene {
+    store: JournalStore,
+    id: SessionId,
+    /// Each change is later than the one before, also where the clock of the disk is coarse.
+    now: SystemTime,
+    old_logs: Vec<Vec<u8>>,
+    old_indexes: Vec<Vec<u8>>,
+}
+
+#[test]
+fn a_log_that_changes_is_seen_as_it_is() {
+    let (mut asked, mut seen) = (0, 0);
+    for round in 0..rounds(25, 1_000) {
+        let folder = tempdir().unwrap();
+        let mut dice = Dice::seeded(round as u64 + 1);
+        let (store, id) = (store_in(folder.path()), SessionId::from("s"));
+        store.create(&[header("s")]).unwrap();
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        let mut scene = Scene { store, id, now, old_logs: Vec::new(), old_indexes: Vec::new() };
+        append_raw(&scene.store, &scene.id, &random_records(&mut dice), &mut dice);
+        scene.later();
+        let mut open = scene.open();
+        for _ in 0..STEPS {
+            let before = scene.whole();
+            scene.change_log(&mut dice);
+            scene.change_index(&mut dice);
+            let after = scene.whole();
+            asked += 1;
+            if let Some(lazy) = &mut open {
+                ask_before_refresh(lazy, &[&before, &after], &mut dice, round);
+                match lazy.refresh() {
+                    Ok(()) => match &after {
+                        Some(tree) => assert_same(tree, lazy, &ContextOptions::default(), round),
+                        None => assert!(lazy.skeleton().is_empty(), "round {round}"),
+                    },
+                    Err(OpenError::Unusual { .. }) => open = None,
+                    Err(error) => panic!("round {round}: {error}"),
+                }
+            }
+            if let (Some(mut lazy), Some(tree)) = (scene.open(), &after) {
+                assert_same(tree, &mut lazy, &ContextOptions::default(), round);
+                seen += 1;
+                if dice.chance(50) {
+                    lazy.save_index().unwrap();
+                    scene.old_indexes.extend(fs::read(scene.store.home().journal_index(&scene.id)).ok());
+                }
+                open = Some(lazy);
+            }
+        }
+    }
+    assert!(seen * 3 > asked, "only {seen} of {asked} were usual");
+}
+
+/// Whatever is answered about a log that has changed was true before or is true now.
+fn ask_before_refresh(lazy: &mut LazySession, trees: &[&Option<SessionTree>], dice: &mut Dice, round: usize) {
+    let known: Vec<EntryId> = trees
+        .iter()
+        .flat_map(|tree| tree.iter())
+        .flat_map(|tree| tree.entries())
+        .map(|e| e.id.clone())
+        .collect();
+    if known.is_empty() {
+        return;
+    }
+    for _ in 0..3 {
+        let at = &known[dice.roll(known.len())];
+        match lazy.last_messages(Some(at), 3) {
+            Ok(messages) => {
+                for message in messages {
+                    let is_said = |tree: &&Option<SessionTree>| {
+                        tree.as_ref().and_then(|tree| tree.entry(&message.entry.id)) == Some(&message.entry)
+                    };
+                    assert!(trees.iter().any(is_said), "round {round}: {:?}", message.entry);
+                }
+            }
+            Err(LazyError::NotFound(_) | LazyError::Changed { .. } | LazyError::Damaged { .. }) => {}
+            Err(LazyError::Open(OpenError::Unusual { .. })) => {}
+            Err(error) => panic!("round {round}: {error}"),
+        }
+    }
+}
+
+impl Scene {
+    fn whole(&self) -> Option<SessionTree> {
+        self.store.read(&self.id).unwrap().map(|loaded| loaded.tree)
+    }
+
+    fn open(&self) -> Option<LazySession> {
+        match self.store.lazy(&self.id, UseIndex::Yes) {
+            Ok(lazy) => lazy,
+            Err(OpenError::Unusual { .. }) => None,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    fn later(&mut self) {
+        self.now += Duration::from_secs(1);
+        let file = OpenOptions::new().write(true).open(self.store.home().journal(&self.id)).unwrap();
+        file.set_modified(self.now).unwrap();
+    }
+
+    fn change_log(&mut self, dice: &mut Dice) {
+        let path = self.store.home().journal(&self.id);
+        let log = fs::read(&path).unwrap();
+        self.old_logs.push(log.clone());
+        match dice.roll(7) {
+            0 | 1 => append_raw(&self.store, &self.id, &random_records(dice), dice),
+            2 => {
+                let file = OpenOptions::new().write(true).open(&path).unwrap();
+                file.set_len(dice.roll(log.len() + 1) as u64).unwrap();
+            }
+            3 => {
+                let end = log.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+                let lines: Vec<usize> = log[..end]
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, b)| **b == b'\n')
+                    .map(|(at, _)| at + 1)
+                    .collect();
+                let keep = lines.get(dice.roll(lines.len())).copied().unwrap_or(end);
+                fs::write(&path, &log[..keep]).unwrap();
+            }
+            4 => {
+                // Another file takes the name.
+                let other = self.old_logs[dice.roll(self.old_logs.len())].clone();
+                let temporary = path.with_extension("new");
+                fs::write(&temporary, other).unwrap();
+                fs::rename(&temporary, &path).unwrap();
+            }
+            5 => {
+                // The same file is written anew.
+                fs::write(&path, &self.old_logs[dice.roll(self.old_logs.len())]).unwrap();
+            }
+            _ => {}
+        }
+        if fs::read(&path).unwrap() != log {
+            self.later();
+        }
+    }
+
+    fn change_index(&mut self, dice: &mut Dice) {
+        let path = self.store.home().journal_index(&self.id);
+        let some = |scene: &Self, dice: &mut Dice| match scene.old_indexes.len() {
+            0 => Vec::new(),
+            count => scene.old_indexes[dice.roll(count)].clone(),
+        };
+        match dice.roll(6) {
+            0 => drop(fs::remove_file(&path)),
+            1 => fs::write(&path, some(self, dice)).unwrap(),
+            2 => {
+                let mut index = some(self, dice);
+                index.truncate(dice.roll(index.len() + 1));
+                fs::write(&path, index).unwrap();
+            }
+            3 => fs::write(&path, self.of_another_session(dice)).unwrap(),
+            4 => {
+                let nonsense: Vec<u8> = (0..dice.roll(400)).map(|_| dice.roll(256) as u8).collect();
+                fs::write(&path, nonsense).unwrap();
+            }
+            _ => {}
+        }
+    }
+
+    fn of_another_session(&self, dice: &mut Dice) -> Vec<u8> {
+        let id = SessionId::from("another");
+        if self.store.read(&id).unwrap().is_none() {
+            self.store.create(&[header("another")]).unwrap();
+            append_raw(&self.store, &id, &step("x", None, None), dice);
+        }
+        let other = self.store.lazy(&id, UseIndex::No).unwrap().unwrap();
+        other.save_index().unwrap();
+        fs::read(self.store.home().journal_index(&id)).unwrap()
+    }
+}
+
+#[test]
+fn a_log_that_grows_while_it_is_opened_is_seen_up_to_some_step() {
+    let folder = tempdir().unwrap();
+    let (store, id) = (store_in(folder.path()), SessionId::from("s"));
+    store.create(&[header("s")]).unwrap();
+    let steps = rounds(60, 2_000);
+    let is_done = AtomicBool::new(false);
+    let mut openings = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut journal = store.journal(&id).unwrap().unwrap();
+            for number in 0..steps {
+                journal
+                    .write(|tree| Ok::<_, ()>(step(&number.to_string(), tree.main_head(), tree.main_head())))
+                    .unwrap();
+            }
+            is_done.store(true, Ordering::Release);
+        });
+        let mut kept: Option<LazySession> = None;
+        while !is_done.load(Ordering::Acquire) {
+            let lazy = match &mut kept {
+                Some(lazy) => lazy.refresh().map(|()| None),
+                None => store.lazy(&id, UseIndex::Yes),
+            };
+            match lazy {
+                Ok(opened) => kept = opened.or(kept.take()),
+                // The last batch is being written at this moment.
+                Err(OpenError::Unusual { .. }) => kept = None,
+                Err(error) => panic!("{error}"),
+            }
+            if let Some(lazy) = &mut kept {
+                let ids: Vec<EntryId> =
+                    (0..lazy.skeleton().len() as u32).map(|node| lazy.skeleton().id(node).unwrap()).collect();
+                let said: Vec<EntryId> =
+                    lazy.last_messages(None, 4).unwrap().into_iter().map(|m| m.entry.id.clone()).collect();
+                assert!(ids.ends_with(&said), "{said:?} of {ids:?}");
+                if openings.len() % 3 == 0 {
+                    lazy.save_index().unwrap();
+                    kept = None;
+                }
+                openings.push(ids);
+            }
+        }
+    });
+    let all: Vec<EntryId> =
+        store.read(&id).unwrap().unwrap().tree.entries().map(|entry| entry.id.clone()).collect();
+    assert_eq!(all.len(), steps * 2);
+    for ids in &openings {
+        assert!(all.starts_with(ids) && ids.len() % 2 == 0, "{ids:?}");
+    }
+    assert!(!openings.is_empty());
+}
