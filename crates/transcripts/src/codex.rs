@@ -7,6 +7,7 @@
 //! reads it, and [`resolve`] makes one tree of all files that share a past. The price is that a file must be
 //! read under its own name: a revert carries the id of its thread, and its own only in its name.
 
+mod bases;
 mod echo;
 mod family;
 mod header;
@@ -17,6 +18,7 @@ mod said;
 mod settings;
 mod usage;
 
+pub use bases::read_with_bases;
 pub use family::{Belongs, HistoryBase, RolloutFile, belongs, families, resolve};
 pub use names::{ThreadName, rollout_id_from_file_name, thread_names};
 pub use read::read;

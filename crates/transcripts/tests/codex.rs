@@ -416,3 +416,20 @@ fn the_last_name_of_a_thread_counts() {
     let names: Vec<(&str, &str)> = names.iter().map(|(id, name)| (id.as_str(), name.name.as_str())).collect();
     assert_eq!(names, [("a", "second"), ("b", "other")]);
 }
+
+#[test]
+fn a_tool_of_a_namespace_is_called_by_both_names() {
+    let call = |namespace: &str, name: &str| {
+        item(
+            json!({ "type": "function_call", "namespace": namespace, "name": name, "arguments": "{}", "call_id": name }),
+        )
+    };
+    let calls = [meta(), user("go"), call("multi_agent_v1", "spawn_agent"), call("mcp__files__", "read")];
+    let transcript = transcript(&wrapped(&calls));
+    let replies =
+        transcript.records.iter().filter_map(Record::as_entry).filter_map(|entry| match &entry.body {
+            Body::Reply(reply) => Some(reply.tool_uses().map(|call| call.name.clone()).collect::<Vec<_>>()),
+            _ => None,
+        });
+    assert_eq!(replies.flatten().collect::<Vec<_>>(), ["multi_agent_v1.spawn_agent", "mcp__files__read"]);
+}

@@ -4,7 +4,7 @@
 
 use offshoot_session::{BranchReason, SessionTree};
 use offshoot_testkit::draw;
-use offshoot_transcripts::codex::{RolloutFile, belongs, families, resolve};
+use offshoot_transcripts::codex::{RolloutFile, belongs, families, read_with_bases, resolve};
 use offshoot_transcripts::{Transcript, codex};
 use serde_json::{Value, json};
 
@@ -196,4 +196,35 @@ fn a_rollback_may_reach_into_the_base() {
         .extend(format!("{}\n", json!({ "ordinal": 7, "type": "event_msg", "payload": back })).into_bytes());
     let files = [file(1, "T", None, &["A", "a", "B", "b"]), fork];
     assert_eq!(draw(&tree(&one_tree("F", &files))).trim(), r#"T:1"A" - T:2"a"* - T:3"B" - T:4"b" - F:6"C""#);
+}
+
+fn given(file: &File) -> RolloutFile<'_> {
+    RolloutFile { name: &file.name, bytes: &file.bytes }
+}
+
+/// A fork takes over what was said before it, and nothing of what its base said later.
+#[test]
+fn a_fork_is_read_with_its_past() {
+    let base = file(1, "t", None, &["u1", "a1", "u2", "a2"]);
+    let middle = file(2, "t_m", Some(("t", 3)), &["u3", "a3", "u4"]);
+    let mut fork = file(3, "f", Some(("m", 6)), &["u5", "a5"]);
+    let named = String::from_utf8(fork.bytes).expect("text");
+    fork.bytes = named.replacen("\"cwd\"", "\"forked_from_id\":\"t\",\"cwd\"", 1).into_bytes();
+    let transcript = read_with_bases(given(&fork), &[given(&middle), given(&base)]);
+    assert_eq!(transcript.oddities, []);
+    let tree = tree(&transcript);
+    let said: Vec<String> = tree.entries().map(|entry| entry.body.text()).collect();
+    assert_eq!(said, ["u1", "a1", "u3", "a3", "u5", "a5"]);
+    let header = tree.header().expect("a header");
+    assert_eq!(header.id.as_str(), "f");
+    let lineage = header.lineage.as_ref().expect("a lineage");
+    assert_eq!((lineage.parent.as_str(), lineage.reason.as_ref()), ("t", Some(&BranchReason::Fork)));
+}
+
+#[test]
+fn a_fork_whose_base_is_not_there_is_read_alone_and_says_so() {
+    let fork = file(3, "f", Some(("t", 3)), &["u5", "a5"]);
+    let transcript = read_with_bases(given(&fork), &[]);
+    assert_eq!(tree(&transcript).len(), 2);
+    assert_eq!(transcript.oddities.len(), 1);
 }

@@ -212,3 +212,27 @@ fn what_is_not_known_is_kept_and_counted() {
         ]
     );
 }
+
+/// A session that is begun with another's file says so first, and tells the whole list again without that remark.
+#[test]
+fn a_remark_that_is_left_out_makes_no_branch() {
+    let remark =
+        json!({ "id": "n1", "timestamp": "2026-05-01T00:00:00Z", "type": "info", "content": "Imported" });
+    let told_again = set(&[user("u1"), gemini("a1")]);
+    check(&[header(), remark, user("u1"), gemini("a1"), told_again, user("u2")], "n1 - u1 - a1 - u2*");
+}
+
+#[test]
+fn a_subagent_belongs_to_the_session_whose_folder_it_lies_in() {
+    let mut header = header();
+    header["kind"] = "subagent".into();
+    let bytes = lines(&[header, user("u1")]);
+    let parent = |path: &str| {
+        let transcript = read(Some(path), &bytes).expect("a session");
+        let tree = tree(&transcript);
+        tree.header().and_then(|header| Some(header.lineage.as_ref()?.parent.clone()))
+    };
+    assert_eq!(parent("tmp/project/chats/main-session/s.jsonl").as_deref(), Some("main-session"));
+    assert_eq!(parent("tmp/project/chats/s.jsonl"), None);
+    assert_eq!(parent("s.jsonl"), None);
+}

@@ -100,11 +100,13 @@ fn call_id(payload: &Map) -> String {
     id("call_id").or_else(|| id("id")).unwrap_or_default()
 }
 
-/// Tools of servers have a namespace.
+/// Tools of servers have a namespace that ends in `__`, other families of tools one that is only a word.
 fn function_name(payload: &Map) -> String {
+    let name = string(payload, "name");
     match text(payload, "namespace").filter(|namespace| !namespace.is_empty()) {
-        Some(namespace) => format!("{namespace}{}", string(payload, "name")),
-        None => string(payload, "name"),
+        Some(server) if server.ends_with("__") => format!("{server}{name}"),
+        Some(family) => format!("{family}.{name}"),
+        None => name,
     }
 }
 

@@ -62,7 +62,7 @@ impl Lists {
             return Put::Known;
         }
         let parent = self.tip();
-        let known = self.by_place.get(&(parent, id.to_owned())).copied();
+        let known = self.by_place.get(&(self.said_before(parent), id.to_owned())).copied();
         let (node, put) = match known {
             Some(node) => {
                 self.renew(node, id, message);
@@ -132,8 +132,20 @@ impl Lists {
             reply,
         });
         let node = self.nodes.len() - 1;
-        self.by_place.insert((parent, id.to_owned()), node);
+        self.by_place.insert((self.said_before(parent), id.to_owned()), node);
         node
+    }
+
+    /// The last place up to here that is no remark of the program: a list that is told again may leave remarks out,
+    /// and is the same conversation all the same.
+    fn said_before(&self, place: Option<usize>) -> Option<usize> {
+        let mut place = place;
+        while let Some(node) = place.and_then(|place| self.nodes.get(place))
+            && !matches!(text(&node.message, "type"), Some("user" | "gemini"))
+        {
+            place = node.parent;
+        }
+        place
     }
 
     fn repeats_results(&self, parent: Option<usize>, message: &Map) -> bool {

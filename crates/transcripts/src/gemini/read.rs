@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 use offshoot_session::{
-    Body, Change, Entry, EntryId, Fact, Odd, Oddity, RawLine, Record, SessionHeader, SessionId, TitleSource,
+    Body, BranchReason, Change, Entry, EntryId, Fact, Lineage, Odd, Oddity, RawLine, Record, SessionHeader,
+    SessionId, TitleSource,
 };
 
 use super::list::{Lists, Node, Put};
@@ -50,6 +51,7 @@ struct Reader {
     steps: Vec<Step>,
     noted: Noted,
     header: Option<SessionHeader>,
+    is_subagent: bool,
     project: Option<String>,
     now: Timestamp,
 }
@@ -138,6 +140,7 @@ impl Reader {
                     self.noted.repaired(line, "the header stands behind other lines");
                 }
                 self.header = Some(SessionHeader::new(SessionId::from(id), self.now));
+                self.is_subagent = text(map, "kind") == Some("subagent");
                 What::Header
             }
         }
@@ -247,6 +250,7 @@ impl Reader {
             SessionHeader::new(id.into(), first.unwrap_or(self.now))
         });
         header.agent = Some("gemini".to_owned());
+        header.lineage = file_name.filter(|_| self.is_subagent).and_then(session_of_subagent);
         header.project = self.project.clone().or_else(|| self.workspace());
         header
     }
@@ -259,6 +263,20 @@ impl Reader {
         let folder = behind.lines().find_map(|line| line.trim().strip_prefix("- "))?;
         Some(folder.trim().to_owned())
     }
+}
+
+/// The session in `chats/<session>/<sub-agent>.jsonl`; the file itself does not name it.
+fn session_of_subagent(path: &str) -> Option<Lineage> {
+    let mut folders = path.rsplit(['/', '\\']).skip(1);
+    let session = folders.next().filter(|session| !session.is_empty())?;
+    folders.next().filter(|chats| *chats == "chats")?;
+    Some(Lineage {
+        parent: session.to_owned(),
+        at: None,
+        message_index: None,
+        reason: Some(BranchReason::Other("subagent".to_owned())),
+        metadata: None,
+    })
 }
 
 /// From places of messages to entries: a reply with results is several.
