@@ -5,6 +5,7 @@
 
 mod ago;
 mod args;
+mod beside;
 mod columns;
 mod commands;
 mod editor;

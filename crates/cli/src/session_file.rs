@@ -9,7 +9,7 @@ use offshoot_transcripts::{Transcript, Unreadable, Watched};
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::{progress, stored, words};
+use crate::{beside, progress, stored, words};
 
 #[derive(Debug)]
 pub(crate) struct SessionFile {
@@ -64,11 +64,10 @@ pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<SessionFile, Failur
 
 pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
     let bytes = bytes_of(path)?;
-    let file_name = path.file_name().map(|name| name.to_string_lossy());
     let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
-    let transcript = offshoot_transcripts::read(file_name.as_deref(), Watched::by(&watch, &bytes));
     let Transcript { dialect, records, mut oddities, unknown_types } =
-        transcript.map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
+        beside::read(path, Watched::by(&watch, &bytes))
+            .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
     let (tree, more_oddities) = SessionTree::replay(records);
     oddities.extend(more_oddities);
     Ok(SessionFile {

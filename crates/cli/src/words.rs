@@ -12,6 +12,8 @@ pub(crate) const MEGABYTES_READ: &str = "MB read";
 pub(crate) const MEGABYTES_WRITTEN: &str = "MB written";
 
 pub(crate) const UNTITLED: &str = "Untitled";
+/// Behind the task of an agent that another one has started.
+pub(crate) const SUB_AGENT: &str = "sub-agent";
 pub(crate) const EMPTY_PROMPT: &str = "(empty)";
 pub(crate) const RESPONSE_INTERRUPTED: &str = "Response interrupted";
 pub(crate) const CONTEXT_CLEARED: &str = "Everything above is forgotten";

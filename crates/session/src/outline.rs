@@ -23,7 +23,7 @@ pub use ledger::{LedgerRow, ledger_row};
 pub use line::{Lines, one_line};
 use shape::{Archive, Shape};
 pub use shape::{Version, version_of};
-pub use turn_tree::{FoldedTurns, HeadPlace, TurnOutline, TurnRow, TurnTreeRow};
+pub use turn_tree::{FoldedTurns, HeadPlace, TurnOutline, TurnRow, TurnTreeRow, is_task};
 pub use turns::{Turn, TurnEnd, turns_of, turns_through};
 
 /// Which entries are worth a row.

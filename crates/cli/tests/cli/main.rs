@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot run the program has failed")]
 
+mod beside;
 mod changes;
 mod long;
 mod looking;

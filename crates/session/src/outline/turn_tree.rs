@@ -22,7 +22,7 @@ use super::line::{Lines, one_line};
 use super::shape::{Archive, Shape, Version};
 use super::turns::{TurnEnd, end_of};
 use super::{is_conversation, says_something, set};
-use crate::{Body, Entry, EntryId, SessionTree};
+use crate::{Body, Entry, EntryId, Note, SessionTree};
 
 /// Shorter runs of quiet turns are shown.
 const SHORTEST_FOLD: usize = 4;
@@ -32,6 +32,7 @@ pub struct TurnOutline {
     pub rows: Vec<TurnTreeRow>,
     /// Ways that end in different places.
     pub branches: usize,
+    /// Without the tasks that agents gave to others.
     pub prompts: usize,
     pub head: HeadPlace,
     lanes: Lanes,
@@ -96,6 +97,12 @@ impl TurnOutline {
             TurnTreeRow::Folded(row) => self.lanes.cells(row.lane, None, row.indent),
         }
     }
+}
+
+/// Whether an agent was asked this by another one.
+pub fn is_task(tree: &SessionTree, prompt: &Entry) -> bool {
+    let above = tree.parent(&prompt.id);
+    above.is_some_and(|above| matches!(&above.body, Body::Note(note) if note.kind == Note::SUB_AGENT))
 }
 
 /// The turns of a whole tree, in the order they are drawn.
@@ -184,7 +191,7 @@ impl Turns {
             prompts: shape
                 .order
                 .iter()
-                .filter(|at| shape.entry(**at).is_some_and(|e| e.body.is_prompt()))
+                .filter(|at| shape.entry(**at).is_some_and(|e| e.body.is_prompt() && !is_task(tree, e)))
                 .count(),
             head: self.head_place(tree, shape),
             ..TurnOutline::default()

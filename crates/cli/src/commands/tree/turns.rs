@@ -2,7 +2,7 @@
 
 use offshoot_session::SessionTree;
 use offshoot_session::address::ShortIds;
-use offshoot_session::outline::{Cell, TurnEnd, TurnOutline, TurnRow, TurnTreeRow};
+use offshoot_session::outline::{Cell, TurnEnd, TurnOutline, TurnRow, TurnTreeRow, is_task};
 
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::counted;
@@ -39,7 +39,14 @@ pub(super) fn rows(tree: &SessionTree, outline: &TurnOutline, look: &Look) -> Ve
                 let tools = counted(run.tools, "tool", "tools");
                 Row { lead, text: format!("{turns}, {tools}"), ..Row::default() }
             }
-            TurnTreeRow::Turn(turn) => turn_row(turn, id, &lanes, &columns, look),
+            TurnTreeRow::Turn(turn) => {
+                let mut row = turn_row(turn, id, &lanes, &columns, look);
+                if tree.entry(&turn.entry).is_some_and(|prompt| is_task(tree, prompt)) {
+                    row.right.push(look, Ink::Plain, if row.right.columns > 0 { "  " } else { "" });
+                    row.right.push(look, Ink::Faint, words::SUB_AGENT);
+                }
+                row
+            }
         });
     }
     rows

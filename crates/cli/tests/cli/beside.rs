@@ -1,0 +1,98 @@
+//! Session files that other files beside them belong to.
+
+use serde_json::{Value, json};
+
+use crate::support::Folder;
+
+fn lines(lines: &[Value]) -> Vec<u8> {
+    lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+}
+
+/// A line of Claude Code.
+fn said(id: &str, parent: Option<&str>, role: &str, content: Value, more: Value) -> Value {
+    let message = json!({"id": format!("m-{id}"), "role": role, "model": "claude-x", "content": content});
+    let mut line = json!({
+        "parentUuid": parent, "isSidechain": false, "type": role, "uuid": id, "sessionId": "s1",
+        "cwd": "/home/dev/gatehouse", "timestamp": "2025-03-04T14:00:00.000Z", "message": message,
+    });
+    if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
+        line.extend(more);
+    }
+    line
+}
+
+#[test]
+fn sub_agents_of_claude_code_are_read_with_their_session() {
+    let folder = Folder::new();
+    let agents = folder.path().join("s1/subagents");
+    std::fs::create_dir_all(&agents).expect("a folder");
+    let call = json!([{"type": "tool_use", "id": "t1", "name": "Agent",
+        "input": {"prompt": "Find it.", "description": "Search", "subagent_type": "scout"}}]);
+    let result = json!([{"type": "tool_result", "tool_use_id": "t1", "content": "Found."}]);
+    let session = [
+        said("u1", None, "user", json!("Where is it?"), json!({})),
+        said("a1", Some("u1"), "assistant", call, json!({})),
+        said("r1", Some("a1"), "user", result, json!({})),
+        said("a2", Some("r1"), "assistant", json!([{"type": "text", "text": "Here."}]), json!({})),
+    ];
+    folder.write("s1.jsonl", &lines(&session));
+    let of_agent = || json!({"isSidechain": true, "agentId": "x7"});
+    let agent = [
+        said("u2", None, "user", json!("Find it."), of_agent()),
+        said("a3", Some("u2"), "assistant", json!([{"type": "text", "text": "Found."}]), of_agent()),
+    ];
+    folder.write("s1/subagents/agent-x7.jsonl", &lines(&agent));
+    folder.write("s1/subagents/agent-x7.meta.json", b"{\"agentType\":\"scout\",\"toolUseId\":\"t1\"}");
+    insta::assert_snapshot!(
+        "sub-agents",
+        folder.story(&[
+            "tree s1.jsonl --width 60",
+            "import s1.jsonl",
+            "tree s1.jsonl --filter all --width 60",
+            "inspect s1.jsonl"
+        ])
+    );
+    // The file of the sub-agent alone knows whose it is by the folder it lies in.
+    let told = folder.run("import s1/subagents/agent-x7.jsonl --json");
+    assert!(told.contains("agent-x7"), "{told}");
+    let listed: Value = serde_json::from_str(&folder.run("ls --all --json")).expect("JSON");
+    let sessions = listed["sessions"].as_array().expect("a list");
+    let agent = sessions.iter().find(|one| one["id"] == "agent-x7").expect("the sub-agent");
+    assert_eq!(agent["parent"], "s1");
+}
+
+/// A rollout of Codex with prompts and replies in turn.
+fn rollout(thread: &str, base: Option<(&str, u64)>, words: &[&str]) -> Vec<u8> {
+    let start = base.map_or(0, |(_, end)| end);
+    let mut meta = json!({"id": thread, "timestamp": "2025-03-04T14:00:00Z", "cwd": "/home/dev/gatehouse"});
+    if let Some((rollout, end)) = base {
+        meta["forked_from_id"] = rollout.into();
+        meta["history_base"] = json!({"thread_id": rollout, "end_ordinal_exclusive": end});
+    }
+    let line = |ordinal: u64, kind: &str, payload: Value| json!({"timestamp": "2025-03-04T14:00:00Z", "ordinal": ordinal, "type": kind, "payload": payload});
+    let mut all = vec![line(start, "session_meta", meta)];
+    for (at, words) in (1..).zip(words) {
+        let role = if at % 2 == 1 { "user" } else { "assistant" };
+        let payload = json!({"type": "message", "role": role, "content": words});
+        all.push(line(start + at, "response_item", payload));
+    }
+    lines(&all)
+}
+
+#[test]
+fn a_fork_of_codex_is_read_with_what_it_continues() {
+    let folder = Folder::new();
+    for day in ["codex/sessions/2025/03/04", "codex/sessions/2025/03/05"] {
+        std::fs::create_dir_all(folder.path().join(day)).expect("a folder");
+    }
+    let base = rollout("t1", None, &["Where is it?", "Here.", "And now?", "Gone."]);
+    let fork = rollout("f1", Some(("t1", 3)), &["Which colour?", "Green."]);
+    folder.write("codex/sessions/2025/03/04/rollout-2025-03-04T14-00-00-t1.jsonl", &base);
+    folder.write("codex/sessions/2025/03/05/rollout-2025-03-05T14-00-00-f1.jsonl", &fork);
+    let file = "codex/sessions/2025/03/05/rollout-2025-03-05T14-00-00-f1.jsonl";
+    let whole = folder.run(&format!("tree {file} --width 60"));
+    insta::assert_snapshot!("fork-of-codex", whole);
+    folder.write("rollout-2025-03-05T14-00-00-f1.jsonl", &fork);
+    let alone = folder.run("inspect rollout-2025-03-05T14-00-00-f1.jsonl");
+    assert!(alone.contains("which is not here"), "{alone}");
+}
