@@ -6,6 +6,8 @@ mod bench;
 mod cases;
 mod crash;
 mod generate;
+mod model;
+mod programs;
 mod test;
 mod transcripts;
 
@@ -22,6 +24,8 @@ usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask gen PRESET DIR [FORMAT]
        cargo xtask bench [--peers] [--json FILE] [DIR]
        cargo xtask transcripts DIR
+       cargo xtask programs [--install] [NAME]...
+       cargo xtask model [PORT [LOG]]
 
 test         runs the tiers in order and counts; --install may add missing system packages
 cases        runs every acceptance case file under DIR (default: ../shared/cases)
@@ -29,7 +33,10 @@ crash        runs the proofs of the store at full length, N times (default: once
 gen          writes sessions of a size: small, large, huge, deep-linear, bushy or corpus;
              in one format (pi, claude, offshoot) or in all
 bench        measures long sessions under DIR, beside pi and oh-my-pi with --peers
-transcripts  reads every session file under DIR and counts what it finds";
+transcripts  reads every session file under DIR and counts what it finds
+programs     holds conversations with real agents and a scripted model, and reads what they wrote
+model        the scripted model alone, until it is interrupted; tells every request,
+             and writes them to LOG";
 
 fn main() -> ExitCode {
     let task = match Task::parse(std::env::args_os().skip(1)) {
@@ -51,6 +58,8 @@ fn main() -> ExitCode {
         Task::Gen { preset, dir, format: None } => generate::run(&preset, &dir, generate::FORMATS),
         Task::Bench(request) => bench::run(&request),
         Task::Transcripts { dir } => transcripts::run(&dir),
+        Task::Programs(request) => programs::run(&request),
+        Task::Model { port, log } => model::run(port, log.as_deref()),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -67,6 +76,8 @@ enum Task {
     Gen { preset: String, dir: PathBuf, format: Option<String> },
     Bench(bench::Request),
     Transcripts { dir: PathBuf },
+    Programs(programs::Request),
+    Model { port: u16, log: Option<PathBuf> },
 }
 
 impl Task {
@@ -96,6 +107,15 @@ impl Task {
                 let dir = args.next().map(PathBuf::from).ok_or("`transcripts` needs a directory")?;
                 refuse_more(args)?;
                 Ok(Self::Transcripts { dir })
+            }
+            Some("programs") => parse_programs(args).map(Self::Programs),
+            Some("model") => {
+                let port = args.next().unwrap_or_else(|| "0".into());
+                let log = args.next().map(PathBuf::from);
+                refuse_more(args)?;
+                let number = port.to_str().and_then(|port| port.parse().ok());
+                let port = number.ok_or_else(|| format!("`{}` is no port", port.to_string_lossy()))?;
+                Ok(Self::Model { port, log })
             }
             Some("" | "help" | "-h" | "--help") => Ok(Self::Help),
             _ => Err(format!("no task `{}`", task.to_string_lossy())),
@@ -149,6 +169,18 @@ fn parse_bench(mut args: impl Iterator<Item = OsString>) -> Result<bench::Reques
     Ok(request)
 }
 
+fn parse_programs(args: impl Iterator<Item = OsString>) -> Result<programs::Request, String> {
+    let mut request = programs::Request::default();
+    for arg in args {
+        match arg.to_str() {
+            Some("--install") => request.install = true,
+            Some(name) if !name.starts_with('-') => request.only.push(name.to_owned()),
+            _ => return Err(format!("unknown option `{}`", arg.to_string_lossy())),
+        }
+    }
+    Ok(request)
+}
+
 fn refuse_more(mut args: impl Iterator<Item = OsString>) -> Result<(), String> {
     match args.next() {
         Some(arg) => Err(format!("unexpected `{}`", arg.to_string_lossy())),
@@ -184,6 +216,11 @@ mod tests {
             }))
         );
         assert_eq!(parse("cases pi"), Ok(Task::Cases { dir: Some("pi".into()) }));
+        assert_eq!(parse("model 8080"), Ok(Task::Model { port: 8080, log: None }));
+        assert_eq!(
+            parse("programs --install codex pi"),
+            Ok(Task::Programs(programs::Request { install: true, only: vec!["codex".into(), "pi".into()] }))
+        );
         assert_eq!(parse("transcripts here"), Ok(Task::Transcripts { dir: "here".into() }));
     }
 
@@ -195,6 +232,7 @@ mod tests {
         assert_eq!(parse("crash --fast"), Err("unknown option `--fast`".to_owned()));
         assert_eq!(parse("cases pi omp"), Err("unexpected `omp`".to_owned()));
         assert_eq!(parse("transcripts"), Err("`transcripts` needs a directory".to_owned()));
+        assert_eq!(parse("model here"), Err("`here` is no port".to_owned()));
         let no_tier = parse("test --tier lint").unwrap_err();
         assert!(no_tier.starts_with("no tier `lint`; there are fmt, clippy"), "{no_tier}");
     }

@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::bail;
 
+use crate::programs;
 use process::root;
 use report::{Outcome, Report};
 use tier::{Action, Counting, Need, Step};
@@ -45,7 +46,7 @@ pub(crate) fn run(request: &Request) -> ExitCode {
     }
     for tier in Tier::ALL {
         if request.only.is_empty() || request.only.contains(&tier) {
-            reports.push(run_tier(tier));
+            reports.push(run_tier(tier, request.install));
         }
     }
     println!("\n{}", report::table(&reports));
@@ -54,7 +55,7 @@ pub(crate) fn run(request: &Request) -> ExitCode {
     if total.failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-fn run_tier(tier: Tier) -> Report {
+fn run_tier(tier: Tier, install: bool) -> Report {
     let started = Instant::now();
     let outcome = match missing(tier.need()) {
         Some(reason) => {
@@ -66,6 +67,7 @@ fn run_tier(tier: Tier) -> Report {
             let counted = match tier.action() {
                 Action::Run(step) => run_step(&step),
                 Action::Smoke => smoke::run(),
+                Action::Programs => programs::hold_all(&programs::Request { install, only: Vec::new() }),
             };
             Outcome::Ran(counted.unwrap_or_else(|error| {
                 println!("{}: {error:#}", tier.name());

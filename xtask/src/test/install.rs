@@ -7,8 +7,8 @@ use anyhow::bail;
 
 use super::process;
 
-/// A program some tier needs, and the Debian package that brings it. No tier needs one yet.
-const PACKAGES: &[(&str, &str)] = &[];
+/// A program some tier needs, and the Debian package that brings it.
+const PACKAGES: &[(&str, &str)] = &[("npm", "npm")];
 
 /// A cargo command some tier needs, and the part of the toolchain that brings it.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];

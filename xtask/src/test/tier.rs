@@ -9,12 +9,15 @@ pub(crate) enum Tier {
     Deny,
     Cases,
     Release,
+    Programs,
 }
 
 pub(crate) enum Action {
     Run(Step),
     /// Builds the program people get and uses it as the README says.
     Smoke,
+    /// Holds conversations with real agents and reads what they wrote.
+    Programs,
 }
 
 /// One call of cargo.
@@ -39,8 +42,16 @@ pub(crate) enum Need {
 }
 
 impl Tier {
-    pub(crate) const ALL: [Self; 7] =
-        [Self::Fmt, Self::Clippy, Self::Test, Self::Docs, Self::Deny, Self::Cases, Self::Release];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Fmt,
+        Self::Clippy,
+        Self::Test,
+        Self::Docs,
+        Self::Deny,
+        Self::Cases,
+        Self::Release,
+        Self::Programs,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -51,6 +62,7 @@ impl Tier {
             Self::Deny => "deny",
             Self::Cases => "cases",
             Self::Release => "release",
+            Self::Programs => "programs",
         }
     }
 
@@ -64,7 +76,7 @@ impl Tier {
             Self::Clippy => Need::CargoCommand("clippy"),
             Self::Deny => Need::CargoCommand("deny"),
             Self::Cases => Need::Folder("../shared/cases"),
-            Self::Test | Self::Docs | Self::Release => Need::Nothing,
+            Self::Test | Self::Docs | Self::Release | Self::Programs => Need::Nothing,
         }
     }
 
@@ -85,6 +97,7 @@ impl Tier {
             Self::Deny => run(&["deny", "check"], Counting::AsOne),
             Self::Cases => run(&["run", "--quiet", "--package", "xtask", "--", "cases"], Counting::Cases),
             Self::Release => Action::Smoke,
+            Self::Programs => Action::Programs,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::metadata::{packages, text};
 use serde_json::Value;
 
-/// Folders, not packages. `testkit` stands only on the left: it is never more than a dev-dependency.
+/// Folders, not packages. To the product `testkit` is never more than a dev-dependency.
 pub(crate) const ARROWS: &str = "\
 cli             → tui · server · mcp · engine · api · store · transcripts · session
 tui             → api
@@ -22,7 +22,7 @@ session         →
 checkpoints     →
 web-assets      →
 testkit         → session
-xtask           → store · transcripts · session
+xtask           → testkit · store · transcripts · session
 ";
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;
