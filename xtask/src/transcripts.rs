@@ -2,7 +2,9 @@
 //!
 //! A file fails when reading it panics, when it should be a session and no dialect fits, or when the bytes that
 //! were kept are not the bytes that were there. Files of the older opencode storage are read as the sessions
-//! they make up together.
+//! they make up together, and its database as all the sessions in it.
+
+mod database;
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use offshoot_session::{Body, SessionTree};
+use offshoot_store::OpencodeDatabase;
 use offshoot_transcripts::opencode::{Storage, read_storage, stored};
 use offshoot_transcripts::{FileRole, Transcript, Unreadable, classify};
 
@@ -53,6 +56,10 @@ pub(crate) fn run(dir: &Path) -> Result<ExitCode> {
     for path in &paths {
         let bytes = std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))?;
         let name = path.strip_prefix(dir).unwrap_or(path).to_string_lossy().into_owned();
+        if OpencodeDatabase::is_database(&bytes) {
+            count.database(&name, path);
+            continue;
+        }
         if is_stored(&name, &bytes) {
             storages.entry(storage_of(path)).or_default().push((name, bytes));
             continue;

@@ -8,6 +8,7 @@ mod args;
 mod beside;
 mod columns;
 mod commands;
+mod database;
 mod editor;
 mod failure;
 mod here;

@@ -9,7 +9,7 @@ use offshoot_transcripts::{Transcript, Unreadable, Watched};
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::{beside, progress, stored, words};
+use crate::{beside, database, progress, stored, words};
 
 #[derive(Debug)]
 pub(crate) struct SessionFile {
@@ -63,6 +63,9 @@ pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<SessionFile, Failur
 }
 
 pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
+    if let Some(place) = database::named(path) {
+        return database::open(&place);
+    }
     let bytes = bytes_of(path)?;
     let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
     let Transcript { dialect, records, mut oddities, unknown_types } =

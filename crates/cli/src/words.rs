@@ -71,7 +71,33 @@ pub(crate) fn is_not_a_session(path: &Path, reason: &str) -> String {
     format!("`{}` is not a session file: {reason}", path.display())
 }
 
-pub(crate) const FORMATS_HINT: &str = "session files of pi, oh-my-pi, Claude Code, Codex, Gemini CLI, opencode (exports) and rollouts can be read";
+pub(crate) const FORMATS_HINT: &str = "session files of pi, oh-my-pi, Claude Code, Codex, Gemini CLI, opencode (its database, or an export) and rollouts can be read";
+
+pub(crate) fn many_in_database(path: &Path, ids: &[&str]) -> String {
+    format!("`{}` holds {} sessions: {}", path.display(), ids.len(), quoted(ids))
+}
+
+pub(crate) fn many_in_database_hint(path: &Path, one: &str) -> String {
+    let path = path.display();
+    format!("`{path}/{one}` names one of them, `offshoot inspect {path}` lists all")
+}
+
+pub(crate) fn one_in_database(path: &Path, one: &str) -> String {
+    let path = path.display();
+    format!("`offshoot show {path}/{one}` shows one of them, `offshoot import {path}` takes all over")
+}
+
+pub(crate) fn none_in_database(path: &Path) -> String {
+    format!("`{}` holds no session yet", path.display())
+}
+
+pub(crate) fn not_in_database(path: &Path, id: &str) -> String {
+    format!("no session `{id}` in `{}`", path.display())
+}
+
+pub(crate) fn inspect_database_hint(path: &Path) -> String {
+    format!("`offshoot inspect {}` lists what there is", path.display())
+}
 
 pub(crate) const POINT_HINT: &str =
     "`offshoot tree` shows every branch; a turn elsewhere is named by its id, label or branch";

@@ -8,6 +8,7 @@
 //! | one journal: read, catch up, append | [`journal`] |
 //! | a long session, read as far as it is looked at | [`lazy`] |
 //! | replies that are still being written, beside the journal | [`drafts`] |
+//! | the database of opencode, read where it lies | [`opencode_database`] |
 //! | who may write | [`lock`] |
 //! | long strings beside the journals | [`blobs`] |
 //! | where things lie | [`home`] |
@@ -29,6 +30,7 @@ pub mod journal_store;
 pub mod lazy;
 pub mod lock;
 pub mod memory_store;
+pub mod opencode_database;
 pub mod store;
 
 pub use blobs::BlobError;
@@ -41,6 +43,7 @@ pub use journal_store::JournalStore;
 pub use lazy::{LazyError, LazySession};
 pub use lock::{LockError, Locking};
 pub use memory_store::MemoryStore;
+pub use opencode_database::{DatabaseError, OpencodeDatabase};
 pub use store::{
     AppendError, Appended, CreateError, Finding, ListError, Loaded, ReadError, Repaired, SessionStore,
     WriteError, write,

@@ -6,11 +6,13 @@
 //! each other. What a revert hides is a branch, and the head stands before it; opencode itself deletes it with the
 //! next prompt.
 
+mod columns;
 mod message;
 mod rows;
 mod storage;
 mod tree;
 
+pub use columns::Table;
 pub use rows::{Row, Rows};
 pub use storage::{Storage, Stored, read_storage, stored};
 pub use tree::read_rows;

@@ -1,7 +1,7 @@
 //! `offshoot import FILE…`: session files of other programs become stored sessions. Ids stay, and so does every line
 //! of the file, so that it can be written back byte for byte.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use offshoot_session::plan::born;
 use offshoot_session::{Change, Fact, OperationId, Record, SessionHeader, SessionId, SessionTree, Stamps};
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::json::printed;
 use super::title_of;
 use crate::args::ImportArgs;
+use crate::database::{self, InDatabase};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::numbers::counted;
@@ -23,8 +24,15 @@ pub(crate) fn run(args: &ImportArgs, here: &Here) -> Result<Answer, Failure> {
     let mut answer = Answer::default();
     let mut sessions = Vec::new();
     let mut progress = Progress::of("files", &here.look);
-    for (at, path) in args.files.iter().enumerate() {
-        progress.at(at, args.files.len());
+    let mut files = Vec::new();
+    for path in &args.files {
+        match every_session_in(path) {
+            Ok(paths) => files.extend(paths),
+            Err(failure) => answer.failures.push(failure),
+        }
+    }
+    for (at, path) in files.iter().enumerate() {
+        progress.at(at, files.len());
         match import(path, args.again, here) {
             Ok(session) => sessions.push(session),
             Err(failure) => answer.failures.push(failure),
@@ -43,6 +51,20 @@ pub(crate) fn run(args: &ImportArgs, here: &Here) -> Result<Answer, Failure> {
         None => sessions.iter().map(|session| session.line(here)).collect(),
     };
     Ok(answer)
+}
+
+/// A database is taken over as all of its sessions, oldest first; any other file is one.
+fn every_session_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    match database::named(path) {
+        Some(InDatabase { path, session: None }) => {
+            let sessions = database::listed(&path)?;
+            if sessions.is_empty() {
+                return Err(Failure::failed(words::none_in_database(&path)));
+            }
+            Ok(sessions.into_iter().rev().map(|session| path.join(session.id)).collect())
+        }
+        Some(InDatabase { session: Some(_), .. }) | None => Ok(vec![path.to_owned()]),
+    }
 }
 
 struct Imported {

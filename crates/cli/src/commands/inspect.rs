@@ -1,5 +1,7 @@
 //! `offshoot inspect FILE…`: what session files hold, and what is odd about them. Also what journals do.
 
+mod listing;
+
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -7,9 +9,11 @@ use offshoot_session::outline::TurnOutline;
 use offshoot_session::{Body, SessionTree};
 use serde_json::{Value, json};
 
+use self::listing::Listing;
 use super::json::printed;
 use super::title_of;
 use crate::args::{InspectArgs, JsonShape};
+use crate::database::{self, InDatabase};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::look::{Ink, Look, Sign};
@@ -24,17 +28,41 @@ const LABEL_COLUMNS: usize = 10;
 
 pub(crate) fn run(args: &InspectArgs, here: &Here) -> Result<Answer, Failure> {
     let look = &here.look;
-    let opened: Vec<Result<SessionFile, Failure>> =
-        args.files.iter().map(|file| opened(here, file)).collect();
+    let opened: Vec<Result<Looked, Failure>> = args.files.iter().map(|file| looked_at(here, file)).collect();
     let text = match args.json.json {
         Some(shape) => as_json(args, &opened, shape),
         None => {
             let blocks = opened.iter().filter_map(|file| file.as_ref().ok());
-            blocks.map(|file| block(file, args.all, look)).collect::<Vec<_>>().join("\n")
+            let block = |looked: &Looked| match looked {
+                Looked::Session(file) => block(file, args.all, look),
+                Looked::Database(listing) => listing.block(look),
+            };
+            blocks.map(block).collect::<Vec<_>>().join("\n")
         }
     };
+    let notes = opened.iter().filter_map(|file| match file {
+        Ok(Looked::Database(listing)) => listing.note(),
+        Ok(Looked::Session(_)) | Err(_) => None,
+    });
+    let notes = notes.filter(|_| !look.quiet).collect();
     let failures = opened.into_iter().filter_map(Result::err).collect();
-    Ok(Answer { text, failures, ..Answer::default() })
+    Ok(Answer { text, notes, failures, ..Answer::default() })
+}
+
+enum Looked {
+    Session(Box<SessionFile>),
+    /// More than one session.
+    Database(Listing),
+}
+
+fn looked_at(here: &Here, file: &Path) -> Result<Looked, Failure> {
+    if let Some(InDatabase { path, session: None }) = database::named(file) {
+        let sessions = database::listed(&path)?;
+        if sessions.len() > 1 {
+            return Ok(Looked::Database(Listing { path, sessions }));
+        }
+    }
+    Ok(Looked::Session(Box::new(opened(here, file)?)))
 }
 
 /// A file, or the journal of a stored session.
@@ -146,11 +174,12 @@ fn block(file: &SessionFile, all: bool, look: &Look) -> String {
     block
 }
 
-fn as_json(args: &InspectArgs, opened: &[Result<SessionFile, Failure>], shape: JsonShape) -> String {
+fn as_json(args: &InspectArgs, opened: &[Result<Looked, Failure>], shape: JsonShape) -> String {
     let mut files: Vec<Value> = Vec::new();
     for (path, file) in args.files.iter().zip(opened) {
         files.push(match file {
-            Ok(file) => facts(file),
+            Ok(Looked::Session(file)) => facts(file),
+            Ok(Looked::Database(listing)) => listing.as_json(),
             Err(failure) => json!({"file": path.to_string_lossy(), "error": failure.message()}),
         });
     }

@@ -4,6 +4,7 @@
 
 #![expect(clippy::expect_used, reason = "a test that cannot run the program has failed")]
 
+mod database;
 mod exports;
 mod fixtures;
 mod home;

@@ -11,6 +11,7 @@
 //! | what is read in parts is what is read whole | `lazy` |
 //! | also while the log or its index changes | `changing` |
 //! | words that are streamed survive | `drafts` |
+//! | a database of another program is read and left as it is | `opencode_database` |
 //! | many write at once | `writers` |
 //! | the specification says what is written | `doc` |
 //! | what the first version wrote is read for ever | `frozen` |
@@ -27,6 +28,7 @@ mod frozen;
 mod journal;
 mod kill;
 mod lazy;
+mod opencode_database;
 mod story;
 mod support;
 mod writers;
