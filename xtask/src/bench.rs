@@ -6,6 +6,7 @@
 //! The time of a process of ours counts from `main`, with all that opening does; that of a peer without loading
 //! its modules.
 
+mod claude;
 mod peers;
 mod table;
 
@@ -78,8 +79,10 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
             generate::write(preset, &dir, &["pi", "offshoot"])?;
         }
     }
-    let peers = if request.peers { peers::installed(&target_dir()?.join("peers")) } else { Vec::new() };
-    let mut figures = Vec::new();
+    let peers_folder = target_dir()?.join("peers");
+    let peers = if request.peers { peers::installed(&peers_folder) } else { Vec::new() };
+    let mut figures = claude::measure(&dir, request.peers.then_some(peers_folder.as_path()))?;
+    figures.iter().for_each(|figure| println!("{}", figure.line()));
     for format in ["pi", "journal"] {
         let run = |case: &Case| (case.preset, case.theirs);
         for cases in CASES.chunk_by(|one, other| run(one) == run(other)) {
@@ -158,13 +161,18 @@ fn told_by(command: &mut Command) -> Result<Value> {
 }
 
 fn build() -> Result<PathBuf> {
+    example("long_session")
+}
+
+/// A program of ours to be measured.
+fn example(name: &str) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let arguments = ["build", "--profile", "dist", "-p", "offshoot-store", "--example", "long_session"];
+    let arguments = ["build", "--profile", "dist", "-p", "offshoot-store", "--example", name];
     let status = Command::new(cargo).args(arguments).status().context("cannot run cargo")?;
     if !status.success() {
         bail!("the helper could not be built");
     }
-    Ok(target_dir()?.join("dist/examples/long_session"))
+    Ok(target_dir()?.join("dist/examples").join(name))
 }
 
 fn target_dir() -> Result<PathBuf> {

