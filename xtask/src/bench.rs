@@ -73,16 +73,16 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
     let helper = build()?;
     let scratch = Scratch::new()?;
     let dir = request.dir.clone().unwrap_or_else(|| scratch.0.join("sessions"));
+    let peers_folder = target_dir()?.join("peers");
+    let mut figures = claude::measure(&dir, request.peers.then_some(peers_folder.as_path()))?;
+    figures.iter().for_each(|figure| println!("{}", figure.line()));
     for preset in ["large", "huge", "deep-linear", "bushy"] {
         if !session_of(&dir, preset, "pi").is_ok_and(|file| file.exists()) {
             eprintln!("making {preset}");
             generate::write(preset, &dir, &["pi", "offshoot"])?;
         }
     }
-    let peers_folder = target_dir()?.join("peers");
     let peers = if request.peers { peers::installed(&peers_folder) } else { Vec::new() };
-    let mut figures = claude::measure(&dir, request.peers.then_some(peers_folder.as_path()))?;
-    figures.iter().for_each(|figure| println!("{}", figure.line()));
     for format in ["pi", "journal"] {
         let run = |case: &Case| (case.preset, case.theirs);
         for cases in CASES.chunk_by(|one, other| run(one) == run(other)) {

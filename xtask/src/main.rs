@@ -5,6 +5,7 @@
 mod bench;
 mod cases;
 mod crash;
+mod fuzz;
 mod generate;
 mod model;
 mod programs;
@@ -26,6 +27,7 @@ usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask transcripts DIR
        cargo xtask programs [--install] [NAME]...
        cargo xtask model [PORT [LOG]]
+       cargo xtask fuzz [TARGET] [SECONDS]
 
 test         runs the tiers in order and counts; --install may add missing system packages
 cases        runs every acceptance case file under DIR (default: ../shared/cases)
@@ -36,7 +38,8 @@ bench        measures long sessions under DIR, beside pi and oh-my-pi with --pee
 transcripts  reads every session file under DIR and counts what it finds
 programs     holds conversations with real agents and a scripted model, and reads what they wrote
 model        the scripted model alone, until it is interrupted; tells every request,
-             and writes them to LOG";
+             and writes them to LOG
+fuzz         gives the readers any bytes, SECONDS each (default: 60), by cargo-fuzz where it is installed";
 
 fn main() -> ExitCode {
     let task = match Task::parse(std::env::args_os().skip(1)) {
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Task::Transcripts { dir } => transcripts::run(&dir),
         Task::Programs(request) => programs::run(&request),
         Task::Model { port, log } => model::run(port, log.as_deref()),
+        Task::Fuzz(request) => fuzz::run(&request),
     };
     done.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");
@@ -78,6 +82,7 @@ enum Task {
     Transcripts { dir: PathBuf },
     Programs(programs::Request),
     Model { port: u16, log: Option<PathBuf> },
+    Fuzz(fuzz::Request),
 }
 
 impl Task {
@@ -117,6 +122,7 @@ impl Task {
                 let port = number.ok_or_else(|| format!("`{}` is no port", port.to_string_lossy()))?;
                 Ok(Self::Model { port, log })
             }
+            Some("fuzz") => parse_fuzz(args).map(Self::Fuzz),
             Some("" | "help" | "-h" | "--help") => Ok(Self::Help),
             _ => Err(format!("no task `{}`", task.to_string_lossy())),
         }
@@ -181,6 +187,19 @@ fn parse_programs(args: impl Iterator<Item = OsString>) -> Result<programs::Requ
     Ok(request)
 }
 
+/// A target and a number, each of which may be left out.
+fn parse_fuzz(args: impl Iterator<Item = OsString>) -> Result<fuzz::Request, String> {
+    let mut request = fuzz::Request::default();
+    for arg in args {
+        match arg.to_str().map(|text| (text, text.parse::<u64>())) {
+            Some((_, Ok(seconds))) if seconds > 0 => request.seconds = seconds,
+            Some((name, Err(_))) if request.target.is_none() => request.target = Some(name.to_owned()),
+            _ => return Err(format!("unexpected `{}`", arg.to_string_lossy())),
+        }
+    }
+    Ok(request)
+}
+
 fn refuse_more(mut args: impl Iterator<Item = OsString>) -> Result<(), String> {
     match args.next() {
         Some(arg) => Err(format!("unexpected `{}`", arg.to_string_lossy())),
@@ -214,6 +233,11 @@ mod tests {
                 json: Some("out.json".into()),
                 dir: Some("data".into())
             }))
+        );
+        assert_eq!(parse("fuzz"), Ok(Task::Fuzz(fuzz::Request::default())));
+        assert_eq!(
+            parse("fuzz claude 5"),
+            Ok(Task::Fuzz(fuzz::Request { target: Some("claude".to_owned()), seconds: 5 }))
         );
         assert_eq!(parse("cases pi"), Ok(Task::Cases { dir: Some("pi".into()) }));
         assert_eq!(parse("model 8080"), Ok(Task::Model { port: 8080, log: None }));

@@ -42,6 +42,9 @@ pub enum LightError {
     File(#[from] FileError),
     #[error("`{}`: {source}", path.display())]
     Unreadable { path: PathBuf, source: Unreadable },
+    /// Readers of other programs' files may look at more of a line.
+    #[error("`{}` is a file of {}", path.display(), dialect.name())]
+    OtherDialect { path: PathBuf, dialect: Dialect },
     #[error("entry `{0}` does not exist")]
     NotFound(EntryId),
     #[error("`{}` was changed while it was read", path.display())]
@@ -57,6 +60,9 @@ impl LightSession {
         let transcript = read(name.as_deref(), &light)
             .map_err(|source| LightError::Unreadable { path: path.to_owned(), source })?;
         drop(light);
+        if !matches!(transcript.dialect, Dialect::ClaudeCode | Dialect::Codex) {
+            return Err(LightError::OtherDialect { path: path.to_owned(), dialect: transcript.dialect });
+        }
         let mut records = transcript.records;
         let line_of = lines_of(&mut records);
         let (tree, more_oddities) = SessionTree::replay(records);
@@ -153,11 +159,12 @@ fn lightened(file: &dyn OpenFile, length: u64) -> std::io::Result<(Vec<u8>, Vec<
         while let Some(end) = memchr::memchr(b'\n', chunk) {
             let (line, behind) = chunk.split_at(end + 1);
             at += line.len() as u64;
+            let is_first = lines.len() == 1;
             if begun.is_empty() {
-                lighten(line, &mut light);
+                add(line, is_first, &mut light);
             } else {
                 begun.extend_from_slice(line);
-                lighten(&begun, &mut light);
+                add(&begun, is_first, &mut light);
                 begun.clear();
             }
             lines.push(at);
@@ -167,10 +174,18 @@ fn lightened(file: &dyn OpenFile, length: u64) -> std::io::Result<(Vec<u8>, Vec<
         offset += room.len() as u64;
     }
     if !begun.is_empty() {
-        lighten(&begun, &mut light);
+        add(&begun, lines.len() == 1, &mut light);
         lines.push(offset);
     }
     Ok((light, lines))
+}
+
+/// The first line stays whole: a session without an id is named by it.
+fn add(line: &[u8], is_first: bool, light: &mut Vec<u8>) {
+    match is_first {
+        true => light.extend_from_slice(line),
+        false => lighten(line, light),
+    }
 }
 
 /// Sources stand in the order of the lines, one line each. They are not needed any more.

@@ -11,7 +11,10 @@
 use std::collections::{HashMap, HashSet};
 
 use offshoot_session::{Block, Body, Entry, ImageData, Stop};
+use serde::de::IgnoredAny;
 use serde_json::Value;
+
+use crate::lines::json_text;
 
 /// So much of a long text stays, and a rest shorter than this is not worth a mark.
 const KEPT: usize = 96;
@@ -23,10 +26,18 @@ const MARK_LENGTH: usize = 2 * MARK_BYTES.len() + 32;
 
 /// A line of JSON without the rests of its long texts, appended to `light`. What is not JSON stays as it is.
 pub fn lighten(line: &[u8], light: &mut Vec<u8>) {
+    let before = light.len();
     each_piece(line, |piece| match piece {
         Piece::Kept(bytes) => light.extend_from_slice(bytes),
         Piece::Rest(rest) => light.extend_from_slice(&mark_of(rest)),
     });
+    let is_shorter = light.len() - before < line.len();
+    let lightened = light.get(before..).map(json_text).unwrap_or_default();
+    // Where a line is damaged is told by its column.
+    if is_shorter && serde_json::from_slice::<IgnoredAny>(lightened).is_err() {
+        light.truncate(before);
+        light.extend_from_slice(line);
+    }
 }
 
 /// What [`lighten`] takes out of a line.
@@ -54,7 +65,8 @@ impl Rests {
         self.add_where(line, |mark| marks.contains(mark));
     }
 
-    fn add(&mut self, line: &[u8]) {
+    /// The rests of another line too.
+    pub fn add(&mut self, line: &[u8]) {
         self.add_where(line, |_| true);
     }
 

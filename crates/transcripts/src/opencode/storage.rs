@@ -77,7 +77,10 @@ pub fn read_storage(files: &[(&str, &[u8])]) -> Storage {
         };
         let mut row = Row { json, source: Some(RawLine::new(*bytes)) };
         match what {
-            Stored::Session { id } => rows.entry(id).or_default().session = Some(row),
+            Stored::Session { id } => match &mut rows.entry(id).or_default().session {
+                empty @ None => *empty = Some(row),
+                Some(_) => storage.left.push(at), // a copy under another name
+            },
             Stored::Message { id, session: Some(session) } => {
                 sessions_of_messages.insert(id, session.clone());
                 rows.entry(session).or_default().messages.push(row);

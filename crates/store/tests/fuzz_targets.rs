@@ -1,0 +1,70 @@
+//! What cargo-fuzz runs for hours, on a few hundred files each: no panic, no byte lost, and two ways of reading that
+//! say the same. `cargo xtask fuzz` runs them for as long as one likes.
+
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and tells its seed"
+)]
+
+#[path = "../../../fuzz/src/lib.rs"]
+#[expect(unreachable_pub, reason = "it is a crate of its own for cargo-fuzz")]
+mod fuzz;
+
+use fuzz::mutate::{Chance, file};
+use fuzz::{TARGETS, Target};
+
+const FILES: u64 = 250;
+
+fn run(name: &str) {
+    let target: &Target = TARGETS.iter().find(|target| target.name == name).expect("a target of this name");
+    for sample in target.samples {
+        (target.run)(sample.as_bytes());
+    }
+    for seed in 0..FILES {
+        let bytes = file(target.samples, &mut Chance::seeded(seed));
+        // The seed is in the output of a test that fails.
+        println!("seed {seed}");
+        (target.run)(&bytes);
+    }
+}
+
+macro_rules! targets {
+    ($($name:ident),* $(,)?) => {
+        $(#[test]
+        fn $name() {
+            run(stringify!($name));
+        })*
+
+        #[test]
+        fn every_target_is_run_here_and_by_cargo_fuzz() {
+            let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+            assert_eq!(names, [$(stringify!($name)),*]);
+            let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/fuzz_targets");
+            let files = std::fs::read_dir(folder).expect("the folder of the targets");
+            let mut files: Vec<String> = files.map(|file| file.expect("a file").path()).filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
+            files.sort();
+            assert_eq!(files, names);
+        }
+    };
+}
+
+targets!(
+    any,
+    classify,
+    claude,
+    claude_beside,
+    codex,
+    gemini,
+    journal,
+    light,
+    oh_my_pi,
+    opencode_json,
+    opencode_rows,
+    pi,
+    pi_scan,
+    recent,
+    rollouts,
+    side_files,
+    side_index,
+);

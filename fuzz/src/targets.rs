@@ -1,0 +1,294 @@
+//! One function for each reader.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use offshoot_session::context::Message;
+use offshoot_session::format::scan::{Position, scan};
+use offshoot_session::format::{InBatch, NoBlobs, decode, encode};
+use offshoot_session::{EntryId, Odd, SessionTree};
+use offshoot_store::lazy::{Format, UseIndex};
+use offshoot_store::{Home, LazySession};
+use offshoot_transcripts::claude::{self, AgentFile};
+use offshoot_transcripts::codex::{self, RolloutFile};
+use offshoot_transcripts::light::{Rests, lighten};
+use offshoot_transcripts::opencode::{Row, Rows, Table, read_rows, read_storage, stored};
+use offshoot_transcripts::{
+    Dialect, FileRole, Transcript, classify, gemini, pi as pi_files, read, rollouts as rollout_files,
+};
+use serde_json::Value;
+
+/// Nothing is lost, and the records make a tree.
+fn keeps(transcript: &Transcript, bytes: &[u8]) -> SessionTree {
+    assert!(transcript.source_bytes() == bytes, "a byte was lost or made up");
+    SessionTree::replay(transcript.records.iter().cloned()).0
+}
+
+pub fn any(bytes: &[u8]) {
+    for name in
+        [None, Some("session_x.jsonl"), Some("rollout-2026-01-01T00-00-00-t.jsonl"), Some("ses_x.json")]
+    {
+        if let Ok(transcript) = read(name, bytes) {
+            keeps(&transcript, bytes);
+        }
+    }
+}
+
+pub fn classified(bytes: &[u8]) {
+    for path in
+        ["a/b.jsonl", "storage/message/s/m.json", "storage/part/m/p.json", "chats/session-1.json", "x.db"]
+    {
+        if let FileRole::Session(dialect) = classify(path, bytes) {
+            let told = read(Some(path), bytes).map(|transcript| transcript.dialect);
+            assert!(told.is_ok(), "called {} and not read", dialect.name());
+        }
+    }
+}
+
+pub fn pi(bytes: &[u8]) {
+    let transcript = pi_files::read(None, bytes);
+    keeps(&transcript, bytes);
+    let written = pi_files::write(&transcript.records);
+    keeps(&pi_files::read(None, &written.bytes), &written.bytes);
+}
+
+pub fn rollouts(bytes: &[u8]) {
+    keeps(&rollout_files::read(Some("session_x.jsonl"), bytes), bytes);
+}
+
+pub fn claude(bytes: &[u8]) {
+    keeps(&claude::read(Some("0a1b2c3d-4e5f-4061-8071-2a3b4c5d6e7f.jsonl"), bytes), bytes);
+    claude::listing(bytes);
+}
+
+/// A session and a sub-agent beside it.
+pub fn claude_beside(bytes: &[u8]) {
+    let middle = memchr_line(bytes, bytes.len() / 2);
+    let (session, agent) = bytes.split_at(middle);
+    let agents = [AgentFile { name: "agent-ag.jsonl", bytes: agent, meta: Some(agent) }];
+    keeps(&claude::read_with_agents(None, session, &agents), bytes);
+}
+
+pub fn codex(bytes: &[u8]) {
+    let name = "rollout-2026-01-01T00-00-00-t.jsonl";
+    keeps(&codex::read(Some(name), bytes), bytes);
+    let (one, other) = bytes.split_at(memchr_line(bytes, bytes.len() / 2));
+    let files = [
+        RolloutFile { name, bytes: one },
+        RolloutFile { name: "rollout-2026-01-01T00-00-01-t_r.jsonl", bytes: other },
+    ];
+    let family = codex::resolve("t", &files);
+    assert_eq!(family.source_bytes().len(), bytes.len(), "a byte of a family was lost or made up");
+    SessionTree::replay(family.records);
+}
+
+pub fn gemini(bytes: &[u8]) {
+    keeps(&gemini::read(Some("session-2026-01-01T00-00-s.json"), bytes), bytes);
+}
+
+pub fn opencode_json(bytes: &[u8]) {
+    if let Ok(transcript) = read(Some("ses_x.json"), bytes) {
+        keeps(&transcript, bytes);
+    }
+    let files: Vec<(&str, &[u8])> =
+        bytes.split(|byte| *byte == b'\n').map(|line| ("part/m/p.json", line)).collect();
+    let storage = read_storage(&files);
+    let kept: usize = storage.sessions.values().map(|session| session.source_bytes().len()).sum();
+    let left: usize = storage.left.iter().map(|at| files[*at].1.len()).sum();
+    let all: usize = files.iter().map(|(_, bytes)| bytes.len()).sum();
+    assert_eq!(kept + left, all, "a file of a storage was lost");
+    stored("message/s/m.json", bytes);
+}
+
+/// Each line is a row with its columns, and the name of its table.
+pub fn opencode_rows(bytes: &[u8]) {
+    let mut rows = Rows::default();
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let Ok(Value::Object(mut columns)) = serde_json::from_slice(line) else { continue };
+        match columns.remove("table").as_ref().and_then(Value::as_str) {
+            Some("session") => rows.session = Some(Row::of_table(Table::Session, columns)),
+            Some("message") => rows.messages.push(Row::of_table(Table::Message, columns)),
+            _ => rows.parts.push(Row::of_table(Table::Part, columns)),
+        }
+    }
+    let bytes = |row: &Row| row.source.as_ref().map_or(0, |source| source.bytes().len());
+    let all: usize = rows.session.iter().chain(&rows.messages).chain(&rows.parts).map(bytes).sum();
+    let transcript = read_rows(rows);
+    assert_eq!(transcript.source_bytes().len(), all, "a row was lost");
+    SessionTree::replay(transcript.records);
+}
+
+/// Names that other files give to sessions.
+pub fn side_files(bytes: &[u8]) {
+    codex::thread_names(bytes);
+    let _ = claude::read_index(bytes);
+    codex::belongs(None, bytes);
+}
+
+/// Our own lines, also with the sums that belong to them.
+pub fn journal(bytes: &[u8]) {
+    for bytes in [bytes.to_vec(), summed(bytes)] {
+        if let Ok(scanned) = scan(&bytes, Position::default(), &NoBlobs) {
+            SessionTree::replay(scanned.records);
+        }
+        for line in bytes.split(|byte| *byte == b'\n') {
+            if let Ok(decoded) = decode(line, &NoBlobs) {
+                let _ = encode(&decoded.record, InBatch::Last);
+            }
+        }
+        let file = Scratch::with(&bytes);
+        if let Ok(Some(mut session)) = LazySession::of_file(&file.0, Format::Journal, None, UseIndex::No) {
+            session.rows();
+            let _ = session.last_messages(None, 5);
+        }
+    }
+}
+
+/// Lines with the checksum that makes somebody look at them.
+fn summed(bytes: &[u8]) -> Vec<u8> {
+    let mut summed = Vec::new();
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let text = String::from_utf8_lossy(line);
+        let Some((object, _)) = text.rsplit_once(",\"sum\":") else {
+            summed.extend_from_slice(line);
+            continue;
+        };
+        let sum = crc32fast::hash(object.as_bytes());
+        summed.extend_from_slice(format!("{object},\"sum\":\"{sum:08x}\"}}\n").as_bytes());
+    }
+    summed
+}
+
+/// The envelopes of a file of pi tell the tree of the file.
+pub fn pi_scan(bytes: &[u8]) {
+    let file = Scratch::with(bytes);
+    let Ok(Some(mut session)) = LazySession::of_file(&file.0, Format::Pi, None, UseIndex::No) else { return };
+    let whole = pi_files::read(None, bytes);
+    // A line that is damaged behind its envelope is noticed when it is looked at.
+    let is_damaged = |what: &Odd| matches!(what, Odd::UnreadableLine(_) | Odd::TornTail { .. });
+    if whole.oddities.iter().any(|oddity| is_damaged(&oddity.what)) {
+        let _ = session.last_messages(None, 5);
+        return;
+    }
+    let (tree, _) = SessionTree::replay(whole.records);
+    let path: Vec<EntryId> = tree.path_to(tree.main_head()).iter().map(|entry| entry.id.clone()).collect();
+    assert_eq!(session.path_ids(None).ok(), Some(path), "two ways to the head");
+    let messages: Vec<EntryId> =
+        last_of(&tree, 5).into_iter().map(|message| message.entry.id.clone()).collect();
+    if let Ok(lazy) = session.last_messages(None, 5) {
+        let lazy: Vec<EntryId> = lazy.into_iter().map(|message| message.entry.id.clone()).collect();
+        assert_eq!(lazy, messages, "other messages");
+    }
+}
+
+/// An index that somebody else wrote beside a file that is fine.
+pub fn side_index(bytes: &[u8]) {
+    let file = Scratch::with(super::samples::PI[0].as_bytes());
+    let home = Home::at(file.0.with_extension("home"));
+    let open = |index| LazySession::of_file(&file.0, Format::Pi, Some(&home), index);
+    let plain = open(UseIndex::No);
+    assert!(matches!(plain, Ok(Some(_))), "the sample cannot be opened");
+    let Ok(Some(mut plain)) = plain else { return };
+    let expected = plain.last_messages(None, 5).ok();
+    if plain.save_index().is_err() {
+        return;
+    }
+    let index = home.index_of(&file.0);
+    // The index that was there with the bytes somewhere in it, and the bytes alone.
+    let good = std::fs::read(&index).unwrap_or_default();
+    let at = bytes.first().map_or(0, |byte| usize::from(*byte) * good.len() / 256);
+    let mut mixed = good.clone();
+    for (to, from) in mixed.iter_mut().skip(at).zip(bytes.iter().skip(1)) {
+        *to = *from;
+    }
+    let cut = good.get(..at).unwrap_or_default().to_vec();
+    for bad in [mixed, bytes.to_vec(), cut] {
+        if std::fs::write(&index, &bad).is_ok()
+            && let Ok(Some(mut session)) = open(UseIndex::Yes)
+        {
+            let messages = session.last_messages(None, 5).ok();
+            if bad != good {
+                session.rows();
+            }
+            assert!(messages == expected || messages.is_none(), "an index was believed");
+        }
+    }
+    let _ = std::fs::remove_dir_all(file.0.with_extension("home"));
+}
+
+/// What is left out of a file for its shape comes back, and changes nothing.
+pub fn light(bytes: &[u8]) {
+    let (first, others) = bytes.split_at(memchr_line(bytes, 0));
+    let (mut lightened, mut rests) = (first.to_vec(), Rests::default());
+    for line in others.split_inclusive(|byte| *byte == b'\n') {
+        lighten(line, &mut lightened);
+        rests.add(line);
+    }
+    match (read(None, bytes), read(None, &lightened)) {
+        (Ok(whole), Ok(light)) => {
+            assert_eq!(light.dialect, whole.dialect);
+            if !matches!(whole.dialect, Dialect::ClaudeCode | Dialect::Codex) {
+                return;
+            }
+            assert_eq!(light.oddities, whole.oddities);
+            let (whole, light) = (SessionTree::replay(whole.records).0, SessionTree::replay(light.records).0);
+            assert_eq!(light.main_head(), whole.main_head());
+            assert_eq!(light.len(), whole.len());
+            for (light, whole) in light.entries().zip(whole.entries()) {
+                assert_eq!(rests.restored(light).as_ref(), Some(whole.as_ref()));
+            }
+        }
+        (whole, light) => assert_eq!(whole.err(), light.err()),
+    }
+}
+
+/// The end of a file says what the file says, or nothing.
+pub fn recent(bytes: &[u8]) {
+    let whole = SessionTree::replay(claude::read(None, bytes).records).0;
+    for share in 1..8 {
+        let begin = memchr_line(bytes, bytes.len() * share / 8);
+        let (before, end) = bytes.split_at(begin);
+        for count in [1, 3] {
+            if let Some(recent) = claude::recent::recent(end, count)
+                && !recent.earlier.names_any(before)
+            {
+                assert_eq!(recent.messages, claude::recent::recent_of(&whole, count), "from byte {begin}");
+            }
+        }
+    }
+}
+
+fn last_of(tree: &SessionTree, count: usize) -> Vec<Message> {
+    let path = tree.path_to(tree.main_head());
+    let mut messages: Vec<Message> =
+        path.into_iter().rev().filter_map(Message::from_entry).take(count).collect();
+    messages.reverse();
+    messages
+}
+
+/// Behind the first newline from here on.
+fn memchr_line(bytes: &[u8], from: usize) -> usize {
+    let behind = bytes.get(from..).unwrap_or_default();
+    behind.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |at| from + at + 1)
+}
+
+/// A file that goes when this does.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn with(bytes: &[u8]) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let shared_memory = Path::new("/dev/shm");
+        let folder = if shared_memory.is_dir() { shared_memory.to_owned() } else { std::env::temp_dir() };
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = folder.join(format!("offshoot-fuzz-{}-{number}.jsonl", std::process::id()));
+        assert!(std::fs::write(&path, bytes).is_ok(), "no room for a scratch file");
+        Self(path)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
