@@ -79,6 +79,7 @@ fn read(database: &mut OpencodeDatabase, id: &str) -> Result<SessionFile, Failur
         dialect: dialect.name(),
         unknown_types: unknown_types.into_iter().collect(),
         oddities: oddities.iter().map(Forgiven::from).collect(),
+        notes: Vec::new(),
         tree,
     })
 }

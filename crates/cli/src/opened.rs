@@ -7,6 +7,7 @@ use offshoot_store::{Finding, Loaded};
 
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::session_file::SessionFile;
 use crate::which::Which;
 use crate::{session_file, stored, words};
 
@@ -19,7 +20,10 @@ pub(crate) struct Opened {
 
 pub(crate) fn open_this(here: &Here, which: &Which) -> Result<Opened, Failure> {
     match which {
-        Which::File(path) => Ok(Opened { tree: session_file::open(here, path)?.tree, notes: Vec::new() }),
+        Which::File(path) => {
+            let SessionFile { tree, notes, .. } = session_file::open(here, path)?;
+            Ok(Opened { tree, notes })
+        }
         Which::Stored(id) => {
             let Loaded { tree, findings } = stored::read(here, id)?;
             Ok(Opened { tree, notes: told(&findings) })

@@ -3,8 +3,9 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use offshoot_session::{Oddity, SessionId, SessionTree};
-use offshoot_store::{Finding, Loaded};
+use offshoot_session::{Odd, Oddity, SessionId, SessionTree};
+use offshoot_store::steady::{Changed, Steady, read_steadily};
+use offshoot_store::{DiskFiles, Finding, Loaded};
 use offshoot_transcripts::{Transcript, Unreadable, Watched};
 
 use crate::failure::Failure;
@@ -20,6 +21,8 @@ pub(crate) struct SessionFile {
     pub(crate) unknown_types: Vec<(String, u64)>,
     /// What reading forgave, then what building the tree forgave.
     pub(crate) oddities: Vec<Forgiven>,
+    /// What somebody who only looks should know: the file is half written, or changed under its reader.
+    pub(crate) notes: Vec<String>,
     pub(crate) tree: SessionTree,
 }
 
@@ -58,6 +61,7 @@ pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<SessionFile, Failur
         dialect: format!("offshoot v{}", offshoot_session::format::VERSION),
         unknown_types: Vec::new(),
         oddities: findings.iter().map(Forgiven::from).collect(),
+        notes: Vec::new(),
         tree,
     })
 }
@@ -66,13 +70,14 @@ pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
     if let Some(place) = database::named(path) {
         return database::open(&place);
     }
-    let bytes = bytes_of(path)?;
+    let Steady { bytes, changed } = steady_bytes_of(path)?;
     let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
     let Transcript { dialect, records, mut oddities, unknown_types } =
         beside::read(path, Watched::by(&watch, &bytes))
             .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
     let (tree, more_oddities) = SessionTree::replay(records);
     oddities.extend(more_oddities);
+    oddities.extend(changed.map(|changed| Oddity::new(Odd::Repaired(changed.to_string()))));
     Ok(SessionFile {
         path: path.to_owned(),
         bytes: bytes.len(),
@@ -80,8 +85,23 @@ pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
         dialect: dialect.name(),
         unknown_types: unknown_types.into_iter().collect(),
         oddities: oddities.iter().map(Forgiven::from).collect(),
+        notes: notes_on(&oddities, changed),
         tree,
     })
+}
+
+fn notes_on(oddities: &[Oddity], changed: Option<Changed>) -> Vec<String> {
+    let is_torn = oddities.iter().any(|oddity| matches!(oddity.what, Odd::TornTail { .. }));
+    let torn = is_torn.then(|| words::reading::UNFINISHED.to_owned());
+    torn.into_iter().chain(changed.map(|changed| words::reading::changed(&changed.to_string()))).collect()
+}
+
+/// As one state, also while its program writes it.
+fn steady_bytes_of(path: &Path) -> Result<Steady, Failure> {
+    if !std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(Steady { bytes: bytes_of(path)?, changed: None });
+    }
+    read_steadily(&DiskFiles, path).map_err(|error| cannot_read(path, &error.source))
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {

@@ -40,6 +40,16 @@ pub(crate) fn damaged(count: usize) -> String {
 pub(crate) const TORN: &str = "The end of this session is damaged: an unfinished record is left out, and is set aside \
      with the next change. Details: offshoot fsck";
 
+pub(crate) const UNFINISHED: &str = "The last line of the file is not complete: it is being written, or its program \
+     ended in the middle. What is whole is shown.";
+
+/// A clause about a file that is not ours becomes a sentence.
+pub(crate) fn changed(what: &str) -> String {
+    let mut letters = what.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    format!("{}.", first.into_iter().chain(letters).collect::<String>())
+}
+
 pub(crate) fn newer(journal: &Path, newer: &offshoot_session::format::NewerFormat) -> String {
     let session = journal.file_stem().unwrap_or_default().to_string_lossy();
     format!("session `{session}` cannot be read: {newer}")

@@ -7,6 +7,7 @@
 mod database;
 mod exports;
 mod fixtures;
+mod half_written;
 mod home;
 mod json_page;
 mod lists;

@@ -14,6 +14,7 @@
 //! | a database of another program is read and left as it is | `opencode_database` |
 //! | a file read for its shape has the entries of the file | `light` |
 //! | the end of a file tells what the whole tells | `recent` |
+//! | a file that changes under its reader is read, and told of | `steady` |
 //! | many write at once | `writers` |
 //! | the specification says what is written | `doc` |
 //! | what the first version wrote is read for ever | `frozen` |
@@ -33,6 +34,7 @@ mod lazy;
 mod light;
 mod opencode_database;
 mod recent;
+mod steady;
 mod story;
 mod support;
 mod writers;
