@@ -5,8 +5,9 @@
 //! is the tree of the whole file. [`Rests`] of the true line then put the rests back into an entry that was read
 //! so. Readers may cut a text, trim it or join it with others: the mark goes where the rest would have gone.
 //!
-//! Texts that a reader looks into are left whole: those that begin like a tag, an object or a list. So is a text that
-//! has the character of the mark in it, or that ends in blanks which are not ASCII.
+//! Only texts under names of what was said are touched. Those that a reader looks into are left whole: those that
+//! begin like a tag, an object or a list. So is a text that has the character of the mark in it, or that ends in blanks
+//! which are not ASCII.
 
 use std::collections::{HashMap, HashSet};
 
@@ -104,24 +105,60 @@ enum Piece<'l> {
 
 /// The line in order.
 fn each_piece<'l>(line: &'l [u8], mut take: impl FnMut(Piece<'l>)) {
-    let mut kept_from = 0;
-    let mut at = 0;
+    let (mut kept_from, mut at) = (0, 0);
+    let mut key: &[u8] = b"";
     while let Some(open) = line.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {
         let start = at + open + 1;
         let Some(text) = line.get(start..) else { break };
         let Some(length) = length_of_text(text) else { break };
         let text = text.get(..length).unwrap_or_default();
-        let behind = line.get(start + length + 1..).unwrap_or_default();
-        let is_key = behind.trim_ascii_start().first() == Some(&b':');
-        if let Some((from, to)) = rest_of(text).filter(|_| !is_key) {
+        at = start + length + 1;
+        let behind = line.get(at..).unwrap_or_default().trim_ascii_start();
+        if behind.first() == Some(&b':') {
+            key = text;
+        } else if let Some((from, to)) = rest_of(text).filter(|_| SAID.contains(&key)) {
             take(Piece::Kept(line.get(kept_from..start + from).unwrap_or_default()));
             take(Piece::Rest(text.get(from..to).unwrap_or_default()));
             kept_from = start + to;
         }
-        at = start + length + 1;
     }
     take(Piece::Kept(line.get(kept_from..).unwrap_or_default()));
 }
+
+/// Under these names stands what somebody said or a tool gave back. Anything else may be an id or a title.
+const SAID: &[&[u8]] = &[
+    b"aggregated_output",
+    b"base64",
+    b"code",
+    b"command",
+    b"content",
+    b"data",
+    b"diff",
+    b"encrypted_content",
+    b"file_text",
+    b"formatted_output",
+    b"image_url",
+    b"input",
+    b"message",
+    b"newString",
+    b"new_str",
+    b"new_string",
+    b"oldString",
+    b"old_str",
+    b"old_string",
+    b"originalFile",
+    b"output",
+    b"patch",
+    b"prompt",
+    b"result",
+    b"signature",
+    b"stderr",
+    b"stdout",
+    b"text",
+    b"thinking",
+    b"unified_diff",
+    b"value",
+];
 
 /// Up to the quotation mark that ends it; `None` where it does not end.
 fn length_of_text(text: &[u8]) -> Option<usize> {
