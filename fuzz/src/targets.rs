@@ -11,7 +11,7 @@ use offshoot_store::lazy::{Format, UseIndex};
 use offshoot_store::{Home, LazySession};
 use offshoot_transcripts::claude::{self, AgentFile};
 use offshoot_transcripts::codex::{self, RolloutFile};
-use offshoot_transcripts::light::{Rests, lighten};
+use offshoot_transcripts::light::{Rests, lighten, lighten_first};
 use offshoot_transcripts::opencode::{Row, Rows, Table, read_rows, read_storage, stored};
 use offshoot_transcripts::{
     Dialect, FileRole, Transcript, classify, gemini, pi as pi_files, read, rollouts as rollout_files,
@@ -219,12 +219,14 @@ pub fn side_index(bytes: &[u8]) {
 /// What is left out of a file for its shape comes back, and changes nothing.
 pub fn light(bytes: &[u8]) {
     let (first, others) = bytes.split_at(memchr_line(bytes, 0));
-    let (mut lightened, mut rests) = (first.to_vec(), Rests::default());
+    let (mut lightened, mut rests) = (Vec::new(), Rests::of(first));
+    lighten_first(first, &mut lightened);
     for line in others.split_inclusive(|byte| *byte == b'\n') {
         lighten(line, &mut lightened);
         rests.add(line);
     }
-    match (read(None, bytes), read(None, &lightened)) {
+    let name = Some("session.jsonl");
+    match (read(name, bytes), read(name, &lightened)) {
         (Ok(whole), Ok(light)) => {
             assert_eq!(light.dialect, whole.dialect);
             if !matches!(whole.dialect, Dialect::ClaudeCode | Dialect::Codex) {

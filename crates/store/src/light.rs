@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use offshoot_session::context::Message;
 use offshoot_session::{Change, Entry, EntryId, Oddity, Record, SessionTree};
-use offshoot_transcripts::light::{Rests, lighten, marks_in};
+use offshoot_transcripts::light::{Rests, lighten, lighten_first, marks_in};
 use offshoot_transcripts::{Dialect, Unreadable, read};
 use thiserror::Error;
 
@@ -96,7 +96,9 @@ impl LightSession {
     /// An entry with all that was said.
     pub fn entry(&self, id: &EntryId) -> Result<Arc<Entry>, LightError> {
         let light = self.tree.entry(id).ok_or_else(|| LightError::NotFound(id.clone()))?;
-        let own = match self.line_of.get(id) {
+        // What is made up behind the last line has none.
+        let has_line = |line: &&u32| (**line as usize) + 1 < self.lines.len();
+        let own = match self.line_of.get(id).filter(has_line) {
             Some(line) => Rests::of(&self.line(*line as usize)?),
             None => Rests::default(),
         };
@@ -180,10 +182,9 @@ fn lightened(file: &dyn OpenFile, length: u64) -> std::io::Result<(Vec<u8>, Vec<
     Ok((light, lines))
 }
 
-/// The first line stays whole: a session without an id is named by it.
 fn add(line: &[u8], is_first: bool, light: &mut Vec<u8>) {
     match is_first {
-        true => light.extend_from_slice(line),
+        true => lighten_first(line, light),
         false => lighten(line, light),
     }
 }

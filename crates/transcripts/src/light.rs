@@ -9,6 +9,7 @@
 //! begin like a tag, an object or a list. So is a text that has the character of the mark in it, or that ends in blanks
 //! which are not ASCII.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use offshoot_session::{Block, Body, Entry, ImageData, Stop};
@@ -30,7 +31,7 @@ pub fn lighten(line: &[u8], light: &mut Vec<u8>) {
     let before = light.len();
     each_piece(line, |piece| match piece {
         Piece::Kept(bytes) => light.extend_from_slice(bytes),
-        Piece::Rest(rest) => light.extend_from_slice(&mark_of(rest)),
+        Piece::Rest(rest) => light.extend_from_slice(&mark_of(&rest)),
     });
     let is_shorter = light.len() - before < line.len();
     let lightened = light.get(before..).map(json_text).unwrap_or_default();
@@ -38,6 +39,15 @@ pub fn lighten(line: &[u8], light: &mut Vec<u8>) {
     if is_shorter && serde_json::from_slice::<IgnoredAny>(lightened).is_err() {
         light.truncate(before);
         light.extend_from_slice(line);
+    }
+}
+
+/// The same for the first line of a file that has a name. A rollout without an id is named by it, so it stays whole
+/// unless it is a line of Claude Code.
+pub fn lighten_first(line: &[u8], light: &mut Vec<u8>) {
+    match memchr::memmem::find(line, br#""parentUuid":"#) {
+        Some(_) => lighten(line, light),
+        None => light.extend_from_slice(line),
     }
 }
 
@@ -74,16 +84,10 @@ impl Rests {
     fn add_where(&mut self, line: &[u8], is_wanted: impl Fn(&str) -> bool) {
         each_piece(line, |piece| {
             let Piece::Rest(rest) = piece else { return };
-            if !std::str::from_utf8(&mark_of(rest)).is_ok_and(&is_wanted) {
-                return;
-            }
-            let quoted = [b"\"", rest, b"\""].concat();
-            let text = match std::str::from_utf8(&quoted) {
-                Ok(quoted) => serde_json::from_str(quoted),
-                Err(_) => serde_json::from_str(&String::from_utf8_lossy(&quoted)),
-            };
-            if let (Ok(text), Ok(mark)) = (text, String::from_utf8(mark_of(rest).to_vec())) {
-                self.by_mark.insert(mark, text);
+            if let Ok(mark) = std::str::from_utf8(&mark_of(&rest))
+                && is_wanted(mark)
+            {
+                self.by_mark.insert(mark.to_owned(), rest.into_owned());
             }
         });
     }
@@ -99,8 +103,7 @@ impl Rests {
 
 enum Piece<'l> {
     Kept(&'l [u8]),
-    /// As it stands between quotation marks.
-    Rest(&'l [u8]),
+    Rest(Cow<'l, str>),
 }
 
 /// The line in order.
@@ -116,9 +119,11 @@ fn each_piece<'l>(line: &'l [u8], mut take: impl FnMut(Piece<'l>)) {
         let behind = line.get(at..).unwrap_or_default().trim_ascii_start();
         if behind.first() == Some(&b':') {
             key = text;
-        } else if let Some((from, to)) = rest_of(text).filter(|_| SAID.contains(&key)) {
+        } else if SAID.contains(&key)
+            && let Some((from, to, rest)) = rest_of(text)
+        {
             take(Piece::Kept(line.get(kept_from..start + from).unwrap_or_default()));
-            take(Piece::Rest(text.get(from..to).unwrap_or_default()));
+            take(Piece::Rest(rest));
             kept_from = start + to;
         }
     }
@@ -172,52 +177,31 @@ fn length_of_text(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// The part of a long text that its mark stands for: from a whole character behind the beginning to the blanks at
-/// the end.
-fn rest_of(text: &[u8]) -> Option<(usize, usize)> {
-    if text.len() < 2 * KEPT + MARK_LENGTH {
+/// The part of a long text that its mark stands for, and what it says: from a whole character behind the beginning
+/// to the blanks at the end. Two lines that say the same in other escapes get the same mark, for readers compare.
+fn rest_of(text: &[u8]) -> Option<(usize, usize, Cow<'_, str>)> {
+    if text.len() < 2 * KEPT || matches!(first_letter(text)?, b'<' | b'[' | b'{') {
         return None;
     }
-    let first = first_letter(text)?;
-    if matches!(first, b'<' | b'[' | b'{') {
-        return None;
-    }
-    let from = first_cut(text)?;
-    let to = end_without_blanks(text);
-    let last = text.get(..to)?.last()?;
-    let is_worth_it = to > from + KEPT && last.is_ascii();
-    // An escape at the very end may be a blank too.
-    let ends_plainly = !text.get(to.saturating_sub(6)..to)?.contains(&b'\\');
-    let rest = text.get(from..to)?;
-    let has = |needle: &[u8]| memchr::memmem::find(rest, needle).is_some();
-    let is_looked_into = has(MARK_BYTES) || LOOKED_FOR.iter().any(|needle| has(needle.as_bytes()));
-    (is_worth_it && ends_plainly && !is_looked_into && is_sound(rest)).then_some((from, to))
+    let (from, to) = (first_cut(text)?, end_without_blanks(text));
+    let rest = unescaped(text.get(from..to)?)?;
+    let is_worth_it = rest.len() > MARK_LENGTH + KEPT;
+    let ends_plainly = rest.chars().next_back().is_some_and(|last| !last.is_whitespace());
+    let has = |needle: &[u8]| memchr::memmem::find(rest.as_bytes(), needle).is_some();
+    let is_looked_into = || has(MARK_BYTES) || LOOKED_FOR.iter().any(|needle| has(needle.as_bytes()));
+    (is_worth_it && ends_plainly && !is_looked_into()).then_some((from, to, rest))
 }
 
 /// What readers look for in the midst of a text.
 const LOOKED_FOR: [&str; 2] = ["Exit code: ", "Process exited with code "];
 
-/// Whether a JSON reader would take it: a line must not become readable by what is left out of it.
-fn is_sound(rest: &[u8]) -> bool {
-    if rest.iter().any(|byte| *byte < 0x20) || std::str::from_utf8(rest).is_err() {
-        return false;
+/// `None` where a JSON reader would not take it: a line must not become readable by what is left out of it.
+fn unescaped(rest: &[u8]) -> Option<Cow<'_, str>> {
+    let text = std::str::from_utf8(rest).ok()?;
+    if memchr::memchr(b'\\', rest).is_some() {
+        return serde_json::from_str(&format!("\"{text}\"")).ok().map(Cow::Owned);
     }
-    if memchr::memmem::find(rest, b"\\u").is_some() {
-        let quoted = [b"\"", rest, b"\""].concat();
-        return serde_json::from_slice::<String>(&quoted).is_ok();
-    }
-    let mut at = 0;
-    while let Some(found) = rest.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
-        at += found + 1;
-        if !rest
-            .get(at)
-            .is_some_and(|byte| matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't'))
-        {
-            return false;
-        }
-        at += 1;
-    }
-    true
+    rest.iter().all(|byte| *byte >= 0x20).then_some(Cow::Borrowed(text))
 }
 
 /// The first byte that is no blank; `None` where the beginning that stays has none.
@@ -233,26 +217,19 @@ fn first_letter(text: &[u8]) -> Option<u8> {
     }
 }
 
-/// The first place behind the beginning that is not within a character or an escape, nor behind the first half of
-/// a pair.
+/// Behind so many characters. An escape is one, and so is a pair of them that stands for one.
 fn first_cut(text: &[u8]) -> Option<usize> {
     let mut at = 0;
-    let mut is_after_half = false;
-    while at < KEPT || is_after_half {
-        is_after_half = false;
-        let rest = text.get(at..)?;
-        at += match rest {
-            [b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..] => {
-                is_after_half = true;
-                6
-            }
+    for _ in 0..KEPT {
+        at += match text.get(at..)? {
+            [b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'b' | b'A' | b'B', ..] => 12,
             [b'\\', b'u', ..] => 6,
             [b'\\', ..] => 2,
             _ => 1,
         };
-    }
-    while text.get(at).is_some_and(|byte| (0x80..0xc0).contains(byte)) {
-        at += 1;
+        while text.get(at).is_some_and(|byte| (0x80..0xc0).contains(byte)) {
+            at += 1;
+        }
     }
     Some(at).filter(|at| *at < text.len())
 }
@@ -273,7 +250,8 @@ fn is_escaping(before: &[u8]) -> bool {
     before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
 }
 
-fn mark_of(rest: &[u8]) -> [u8; MARK_LENGTH] {
+fn mark_of(rest: &str) -> [u8; MARK_LENGTH] {
+    let rest = rest.as_bytes();
     let mut mark = [0; MARK_LENGTH];
     let digits =
         format!("{:016x}{:016x}", hash(rest, 0x9e37_79b9_7f4a_7c15), hash(rest, 0x2545_f491_4f6c_dd1d));

@@ -24,7 +24,7 @@ fn check(path: &Path) -> usize {
     };
     let (tree, more) = SessionTree::replay(whole.records);
     let oddities = [whole.oddities, more].concat();
-    let light = LightSession::open(path).unwrap();
+    let light = LightSession::open(path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()));
     let place = path.display();
     assert_eq!(light.dialect(), whole.dialect, "`{place}`");
     assert_eq!(light.oddities(), oddities, "`{place}`");

@@ -1,0 +1,26 @@
+# Counts replies, calls and results of one session file, by nothing but its lines: jq -n -R --arg dialect D -f THIS FILE
+[inputs | fromjson? | objects] as $lines
+| def once(id): ([.[] | select(id == null)] + ([.[] | select(id != null)] | unique_by(id)));
+if $dialect == "claude code" then
+  ([$lines[] | select(.type == "assistant" and (.message | type) == "object")] | once(.uuid)) as $replies
+  | ([$lines[] | select(.type == "user" and (.message | type) == "object" and .isCompactSummary != true)] | once(.uuid)) as $said
+  | {
+      replies: ($replies | length),
+      calls: [$replies[].message.content | arrays | .[] | objects | select(.type == "tool_use")] | length,
+      results: [$said[].message.content | arrays | .[] | objects | select(.type == "tool_result")] | length
+    }
+elif $dialect == "codex" then
+  [$lines[] | if .type == "response_item" then .payload else . end | objects] as $items
+  | {
+      calls: [$items[] | select((.type | type) == "string" and (.type | endswith("_call")))] | length,
+      results: [$items[] | select((.type | type) == "string" and (.type | endswith("_output")))] | length
+    }
+else
+  ([$lines[] | select(.type == "message" and (.message | type) == "object")] | once(.id)) as $messages
+  | {
+      prompts: [$messages[] | select(.message.role == "user")] | length,
+      replies: [$messages[] | select(.message.role == "assistant")] | length,
+      calls: [$messages[] | select(.message.role == "assistant") | .message.content | arrays | .[] | objects | select(.type == "toolCall")] | length,
+      results: [$messages[] | select(.message.role == "toolResult")] | length
+    }
+end
