@@ -5,6 +5,7 @@
 #![expect(clippy::expect_used, reason = "a test that cannot run the program has failed")]
 
 mod database;
+mod every_fixture;
 mod exports;
 mod fixtures;
 mod half_written;

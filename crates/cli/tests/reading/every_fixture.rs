@@ -1,0 +1,66 @@
+//! `inspect`, `tree`, `show` and `import` on every session file of real programs that is at hand.
+
+use std::path::{Path, PathBuf};
+
+use offshoot_transcripts::{FileRole, classify};
+
+use crate::home::TestHome;
+
+const TEST: &str = "every_command_works_on_every_fixture";
+
+#[test]
+fn every_command_works_on_every_fixture() {
+    let shared = std::env::var_os("OFFSHOOT_SHARED").map(PathBuf::from);
+    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
+    let fixtures = shared.join("fixtures");
+    if !fixtures.is_dir() {
+        println!("skipped: {TEST} (set OFFSHOOT_SHARED to a folder with `fixtures`)");
+        return;
+    }
+    let mut dialects = std::collections::BTreeMap::new();
+    let mut open = vec![fixtures];
+    while let Some(folder) = open.pop() {
+        for file in std::fs::read_dir(folder).expect("a folder") {
+            let path = file.expect("a file").path();
+            if path.is_dir() {
+                open.push(path);
+            } else if let Some(dialect) = dialect_of(&path) {
+                check(&path);
+                *dialects.entry(dialect).or_insert(0) += 1;
+            }
+        }
+    }
+    println!("{dialects:?}");
+    for agent in ["claude code", "codex", "gemini", "opencode"] {
+        assert!(dialects.contains_key(agent), "no file of {agent} among {dialects:?}");
+    }
+}
+
+fn dialect_of(path: &Path) -> Option<String> {
+    let bytes = std::fs::read(path).expect("a file");
+    if bytes.starts_with(b"SQLite format 3\0") {
+        return Some("opencode database".to_owned());
+    }
+    match classify(&path.to_string_lossy(), &bytes) {
+        FileRole::Session(dialect) => Some(dialect.name()),
+        FileRole::SideFileOf(_) | FileRole::NotASession(_) => None,
+    }
+}
+
+fn check(path: &Path) {
+    let home = TestHome::empty();
+    let is_database = path.extension().is_some_and(|ending| ending == "db");
+    for command in ["inspect", "tree", "show", "import"] {
+        let output = home.command().arg(command).arg(path).output().expect("a start");
+        let told = String::from_utf8_lossy(&output.stderr);
+        let place = path.display();
+        // A database with several sessions asks which one.
+        if is_database && matches!(command, "tree" | "show") {
+            assert_eq!(output.status.code(), Some(3), "{command} `{place}`: {told}");
+            assert!(told.contains("hint:"), "{command} `{place}`: {told}");
+            continue;
+        }
+        assert!(output.status.success(), "{command} `{place}`: {told}");
+        assert!(!output.stdout.is_empty(), "{command} `{place}` says nothing");
+    }
+}
