@@ -12,7 +12,7 @@ if $dialect == "claude code" then
 elif $dialect == "codex" then
   [$lines[] | if .type == "response_item" then .payload else . end | objects] as $items
   | {
-      calls: [$items[] | select((.type | type) == "string" and (.type | endswith("_call")))] | length,
+      calls: [$items[] | select(.type | IN("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "tool_search_call", "image_generation_call"))] | length,
       results: [$items[] | select((.type | type) == "string" and (.type | endswith("_output")))] | length
     }
 else
