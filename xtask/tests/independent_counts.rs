@@ -1,6 +1,6 @@
 //! What our readers count in files of real programs is what jq counts, which knows nothing of them.
 
-#![expect(clippy::expect_used, clippy::print_stdout, reason = "a test that cannot go on fails, or says so")]
+#![expect(clippy::expect_used, reason = "a helper that cannot go on fails the test")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
