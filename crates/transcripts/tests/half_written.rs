@@ -1,7 +1,7 @@
 //! Files that end in the middle, as they do when somebody reads what is being written: what is whole is read, what is
 //! not is kept, and it is said.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use offshoot_session::{Odd, SessionTree};
 use offshoot_transcripts::{Transcript, Unreadable, read};

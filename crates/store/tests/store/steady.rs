@@ -29,6 +29,10 @@ impl Files for Restless {
         Ok(Box::new(self.clone()))
     }
 
+    fn stat(&self, _: &Path) -> io::Result<Stat> {
+        OpenFile::stat(self)
+    }
+
     fn names(&self, _: &Path) -> io::Result<Vec<String>> {
         Ok(Vec::new())
     }
