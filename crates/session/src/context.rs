@@ -56,7 +56,19 @@ pub fn context_under(
     path: &[&Arc<Entry>],
     options: &ContextOptions,
 ) -> Context {
-    let mut context = context_of_path(path, options);
+    context_below(header, &[], path, options)
+}
+
+/// The same for the end of a path. Of what stands above it only settings count: it says nothing any more.
+pub fn context_below(
+    header: Option<&SessionHeader>,
+    above: &[&Arc<Entry>],
+    path: &[&Arc<Entry>],
+    options: &ContextOptions,
+) -> Context {
+    let all: Vec<&Arc<Entry>> = above.iter().chain(path).copied().collect();
+    let mut context = settings::latest(&all, options.model);
+    context.messages = messages_of(path, options);
     if context.agent.is_none() {
         context.agent = header.and_then(|header| header.agent.clone());
     }

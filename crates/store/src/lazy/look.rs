@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use offshoot_session::context::{Context, ContextOptions, Message, View, context_under};
+use offshoot_session::context::{Context, ContextOptions, Message, View, context_below, context_under};
 use offshoot_session::skeleton::Kind;
 use offshoot_session::{Body, Entry, EntryId};
 
@@ -81,8 +81,9 @@ impl LazySession {
         nodes.reverse();
         let read = self.entries(&nodes)?;
         let before = self.in_force_above(above, &read)?;
-        let path: Vec<&Arc<Entry>> = before.iter().chain(&read).collect();
-        Ok(context_under(header, &path, options))
+        let (before, path): (Vec<&Arc<Entry>>, Vec<&Arc<Entry>>) =
+            (before.iter().collect(), read.iter().collect());
+        Ok(context_below(header, &before, &path, options))
     }
 
     /// The first entry that counts, or the boundary where it keeps nothing. `None`: all of the path counts.
