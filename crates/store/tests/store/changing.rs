@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use offshoot_session::context::ContextOptions;
 use offshoot_session::{EntryId, SessionId, SessionTree};
 use offshoot_store::lazy::{OpenError, UseIndex};
-use offshoot_store::{JournalStore, LazyError, LazySession, SessionStore};
+use offshoot_store::{Finding, JournalStore, LazyError, LazySession, SessionStore};
 use tempfile::tempdir;
 
 use crate::lazy::{append_raw, assert_same, random_records};
@@ -47,6 +47,7 @@ fn a_log_that_changes_is_seen_as_it_is() {
             if let Some(lazy) = &mut open {
                 ask_before_refresh(lazy, &[&before, &after], &mut dice, round);
                 match lazy.refresh() {
+                    Ok(()) if scene.is_damaged() => {}
                     Ok(()) => match &after {
                         Some(tree) => assert_same(tree, lazy, &ContextOptions::default(), round),
                         None => assert!(lazy.skeleton().is_empty(), "round {round}"),
@@ -56,7 +57,9 @@ fn a_log_that_changes_is_seen_as_it_is() {
                 }
             }
             if let (Some(mut lazy), Some(tree)) = (scene.open(), &after) {
-                assert_same(tree, &mut lazy, &ContextOptions::default(), round);
+                if !scene.is_damaged() {
+                    assert_same(tree, &mut lazy, &ContextOptions::default(), round);
+                }
                 seen += 1;
                 if dice.chance(50) {
                     lazy.save_index().unwrap();
@@ -101,6 +104,13 @@ fn ask_before_refresh(lazy: &mut LazySession, trees: &[&Option<SessionTree>], di
 impl Scene {
     fn whole(&self) -> Option<SessionTree> {
         self.store.read(&self.id).unwrap().map(|loaded| loaded.tree)
+    }
+
+    /// A line that was cut and written over may still begin as an entry does: a shape is read without its checksums,
+    /// and such a line is named when somebody looks at it.
+    fn is_damaged(&self) -> bool {
+        let findings = self.store.read(&self.id).unwrap().map(|loaded| loaded.findings).unwrap_or_default();
+        findings.iter().any(|finding| matches!(finding, Finding::Flaw(_)))
     }
 
     fn open(&self) -> Option<LazySession> {
