@@ -140,7 +140,7 @@ impl Journal {
             Some(_) => None,
             None => Some(self.lock().map_err(AppendError::from)?),
         };
-        self.catch_up_to_write().map_err(AppendError::from)?;
+        self.catch_up_to_write()?;
         let records = plan(&self.tree).map_err(WriteError::Declined)?;
         Ok(self.append(&records)?)
     }

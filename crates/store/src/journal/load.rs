@@ -8,7 +8,7 @@ use offshoot_session::{Record, SessionTree};
 use super::{Journal, Refreshed, Seen};
 use crate::blobs::StoredBlobs;
 use crate::files::{About, FileError, Open, OpenFile, read_from};
-use crate::store::{Finding, ReadError};
+use crate::store::{AppendError, Finding, ReadError};
 
 /// Somebody may be cutting off a torn tail while the file is read without a lock. Then the bytes make no sense,
 /// and make sense the next time.
@@ -40,7 +40,7 @@ impl Journal {
     }
 
     /// Under the lock. The file stays open to append to.
-    pub(super) fn catch_up_to_write(&mut self) -> Result<Refreshed, ReadError> {
+    pub(super) fn catch_up_to_write(&mut self) -> Result<Refreshed, AppendError> {
         let file = self.named_writer()?;
         let refreshed = self.catch_up_with(file.as_ref())?;
         self.writer = Some(file);
@@ -48,7 +48,7 @@ impl Journal {
     }
 
     /// The file that has the name now: the one that is open, or another that took its place.
-    fn named_writer(&mut self) -> Result<Box<dyn OpenFile>, ReadError> {
+    fn named_writer(&mut self) -> Result<Box<dyn OpenFile>, AppendError> {
         let path = self.path();
         if let Some(file) = self.writer.take() {
             let named = self.there(self.files.stat(&path), "read")?;
@@ -56,7 +56,10 @@ impl Journal {
                 return Ok(file);
             }
         }
-        self.there(self.files.open(&path, Open::Append), "open")
+        match self.files.open(&path, Open::Append) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::Gone { path }.into()),
+            file => Ok(file.about("open", &path)?),
+        }
     }
 
     fn there<T>(&self, found: io::Result<T>, doing: &'static str) -> Result<T, ReadError> {
