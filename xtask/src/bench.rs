@@ -7,6 +7,7 @@
 //! its modules.
 
 mod claude;
+mod corpus;
 mod peers;
 mod table;
 
@@ -23,6 +24,8 @@ use table::Figure;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Request {
     pub(crate) peers: bool,
+    /// Many sessions instead of long ones.
+    pub(crate) corpus: bool,
     pub(crate) json: Option<PathBuf>,
     /// Where the sessions lie; they are made where they are missing, and stay.
     pub(crate) dir: Option<PathBuf>,
@@ -70,6 +73,9 @@ const CASES: &[Case] = &[
 ];
 
 pub(crate) fn run(request: &Request) -> Result<ExitCode> {
+    if request.corpus {
+        return corpus::run(request);
+    }
     let helper = build()?;
     let scratch = Scratch::new()?;
     let dir = request.dir.clone().unwrap_or_else(|| scratch.0.join("sessions"));

@@ -23,7 +23,7 @@ usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask cases [DIR]
        cargo xtask crash [--runs N]
        cargo xtask gen PRESET DIR [FORMAT]
-       cargo xtask bench [--peers] [--json FILE] [DIR]
+       cargo xtask bench [--corpus] [--peers] [--json FILE] [DIR]
        cargo xtask transcripts DIR
        cargo xtask programs [--install] [NAME]...
        cargo xtask model [PORT [LOG]]
@@ -34,7 +34,8 @@ cases        runs every acceptance case file under DIR (default: ../shared/cases
 crash        runs the proofs of the store at full length, N times (default: once)
 gen          writes sessions of a size: small, large, long, huge, deep-linear, bushy or corpus;
              in one format (pi, claude, offshoot) or in all
-bench        measures long sessions under DIR, beside pi and oh-my-pi with --peers
+bench        measures long sessions under DIR, beside pi and oh-my-pi with --peers;
+             with --corpus five thousand sessions, beside oh-my-pi and rg
 transcripts  reads every session file under DIR and counts what it finds
 programs     holds conversations with real agents and a scripted model, and reads what they wrote
 model        the scripted model alone, until it is interrupted; tells every request,
@@ -164,6 +165,7 @@ fn parse_bench(mut args: impl Iterator<Item = OsString>) -> Result<bench::Reques
     while let Some(arg) = args.next() {
         match arg.to_str() {
             Some("--peers") => request.peers = true,
+            Some("--corpus") => request.corpus = true,
             Some("--json") => {
                 request.json = Some(args.next().map(PathBuf::from).ok_or("`--json` needs a file")?);
             }
@@ -230,6 +232,7 @@ mod tests {
             parse("bench --peers --json out.json data"),
             Ok(Task::Bench(bench::Request {
                 peers: true,
+                corpus: false,
                 json: Some("out.json".into()),
                 dir: Some("data".into())
             }))

@@ -10,7 +10,8 @@ use offshoot_session::outline::Filter;
 
 use crate::failure::Failure;
 pub(crate) use reading::{
-    CompletionsArgs, DoctorArgs, ExportArgs, Format, FsckArgs, LsArgs, ManArgs, VersionsArgs,
+    CompletionsArgs, DoctorArgs, ExportArgs, Format, FsckArgs, LsArgs, ManArgs, RoleName, SearchArgs,
+    SyncArgs, VersionsArgs,
 };
 
 pub(crate) use changes::{
@@ -54,6 +55,10 @@ pub(crate) enum Command {
     /// List the sessions, forks below what they came from
     #[command(alias = "list", long_flag = "list-sessions")]
     Ls(LsArgs),
+    /// Find what was said, in all sessions of all agents
+    Search(SearchArgs),
+    /// Look for sessions of all agents and bring the list up to date
+    Sync(SyncArgs),
     /// Draw the tree of a session, one row per turn
     Tree(TreeArgs),
     /// Print a branch turn by turn, or one turn
@@ -127,7 +132,7 @@ pub(crate) struct LabelArgs {
 /// A session to look at: by its place or by `--session`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct SessionArg {
-    /// Session file, or a stored session by id or title [default: the last one of this folder]
+    /// Session file, or a session of any agent by id or title [default: the last one of this folder]
     #[arg(value_name = "SESSION")]
     place: Option<String>,
     #[arg(long = "session", value_name = "SESSION", hide = true, conflicts_with = "place")]

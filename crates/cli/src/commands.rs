@@ -25,7 +25,9 @@ pub(crate) mod label;
 pub(crate) mod ls;
 pub(crate) mod man;
 pub(crate) mod new;
+pub(crate) mod search;
 pub(crate) mod show;
+pub(crate) mod sync;
 pub(crate) mod tree;
 pub(crate) mod versions;
 

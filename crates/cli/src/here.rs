@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use offshoot_store::catalog::Sources;
 use offshoot_store::{Home, JournalStore, Locking};
 
 use crate::failure::Failure;
 use crate::look::Look;
+use crate::sources::{Variables, sources};
 use crate::stamps::SystemStamps;
 use crate::words;
 
@@ -43,6 +45,14 @@ impl Here {
         let home =
             self.home.as_ref().ok_or_else(|| Failure::failed(words::NO_HOME).hint(words::NO_HOME_HINT))?;
         Ok(JournalStore::at(Home::at(home), Locking::by("offshoot")))
+    }
+
+    /// Where sessions may lie: the home, and the places of other programs, or those that are named instead.
+    pub(crate) fn sources(&self, named: &[PathBuf]) -> Result<Sources, Failure> {
+        let store = self.store()?;
+        let named: Vec<PathBuf> = named.iter().map(|path| self.folder.join(path)).collect();
+        let variable = |name: &str| std::env::var_os(name);
+        Ok(sources(store.home().root(), &named, &Variables(&variable), std::env::temp_dir()))
     }
 
     /// Time and new ids for one command.

@@ -6,6 +6,7 @@
 mod ago;
 mod args;
 mod beside;
+mod cataloged;
 mod columns;
 mod commands;
 mod database;
@@ -20,6 +21,7 @@ mod opened;
 mod output;
 mod progress;
 mod session_file;
+mod sources;
 mod stamps;
 mod stdin;
 mod steps;
@@ -42,7 +44,7 @@ use crate::commands::{
     append, archive, branch, edit, fork, import, ops, rename, retry, switch, undo, version,
 };
 use crate::commands::{
-    completions, doctor, export, fsck, inspect, label, ls, man, new, show, tree, versions,
+    completions, doctor, export, fsck, inspect, label, ls, man, new, search, show, sync, tree, versions,
 };
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
@@ -60,6 +62,8 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
     match command {
         Command::New(args) => new::run(args, here),
         Command::Ls(args) => ls::run(args, here),
+        Command::Search(args) => search::run(args, here),
+        Command::Sync(args) => sync::run(args, here),
         Command::Tree(args) => tree::run(args, here),
         Command::Show(args) => show::run(args, here),
         Command::Versions(args) => versions::run(args, here),

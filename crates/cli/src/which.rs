@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use offshoot_session::{SessionHeader, SessionId};
 use offshoot_store::{Loaded, SessionStore};
 
+use crate::cataloged::foreign;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::long::shape_of_long;
@@ -28,7 +29,27 @@ const SHORT_ID: usize = 6;
 pub(crate) fn which(here: &Here, named: Option<&str>) -> Result<Which, Failure> {
     match named {
         Some(text) if is_a_path(text) => Ok(Which::File(text.into())),
-        _ => stored(here, named).map(Which::Stored),
+        Some(text) => match find(here, text)? {
+            Some(id) => Ok(Which::Stored(id)),
+            None => of_other_programs(here, text)?
+                .ok_or_else(|| Failure::not_found(words::no_session(text)).hint(words::NO_SESSION_HINT)),
+        },
+        None => stored(here, None).map(Which::Stored),
+    }
+}
+
+/// A session of another program, where it lies. It can be looked at, not changed.
+fn of_other_programs(here: &Here, text: &str) -> Result<Option<Which>, Failure> {
+    let found = if text.len() < SHORTEST_PREFIX { Vec::new() } else { foreign(here, text)? };
+    match found.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(Which::File(only.path.clone()))),
+        several => {
+            let paths: Vec<String> =
+                several.iter().take(5).map(|row| format!("`{}`", row.path.display())).collect();
+            Err(Failure::not_found(words::catalog::several_files(text, several.len(), &paths))
+                .hint(words::catalog::SEVERAL_FILES_HINT))
+        }
     }
 }
 
@@ -43,6 +64,9 @@ pub(crate) fn session_or_point(here: &Here, word: &str) -> Result<(Which, Option
         }
         if let Some(id) = find(here, word)? {
             return Ok((Which::Stored(id), None));
+        }
+        if let Some(file) = of_other_programs(here, word)? {
+            return Ok((file, None));
         }
     }
     Ok((which(here, None)?, Some(word.to_owned())))

@@ -16,6 +16,7 @@
 //! | long strings beside the journals | [`blobs`] |
 //! | where things lie | [`home`] |
 //! | every touch of the disk | [`files`] |
+//! | all sessions of this machine, listed and searched | [`catalog`] |
 //! | proof that a store is sound | [`fsck`](mod@fsck) |
 //!
 //! An append is acknowledged when it is on the disk, and visible when it is acknowledged. What was acknowledged
@@ -25,6 +26,7 @@
 
 pub mod blobs;
 pub mod drafts;
+pub mod catalog;
 pub mod files;
 pub mod fsck;
 pub mod home;

@@ -17,6 +17,7 @@
 mod attachment;
 mod chain;
 mod draft;
+pub(crate) mod follow;
 mod index;
 mod message;
 mod read;

@@ -14,6 +14,7 @@ mod dialect;
 mod document;
 mod family;
 pub mod gemini;
+pub mod gist;
 mod heads;
 mod ids;
 mod images;

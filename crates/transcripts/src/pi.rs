@@ -10,6 +10,7 @@
 
 mod chain;
 mod draft;
+pub(crate) mod follow;
 mod message;
 mod migrate;
 mod ours;

@@ -79,6 +79,15 @@ pub(super) fn install(recipe: &Recipe, folder: &Path) -> Result<Peer> {
 }
 
 impl Peer {
+    /// All sessions below a folder, as the program itself lists them.
+    pub(super) fn list(&self, sessions: &Path) -> Result<Value> {
+        let script = self.script.with_file_name("list.mjs");
+        std::fs::write(&script, include_str!("list.mjs"))?;
+        let mut command = Command::new(&self.runtime);
+        command.arg(&script).arg(&self.module).arg(sessions);
+        super::told_by(&mut command).with_context(|| format!("{} on `{}`", self.name, sessions.display()))
+    }
+
     pub(super) fn run(&self, operation: &str, file: &Path) -> Result<Value> {
         let mut command = Command::new(&self.runtime);
         command.arg(&self.script).arg(&self.module).arg(operation).arg(file);

@@ -24,6 +24,67 @@ pub(crate) struct LsArgs {
     /// Only sessions of this agent
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
+    /// Only sessions whose last reply is by this model
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// Look there for sessions of other programs, and not in their usual places
+    #[arg(long, value_name = "DIR")]
+    pub(crate) source: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct SearchArgs {
+    /// Words that are all said together, "a phrase", begin*, or re:PATTERN
+    #[arg(required = true, value_name = "QUERY")]
+    pub(crate) query: Vec<String>,
+    /// Only in sessions of this agent
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// Only in sessions about this folder or one inside of it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) project: Option<PathBuf>,
+    /// Only what one side said
+    #[arg(long, value_enum, value_name = "WHO")]
+    pub(crate) role: Option<RoleName>,
+    /// Only what was said since: 2025-03-04, 2025-03-04T14:00:00Z, 90m, 8h, 3d, 2w
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) since: Option<String>,
+    /// Also in what tools were given and answered
+    #[arg(long)]
+    pub(crate) tools: bool,
+    /// Take the query as one text that may stand anywhere, also inside of a word
+    #[arg(long)]
+    pub(crate) inside: bool,
+    /// Show N hits [default: 20, in a pipe all]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Look there for sessions of other programs, and not in their usual places
+    #[arg(long, value_name = "DIR")]
+    pub(crate) source: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RoleName {
+    /// You
+    User,
+    /// The agent
+    Assistant,
+    /// Tools; with --tools
+    Tool,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct SyncArgs {
+    /// Stay, and follow what agents write
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// Look there for sessions of other programs, and not in their usual places
+    #[arg(long, value_name = "DIR")]
+    pub(crate) source: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }

@@ -1,30 +1,34 @@
 //! `offshoot ls`: the sessions there are, newest threads first, forks below the session they came from.
 //!
-//! Every journal is read for it. One that is damaged or cannot be read is listed with a mark.
+//! The catalog tells of them, after it has looked at every file. A session that is damaged or cannot be read is listed
+//! with a mark. People see sessions about the same project together; scripts see the newest threads first.
 
 mod listed;
 mod threads;
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use offshoot_session::{SessionId, Stamps};
+use offshoot_session::Stamps;
+use offshoot_store::SessionStore;
 use serde_json::{Value, json};
 
 use super::json::printed;
 use crate::ago::{ago, since};
 use crate::args::LsArgs;
+use crate::cataloged::{Fresh, agent_name, cataloged};
 use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, grouped, money};
-use crate::words::reading as words;
+use crate::stored::list_failed;
+use crate::words::{catalog as about_all, reading as words};
 use crate::{Answer, text};
 use listed::{Listed, State};
-use threads::{Row, threaded};
+use offshoot_store::catalog::Problem;
+use threads::{Names, Row, threaded};
 
 /// More than these are counted, not listed, unless all are wanted. Only people are spared: a pipe gets all.
 const LISTED: usize = 20;
@@ -45,13 +49,20 @@ const COLUMNS: [Column; 7] = [
 pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let now = here.stamps().now();
     let wanted = Wanted::of(args, here, now)?;
-    let everything = listed::all(here)?;
-    let ids: HashSet<SessionId> = everything.iter().map(|session| session.id.clone()).collect();
+    // whoever may not look into the home is told so
+    here.store()?.list().map_err(|error| list_failed(&error))?;
+    let mut ready = cataloged(here, &args.source, Fresh::Now)?;
+    let mut everything: Vec<Listed> =
+        ready.ask(here, |catalog, _| catalog.sessions())?.into_iter().filter_map(Listed::of).collect();
+    everything.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
+    let names = Names::of(&everything);
+    let is_empty_home = everything.is_empty();
     let sessions: Vec<Listed> =
         everything.into_iter().filter(|session| wanted.lets_through(session)).collect();
-    let rows = threaded(sessions, &ids);
+    let mut rows = threaded(sessions, &names);
     if let Some(shape) = args.json.json {
-        let sessions: Vec<Value> = rows.iter().map(|row| row.session.as_json(row.parent.as_ref())).collect();
+        let sessions: Vec<Value> =
+            rows.iter().map(|row| row.session.as_json(row.parent.as_deref())).collect();
         return Ok(Answer {
             text: printed(json!({ "sessions": sessions }), "sessions", shape),
             ..Answer::default()
@@ -59,12 +70,46 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     }
     let look = &here.look;
     let shown = if args.all || !look.for_a_person { rows.len() } else { LISTED.min(rows.len()) };
+    if look.for_a_person {
+        by_project(&mut rows, shown);
+    }
     let cells: Vec<Vec<Cell>> = rows.iter().take(shown).map(|row| row_cells(row, now, look)).collect();
     let mut text = drawn(&COLUMNS, &cells, look);
     if look.for_a_person && !look.quiet {
-        text.push_str(&closing(&rows, shown, ids.is_empty()));
+        text.push_str(&closing(&rows, shown, is_empty_home));
     }
-    Ok(Answer { text, ..Answer::default() })
+    let mut notes = ready.notes;
+    let unread =
+        ready.synced.map_or(0, |synced| synced.problems.iter().filter(|one| !is_listed(&rows, one)).count());
+    if unread > 0 && look.for_a_person {
+        notes.push(about_all::some_not_read(unread));
+    }
+    Ok(Answer { text, notes, ..Answer::default() })
+}
+
+/// A journal that cannot be read has a row that says so.
+fn is_listed(rows: &[Row], problem: &Problem) -> bool {
+    rows.iter().any(|row| row.session.path == problem.path)
+}
+
+/// Threads about the same folder come together, at the place of the newest of them.
+fn by_project(rows: &mut Vec<Row>, shown: usize) {
+    let hidden = rows.split_off(shown);
+    let mut groups: Vec<(Option<String>, Vec<Row>)> = Vec::new();
+    let mut at = 0;
+    for row in rows.drain(..) {
+        if row.depth == 0 {
+            let project = row.session.about().and_then(|about| about.project.clone());
+            at = groups.iter().position(|(of, _)| *of == project).unwrap_or_else(|| {
+                groups.push((project, Vec::new()));
+                groups.len() - 1
+            });
+        }
+        if let Some((_, group)) = groups.get_mut(at) {
+            group.push(row);
+        }
+    }
+    rows.extend(groups.into_iter().flat_map(|(_, group)| group).chain(hidden));
 }
 
 /// Which sessions are asked for.
@@ -73,6 +118,7 @@ struct Wanted {
     since: Option<Timestamp>,
     label: Option<String>,
     agent: Option<String>,
+    model: Option<String>,
 }
 
 impl Wanted {
@@ -86,6 +132,7 @@ impl Wanted {
             since: args.since.as_ref().map(moment).transpose()?,
             label: args.label.as_ref().map(|label| label.trim().to_lowercase()),
             agent: args.agent.as_ref().map(|agent| agent.trim().to_lowercase()),
+            model: args.model.as_ref().map(|model| model.trim().to_lowercase()),
         })
     }
 
@@ -97,7 +144,12 @@ impl Wanted {
         };
         let is_of = |agent: &String| {
             let by = about.and_then(|about| about.agent.as_deref());
-            by.is_some_and(|by| by.to_lowercase().contains(agent.as_str()))
+            let is_called = |name: &str| name.to_lowercase().contains(agent.as_str());
+            by.is_some_and(|by| is_called(by) || is_called(agent_name(by)))
+        };
+        let answers = |model: &String| {
+            let by = about.and_then(|about| about.model.as_deref());
+            by.is_some_and(|by| by.to_lowercase().contains(model.as_str()))
         };
         let has = |label: &String| {
             let labels = about.map(|about| about.labels.as_slice()).unwrap_or_default();
@@ -107,11 +159,12 @@ impl Wanted {
             && self.since.is_none_or(|since| session.updated_at >= since)
             && self.label.as_ref().is_none_or(has)
             && self.agent.as_ref().is_none_or(is_of)
+            && self.model.as_ref().is_none_or(answers)
     }
 }
 
 /// As a header would name it, with `.` and `..` taken out.
-fn absolute(folder: &Path, path: &Path) -> PathBuf {
+pub(super) fn absolute(folder: &Path, path: &Path) -> PathBuf {
     use std::path::Component;
     let mut absolute = PathBuf::new();
     for part in folder.join(path).components() {
@@ -147,7 +200,9 @@ fn row_cells(row: &Row, now: Timestamp, look: &Look) -> Vec<Cell> {
         Some(name) if look.for_a_person => name.to_string_lossy().into_owned(),
         _ => project,
     };
-    let agent = about.and_then(|about| about.agent.as_deref()).map(harmless).unwrap_or_default();
+    let agent = about.and_then(|about| about.agent.as_deref());
+    let agent = if look.for_a_person { agent.map(agent_name) } else { agent };
+    let agent = agent.map(harmless).unwrap_or_default();
     let prompts = about.map(|about| about.prompts);
     let cost = about.and_then(|about| money(about.cost_micros)).unwrap_or_default();
     let active = if look.for_a_person {

@@ -18,10 +18,13 @@ fn the_page_about_json_tells_what_is_printed() {
     home.change_journal(BURST_ID, |bytes| flipped(bytes, 9));
     let tables = tables(PAGE);
     let documented: Vec<&str> = tables.keys().map(String::as_str).collect();
-    assert_eq!(documented, ["branch", "doctor", "fsck", "ls", "ops", "show", "tree", "versions"]);
+    assert_eq!(documented, ["branch", "doctor", "fsck", "ls", "ops", "search", "show", "tree", "versions"]);
     for (command, fields) in &tables {
-        let session =
-            if ["ls", "fsck", "doctor"].contains(&command.as_str()) { "" } else { " --session d0c0" };
+        let session = match command.as_str() {
+            "ls" | "fsck" | "doctor" => "",
+            "search" => " why",
+            _ => " --session d0c0",
+        };
         let output = home.output(&format!("{command}{session} --json=lines"));
         let printed = String::from_utf8(output.stdout).expect("text");
         let first: Value = serde_json::from_str(printed.lines().next().expect("an item")).expect("JSON");

@@ -240,7 +240,7 @@ pub(super) fn task_of(body: &Body) -> Option<&str> {
 }
 
 /// Files of sessions are called by their ids; any other name was given by somebody else.
-fn is_uuid(stem: &str) -> bool {
+pub(super) fn is_uuid(stem: &str) -> bool {
     let mut groups = stem.split('-');
     let lengths = [8, 4, 4, 4, 12];
     lengths.iter().all(|length| {

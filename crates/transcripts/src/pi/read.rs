@@ -352,7 +352,7 @@ pub(super) fn session_header(
     }
 }
 
-fn agent_name(is_oh_my_pi: bool) -> &'static str {
+pub(super) fn agent_name(is_oh_my_pi: bool) -> &'static str {
     if is_oh_my_pi { "oh-my-pi" } else { "pi" }
 }
 

@@ -265,7 +265,7 @@ impl Teller {
 }
 
 /// The envelope of a line that is long, if it begins the way pi writes one.
-fn envelope(line: &[u8]) -> Option<Fields<'_>> {
+pub(super) fn envelope(line: &[u8]) -> Option<Fields<'_>> {
     let mut cursor = Cursor::new(line);
     cursor.skip(r#"{"type":"#)?;
     let kind = cursor.word()?;

@@ -2,7 +2,7 @@
 //! written in last comes first.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 use offshoot_session::SessionId;
@@ -17,34 +17,86 @@ const SHORT_ID: usize = 6;
 pub(super) struct Row {
     pub(super) session: Listed,
     pub(super) depth: usize,
-    pub(super) parent: Option<SessionId>,
+    pub(super) parent: Option<String>,
     /// As much of the id as tells it from the others.
     pub(super) short_id: String,
 }
 
-/// `ids` are those of all sessions, also of those that are not listed.
-pub(super) fn threaded(mut sessions: Vec<Listed>, ids: &HashSet<SessionId>) -> Vec<Row> {
-    sessions.sort_by_key(|session| Reverse(session.updated_at));
-    let parents: HashMap<SessionId, SessionId> = sessions
+/// The ids of all sessions, also of those that are not listed, with the first of each that has it.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    keys: HashMap<String, i64>,
+}
+
+impl Names {
+    pub(super) fn of(sessions: &[Listed]) -> Self {
+        let mut keys = HashMap::new();
+        for session in sessions {
+            keys.entry(session.id.clone()).or_insert(session.key);
+        }
+        Self { keys }
+    }
+
+    /// A header names its parent by id or by file; files are named after the session, often behind a time.
+    fn meant(&self, named: &str) -> Option<(&str, i64)> {
+        let known = |text: &str| self.keys.get_key_value(text).map(|(id, key)| (id.as_str(), *key));
+        if let Some(found) = known(named) {
+            return Some(found);
+        }
+        let stem = Path::new(named).file_stem()?.to_str()?;
+        let ends = stem.match_indices('_').filter_map(|(at, _)| stem.get(at + 1..));
+        std::iter::once(stem).chain(ends).find_map(known)
+    }
+
+    /// An id shares most with its neighbours in sorted order.
+    fn short(&self) -> HashMap<&str, String> {
+        let mut sorted: Vec<&str> = self.keys.keys().map(String::as_str).collect();
+        sorted.sort_unstable();
+        let shared = |one: Option<&&str>, other: &str| {
+            let pairs = one.map(|one| one.chars().zip(other.chars()));
+            pairs.map_or(0, |pairs| pairs.take_while(|(one, other)| one == other).count())
+        };
+        sorted
+            .iter()
+            .enumerate()
+            .map(|(at, id)| {
+                let before = at.checked_sub(1).and_then(|before| sorted.get(before));
+                let most = shared(before, id).max(shared(sorted.get(at + 1), id));
+                (*id, id.chars().take(SHORT_ID.max(most + 1)).collect())
+            })
+            .collect()
+    }
+}
+
+pub(super) fn threaded(mut sessions: Vec<Listed>, names: &Names) -> Vec<Row> {
+    // in whatever order they were found
+    sessions.sort_by(|one, other| {
+        other.updated_at.cmp(&one.updated_at).then_with(|| one.path.as_os_str().cmp(other.path.as_os_str()))
+    });
+    // several files may tell of one id, so the graph is one of files
+    let node = |key: i64| SessionId::from(key.to_string());
+    let parents: HashMap<i64, (&str, i64)> = sessions
         .iter()
         .filter_map(|session| {
             let named = session.about()?.parent.as_deref()?;
-            Some((session.id.clone(), meant(named, ids).filter(|parent| *parent != session.id)?))
+            Some((session.key, names.meant(named).filter(|(_, parent)| *parent != session.key)?))
         })
         .collect();
     let graph = SessionGraph::new(
-        sessions.iter().map(|session| (session.id.clone(), parents.get(&session.id).cloned())),
+        sessions
+            .iter()
+            .map(|session| (node(session.key), parents.get(&session.key).map(|(_, parent)| node(*parent)))),
     );
-    let short_ids = short_ids(ids);
-    let mut by_id: HashMap<SessionId, Listed> =
-        sessions.into_iter().map(|session| (session.id.clone(), session)).collect();
+    let short_ids = names.short();
+    let mut by_node: HashMap<SessionId, Listed> =
+        sessions.into_iter().map(|session| (node(session.key), session)).collect();
     let mut threads: Vec<Vec<Row>> = Vec::new();
     for line in graph.forest() {
-        let Some(session) = by_id.remove(&line.session) else { continue };
+        let Some(session) = by_node.remove(&line.session) else { continue };
         let row = Row {
             depth: line.depth,
-            parent: parents.get(&session.id).cloned(),
-            short_id: short_ids.get(&session.id).cloned().unwrap_or_default(),
+            parent: parents.get(&session.key).map(|(parent, _)| (*parent).to_owned()),
+            short_id: short_ids.get(session.id.as_str()).cloned().unwrap_or_default(),
             session,
         };
         match threads.last_mut() {
@@ -56,49 +108,18 @@ pub(super) fn threaded(mut sessions: Vec<Listed>, ids: &HashSet<SessionId>) -> V
     threads.into_iter().flatten().collect()
 }
 
-/// A header names its parent by id or by file; files are named after the session, often behind a time.
-fn meant(named: &str, ids: &HashSet<SessionId>) -> Option<SessionId> {
-    let known = |text: &str| ids.get(&SessionId::from(text)).cloned();
-    if let Some(id) = known(named) {
-        return Some(id);
-    }
-    let stem = Path::new(named).file_stem()?.to_str()?;
-    let ends = stem.match_indices('_').filter_map(|(at, _)| stem.get(at + 1..));
-    std::iter::once(stem).chain(ends).find_map(known)
-}
-
-/// An id shares most with its neighbours in sorted order.
-fn short_ids(ids: &HashSet<SessionId>) -> HashMap<SessionId, String> {
-    let mut sorted: Vec<&SessionId> = ids.iter().collect();
-    sorted.sort();
-    let shared = |one: Option<&&SessionId>, other: &SessionId| {
-        let pairs = one.map(|one| one.as_str().chars().zip(other.as_str().chars()));
-        pairs.map_or(0, |pairs| pairs.take_while(|(one, other)| one == other).count())
-    };
-    sorted
-        .iter()
-        .enumerate()
-        .map(|(at, id)| {
-            let before = at.checked_sub(1).and_then(|before| sorted.get(before));
-            let most = shared(before, id).max(shared(sorted.get(at + 1), id));
-            let short = id.as_str().chars().take(SHORT_ID.max(most + 1)).collect();
-            ((*id).clone(), short)
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn ids(ids: &[&str]) -> HashSet<SessionId> {
-        ids.iter().map(|id| SessionId::from(*id)).collect()
+    fn names(ids: &[&str]) -> Names {
+        Names { keys: (1..).zip(ids).map(|(key, id)| ((*id).to_owned(), key)).collect() }
     }
 
     #[test]
     fn a_parent_is_known_by_its_id_or_its_file() {
-        let ids = ids(&["6f2a91", "20250304_140000_abcdef"]);
-        let found = |named| meant(named, &ids).map(|id| id.to_string());
+        let names = names(&["6f2a91", "20250304_140000_abcdef"]);
+        let found = |named| names.meant(named).map(|(id, _)| id.to_owned());
         assert_eq!(found("6f2a91").as_deref(), Some("6f2a91"));
         assert_eq!(found("/a/2025-03-04T14-00-00-000Z_6f2a91.jsonl").as_deref(), Some("6f2a91"));
         assert_eq!(found("20250304_140000_abcdef.jsonl").as_deref(), Some("20250304_140000_abcdef"));
@@ -108,7 +129,8 @@ mod tests {
 
     #[test]
     fn short_ids_tell_sessions_apart() {
-        let short = short_ids(&ids(&["0195f3a1-aaaa", "0195f3a1-bbbb", "ffff0000-cccc", "ab"]));
+        let names = names(&["0195f3a1-aaaa", "0195f3a1-bbbb", "ffff0000-cccc", "ab"]);
+        let short = names.short();
         let mut short: Vec<&str> = short.values().map(String::as_str).collect();
         short.sort_unstable();
         assert_eq!(short, ["0195f3a1-a", "0195f3a1-b", "ab", "ffff00"]);

@@ -1,0 +1,160 @@
+//! The catalog, ready to be asked.
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use offshoot_session::Stamps;
+use offshoot_store::catalog::{Catalog, CatalogError, Rebuilt, SessionRow, Sources, Synced};
+
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::progress::Progress;
+use crate::stored::store_failed;
+use crate::words::catalog as words;
+
+/// How fresh an answer has to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fresh {
+    /// Every file is looked at.
+    Now,
+    /// The last look was not long ago.
+    Lately,
+}
+
+/// A sync that is older than this is made again, in microseconds.
+const LATELY: i64 = 10 * 60 * 1_000_000;
+
+#[derive(Debug)]
+pub(crate) struct Cataloged {
+    pub(crate) catalog: Catalog,
+    pub(crate) sources: Sources,
+    /// `None` where the last sync was fresh enough.
+    pub(crate) synced: Option<Synced>,
+    /// Said beside the answer.
+    pub(crate) notes: Vec<String>,
+}
+
+pub(crate) fn cataloged(here: &Here, named: &[PathBuf], fresh: Fresh) -> Result<Cataloged, Failure> {
+    let sources = here.sources(named)?;
+    let mut notes = Vec::new();
+    let catalog = open(here, &sources, &mut notes)?;
+    let mut cataloged = Cataloged { catalog, sources, synced: None, notes };
+    if fresh == Fresh::Now || cataloged.is_old(here)? {
+        cataloged.sync(here)?;
+    }
+    if let Some(rebuilt) = cataloged.catalog.rebuilt() {
+        match rebuilt {
+            Rebuilt::Damaged => cataloged.notes.push(words::REBUILT.to_owned()),
+            Rebuilt::OtherVersion => {}
+        }
+    }
+    Ok(cataloged)
+}
+
+/// A home is made for it where there is something to list; whoever may not write gets one for this moment.
+fn open(here: &Here, sources: &Sources, notes: &mut Vec<String>) -> Result<Catalog, Failure> {
+    let is_wanted = sources.folders.iter().chain(&sources.databases).any(|place| place.exists());
+    let root = sources.home.root();
+    if !root.is_dir() && !is_wanted {
+        return Catalog::in_memory().map_err(store_failed);
+    }
+    let kept = make_home(root)
+        .map_err(|source| CatalogError::File { path: root.to_owned(), source })
+        .and_then(|()| Catalog::open(&root.join("catalog.db")));
+    match kept {
+        Ok(catalog) => Ok(catalog),
+        Err(error) => {
+            if here.look.for_a_person {
+                notes.push(words::not_kept(&error));
+            }
+            Catalog::in_memory().map_err(store_failed)
+        }
+    }
+}
+
+fn make_home(root: &Path) -> std::io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(root)
+}
+
+impl Cataloged {
+    fn is_old(&self, here: &Here) -> Result<bool, Failure> {
+        let synced_at = match self.catalog.synced_at() {
+            Err(CatalogError::Damaged { .. }) => None,
+            synced_at => synced_at.map_err(store_failed)?,
+        };
+        let age = synced_at.and_then(|at| here.stamps().now().as_microsecond().checked_sub(at));
+        // a clock that was put back makes it old too
+        Ok(!age.is_some_and(|age| (0..LATELY).contains(&age)))
+    }
+
+    /// Brings it up to date. One that turns out to be damaged is made anew.
+    pub(crate) fn sync(&mut self, here: &Here) -> Result<(), Failure> {
+        let now = here.stamps().now();
+        let mut progress = Progress::of("sessions", &here.look);
+        let mut at = |done, of| progress.at(done, of);
+        let synced = match self.catalog.sync(&self.sources, now, &mut at) {
+            Err(CatalogError::Damaged { .. }) => {
+                self.rebuild()?;
+                self.catalog.sync(&self.sources, now, &mut at)
+            }
+            synced => synced,
+        };
+        self.synced = Some(synced.map_err(store_failed)?);
+        Ok(())
+    }
+
+    fn rebuild(&mut self) -> Result<(), Failure> {
+        let damaged = std::mem::replace(&mut self.catalog, Catalog::in_memory().map_err(store_failed)?);
+        self.catalog = damaged.rebuild().map_err(store_failed)?;
+        Ok(())
+    }
+
+    /// Asks; where the catalog turns out to be damaged it is made anew and asked again.
+    pub(crate) fn ask<T>(
+        &mut self,
+        here: &Here,
+        question: impl Fn(&Catalog, &Sources) -> Result<T, CatalogError>,
+    ) -> Result<T, Failure> {
+        match question(&self.catalog, &self.sources) {
+            Err(CatalogError::Damaged { .. }) => {
+                self.rebuild()?;
+                self.sync(here)?;
+                self.notes.push(words::REBUILT.to_owned());
+                question(&self.catalog, &self.sources).map_err(store_failed)
+            }
+            answer => answer.map_err(store_failed),
+        }
+    }
+}
+
+/// Sessions of other programs that are called so: by id, by how it begins, or by title.
+pub(crate) fn foreign(here: &Here, text: &str) -> Result<Vec<SessionRow>, Failure> {
+    let mut cataloged = cataloged(here, &[], Fresh::Lately)?;
+    let find = |catalog: &Catalog| -> Result<Vec<SessionRow>, CatalogError> {
+        let mut found = catalog.beginning_with(text)?;
+        if found.iter().any(|row| row.id == text) {
+            found.retain(|row| row.id == text);
+        }
+        if found.is_empty() {
+            found = catalog.titled(text)?;
+        }
+        found.retain(|row| !row.is_own);
+        Ok(found)
+    };
+    let mut found = cataloged.ask(here, |catalog, _| find(catalog))?;
+    if found.is_empty() && cataloged.synced.is_none() {
+        cataloged.sync(here)?; // it may be new
+        found = cataloged.ask(here, |catalog, _| find(catalog))?;
+    }
+    Ok(found)
+}
+
+/// The name of a program, as people write it.
+pub(crate) fn agent_name(agent: &str) -> &str {
+    match agent {
+        "claude-code" => "Claude Code",
+        "codex" => "Codex",
+        "gemini" | "gemini-cli" => "Gemini CLI",
+        other => other,
+    }
+}

@@ -1,0 +1,65 @@
+//! What is said about the list of all sessions, and about searching it.
+
+use std::path::Path;
+
+use offshoot_store::catalog::CatalogError;
+
+use crate::numbers::{counted, grouped};
+
+pub(crate) const REBUILT: &str =
+    "The catalog was damaged and has been made anew. No session is lost by that.";
+
+pub(crate) fn not_kept(error: &CatalogError) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
+    format!("The list of sessions cannot be kept for the next time: {error}{cause}")
+}
+
+/// `1,284 sessions of 6 agents: 12 new, 3 changed, 1 gone`
+pub(crate) fn synced(sessions: usize, agents: usize, new: usize, changed: usize, gone: usize) -> String {
+    let parts: Vec<String> = [(new, "new"), (changed, "changed"), (gone, "gone")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}", grouped(count)))
+        .collect();
+    let news = if parts.is_empty() { "nothing new".to_owned() } else { parts.join(", ") };
+    let of = if agents > 1 { format!(" of {} agents", grouped(agents)) } else { String::new() };
+    format!("{}{of}: {news}\n", counted(sessions, "session", "sessions"))
+}
+
+pub(crate) fn not_read(path: &Path, reason: &str) -> String {
+    format!("could not read `{}`: {reason}", path.display())
+}
+
+pub(crate) fn some_not_read(count: usize) -> String {
+    format!(
+        "{} could not be read. Which: offshoot sync",
+        counted(count, "file or folder", "files or folders")
+    )
+}
+
+/// `38 matches in 9 sessions, 3 shown. Open one: offshoot show 18d4c2 --at 7`
+pub(crate) fn found(matches: usize, sessions: usize, shown: usize, open: Option<&str>) -> String {
+    let found =
+        format!("{} in {}", counted(matches, "match", "matches"), counted(sessions, "session", "sessions"));
+    let shown = if shown < matches { format!(", {} shown", grouped(shown)) } else { String::new() };
+    let open = open.map(|open| format!(" Open one: offshoot show {open}")).unwrap_or_default();
+    format!("{found}{shown}.{open}\n")
+}
+
+/// `Nothing said about “x”. Searched 1,284 sessions of 6 agents.`
+pub(crate) fn nothing_found(words: &str, sessions: usize, agents: usize, ascii: bool) -> String {
+    let nothing = super::nothing_matches(words, ascii);
+    let sessions = counted(sessions, "session", "sessions");
+    let agents = counted(agents, "agent", "agents");
+    format!("{nothing} Searched {sessions} of {agents}.\n")
+}
+
+pub(crate) const QUERY_HINT: &str =
+    "words, `\"a phrase\"`, `begin*`, or `re:` and a pattern; `--inside` finds parts of words";
+
+pub(crate) fn several_files(named: &str, count: usize, paths: &[String]) -> String {
+    let more = if count > paths.len() { ", …" } else { "" };
+    format!("`{named}` names {count} sessions: {}{more}", paths.join(", "))
+}
+
+pub(crate) const SEVERAL_FILES_HINT: &str = "more letters of the id tell them apart, or the path of one";

@@ -1,0 +1,103 @@
+//! Sessions of all agents of a person: listed, searched, shown. The person's home is a temporary folder.
+
+#![expect(clippy::expect_used, reason = "tests fail by panicking")]
+
+mod person;
+mod trouble;
+
+use person::{NOW, Person};
+
+#[test]
+fn sessions_of_all_agents_are_in_one_list() {
+    let person = Person::with_agents();
+    let expected = "\
+ID      SESSION                              PROJECT    AGENT        PROMPTS   COST  ACTIVE
+6f2a91  Burst credit is lost after a reload  gatehouse  pi                 2  $0.01      1h
+77be40  ╰ What if burst is per key?          gatehouse  pi                 1             1h
+01a1e0  Why is the burst refused?            gatehouse  Codex              1             9h
+0f5c00  Port the parser to winnow            ledger     Claude Code        1             5h
+4 sessions.
+";
+    // threads about one folder stand together, at the place of the newest
+    assert_eq!(person.run("ls --width 95"), expected);
+    let agents: Vec<String> =
+        person.json_lines("ls --json=lines").iter().map(|row| row["agent"].to_string()).collect();
+    assert_eq!(agents, ["\"pi\"", "\"pi\"", "\"claude-code\"", "\"codex\""], "scripts see the newest first");
+    assert_eq!(person.run("ls --width 95 --agent claude").lines().count(), 3);
+    assert_eq!(person.run("ls --width 95 --model opus").lines().count(), 3);
+    assert_eq!(person.run("ls --width 95 --project /home/dev/gatehouse").lines().count(), 5);
+    assert_eq!(person.run("ls --width 95 --label ugly").lines().count(), 3);
+}
+
+#[test]
+fn what_was_said_is_found_in_all_of_them() {
+    let person = Person::with_agents();
+    let expected = "\
+77be40 #1  you    What if burst is per key?
+6f2a91 #1  you    Burst credit is lost after a reload
+6f2a91 #1  pi     … is built anew, so the burst starts at zero.
+01a1e0 #1  you    Why is the burst refused?
+01a1e0 #1  Codex  A burst needs credit.
+5 matches in 3 sessions. Open one: offshoot show 01a1e0 --at 1
+";
+    assert_eq!(person.run("search burst --width 95"), expected);
+    assert_eq!(
+        person.run("search burst --agent codex --role user"),
+        "01a1e09c-0000-7000-8000-000000000001\t01a1e09c-0000-7000-8000-000000000001:2\tyou\tWhy is the burst refused?\t\n"
+    );
+    assert_eq!(
+        person.run("search nowhere --width 95"),
+        "Nothing said about “nowhere”. Searched 4 sessions of 3 agents.\n"
+    );
+    assert_eq!(person.json_lines("search lexer --json=lines").len(), 1);
+    assert_eq!(person.json_lines("search lexer --tools --json=lines").len(), 3);
+    assert_eq!(person.json_lines("search exe --inside --json=lines").len(), 1);
+    assert_eq!(person.json_lines("search re:le[xy]er --json=lines").len(), 1);
+    assert_eq!(person.json_lines("search burst --since 2h --json=lines").len(), 1);
+    assert!(person.run("search --width 95 '*'").contains("there is no word to search for"));
+}
+
+#[test]
+fn a_hit_can_be_shown_where_it_lies() {
+    let person = Person::with_agents();
+    assert!(person.run("show 01a1e0 --at 1 --width 80").contains("A burst needs credit."));
+    assert!(person.run("tree 0f5c --width 80").starts_with("Port the parser to winnow  0f5c00"));
+    assert!(person.run("show 6f2a --at a1 --width 80").contains("built anew"));
+    assert!(person.run("tree ffff --width 80").contains("no session `ffff`"));
+    let before = person.bytes_of_agents();
+    assert!(person.run("label 6f2a 1 mine").contains("no session `6f2a`"), "files of others are not changed");
+    assert_eq!(person.bytes_of_agents(), before);
+}
+
+#[test]
+fn an_answer_is_as_fresh_as_ten_minutes() {
+    let person = Person::with_agents();
+    assert_eq!(person.json_lines("search quokka --json=lines").len(), 0);
+    person.append_to_pi("And the quokka?");
+    assert_eq!(person.json_lines("search quokka --json=lines").len(), 0, "the last look was a moment ago");
+    assert_eq!(person.json_lines_at(NOW + 601, "search quokka --json=lines").len(), 1);
+    person.append_to_pi("Another quokka?");
+    assert!(person.run_at(NOW + 602, "sync").contains("1 changed"));
+    assert_eq!(person.json_lines_at(NOW + 603, "search quokka --json=lines").len(), 2);
+    person.append_to_pi("A third quokka?");
+    assert_eq!(person.json_lines_at(NOW, "search quokka --json=lines").len(), 3, "the clock was put back");
+}
+
+#[test]
+fn a_sync_tells_what_it_found() {
+    let person = Person::with_agents();
+    assert_eq!(person.run("sync"), "4 sessions of 3 agents: 4 new\n");
+    assert_eq!(person.run("sync"), "4 sessions of 3 agents: nothing new\n");
+    person.append_to_pi("more");
+    let told: serde_json::Value = serde_json::from_str(&person.run("sync --json")).expect("JSON");
+    assert_eq!((&told["changed"], &told["sessions"], &told["files"]), (&1.into(), &4.into(), &4.into()));
+    assert!(person.run("sync --source .").contains("0 sessions: 4 gone"), "only what is named is listed");
+}
+
+#[test]
+fn whoever_has_no_sessions_gets_no_home() {
+    let person = Person::alone();
+    assert!(person.run("ls --width 80").starts_with("No sessions yet."));
+    assert!(person.run("search anything --width 80").starts_with("Nothing said about"));
+    assert!(!person.home().exists());
+}

@@ -1,0 +1,329 @@
+//! One file, read for its gist.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use offshoot_session::SessionTree;
+use offshoot_session::format::Flaw;
+use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, Unusual, lines_of, of_tree};
+
+use super::visit::{Known, Visit};
+use super::walk::{Kind, Seen, Stamp};
+use crate::journal_store::JournalStore;
+use crate::opencode_database::OpencodeDatabase;
+use crate::store::{Finding, ReadError, SessionStore};
+
+/// What reading brought.
+#[derive(Debug)]
+pub(super) struct Read {
+    pub(super) outcome: Outcome,
+    /// As the file was when it was opened.
+    pub(super) stamp: Stamp,
+    pub(super) bytes: u64,
+}
+
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// What is known of it is still right.
+    Same,
+    /// More was said, behind what was said before.
+    More(Box<Told>),
+    All(Box<Told>),
+    /// Nothing that a list shows; remembered, so that it is not read again.
+    NoSession,
+    Unreadable(String),
+    /// It went while it was looked at.
+    Gone,
+}
+
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) gist: Gist,
+    pub(super) said: Vec<Said>,
+    /// So many records could not be read.
+    pub(super) damaged: u64,
+    pub(super) follow: Option<Follow>,
+    pub(super) ends: Ends,
+}
+
+/// How far a file was read, and what stands at both ends of that.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Ends {
+    pub(super) read_to: u64,
+    pub(super) head: u32,
+    pub(super) tail: u32,
+}
+
+impl Known {
+    fn ends(&self) -> Ends {
+        Ends { read_to: self.read_to, head: self.head, tail: self.tail }
+    }
+}
+
+/// So many bytes at each end tell whether a file is still the one that was read.
+pub(super) const HEAD: u64 = 512;
+pub(super) const TAIL: u64 = 128;
+
+/// A file is taken in pieces of this size.
+const PIECE: usize = 1 << 20;
+
+/// A file whose first lines are longer than this tells nothing about itself soon enough.
+const BEGINNING: usize = 64 << 10;
+
+pub(super) fn read_file(
+    seen: &Seen,
+    visit: Visit,
+    known: Option<&Known>,
+    kept: Option<Vec<u8>>,
+    store: &JournalStore,
+) -> Read {
+    let mut reader = Reader { bytes: 0 };
+    let (outcome, stamp) = match reader.outcome(seen, visit, known, kept, store) {
+        Ok(answer) => answer,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => (Outcome::Gone, seen.stamp),
+        Err(error) => (Outcome::Unreadable(error.to_string()), seen.stamp),
+    };
+    Read { outcome, stamp, bytes: reader.bytes }
+}
+
+struct Reader {
+    bytes: u64,
+}
+
+impl Reader {
+    fn outcome(
+        &mut self,
+        seen: &Seen,
+        visit: Visit,
+        known: Option<&Known>,
+        kept: Option<Vec<u8>>,
+        store: &JournalStore,
+    ) -> io::Result<(Outcome, Stamp)> {
+        let file = File::open(&seen.path)?;
+        let stamp = Stamp::of(&file.metadata()?);
+        let known = known.filter(|_| matches!(visit, Visit::Closer | Visit::ReadOn));
+        if let Some(known) = known
+            && self.ends(&file, known.read_to)? == known.ends()
+        {
+            if visit == Visit::Closer && stamp == known.stamp {
+                return Ok((Outcome::Same, stamp));
+            }
+            if let Some(follow) = kept.as_deref().and_then(Follow::resume)
+                && let Ok(told) =
+                    self.follow(&file, &stamp, known.read_to, follow, &seen.path.to_string_lossy())?
+            {
+                return Ok((Outcome::More(Box::new(told)), stamp));
+            }
+        }
+        let outcome = match &seen.kind {
+            Kind::Journal(id) => {
+                self.bytes += stamp.length as u64;
+                journal(store, id)
+            }
+            Kind::File => self.whole(&file, &stamp, &seen.path)?,
+            Kind::Database => Outcome::NoSession,
+        };
+        let outcome = match outcome {
+            // journals and documents are read by others, and know their ends all the same
+            Outcome::All(mut told) if told.ends == Ends::default() => {
+                told.ends = self.ends(&file, stamp.length as u64)?;
+                Outcome::All(told)
+            }
+            outcome => outcome,
+        };
+        Ok((outcome, stamp))
+    }
+
+    fn whole(&mut self, file: &File, stamp: &Stamp, path: &Path) -> io::Result<Outcome> {
+        let name = path.to_string_lossy();
+        let beginning = self.beginning(file)?;
+        if let Some(lines) = lines_of(Some(&name), &beginning)
+            && let Ok(told) = self.follow(file, stamp, 0, Follow::begin(lines), &name)?
+        {
+            return Ok(Outcome::All(Box::new(told)));
+        }
+        let mut bytes = vec![0; usize::try_from(stamp.length).unwrap_or_default()];
+        let length = self.read_at(file, 0, &mut bytes)?;
+        bytes.truncate(length);
+        let Ok(transcript) = offshoot_transcripts::read(Some(&name), &bytes) else {
+            return Ok(Outcome::NoSession);
+        };
+        drop(bytes);
+        let (tree, _) = SessionTree::replay(transcript.records);
+        Ok(Outcome::All(Box::new(told_by(&tree, 0))))
+    }
+
+    /// Some whole lines, or all there is.
+    fn beginning(&mut self, file: &File) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0; BEGINNING];
+        let length = self.read_at(file, 0, &mut bytes)?;
+        self.bytes -= length as u64; // the same bytes are read again
+        bytes.truncate(length);
+        if length == BEGINNING
+            && let Some(end) = memchr::memrchr(b'\n', &bytes)
+        {
+            bytes.truncate(end + 1);
+        }
+        Ok(bytes)
+    }
+
+    /// Takes the lines from `from` to the end of the file as it was when it was opened.
+    fn follow(
+        &mut self,
+        file: &File,
+        stamp: &Stamp,
+        from: u64,
+        mut follow: Follow,
+        name: &str,
+    ) -> io::Result<Result<Told, Unusual>> {
+        let end = stamp.length as u64;
+        let mut said = Vec::new();
+        let mut buffer =
+            vec![0; PIECE.min(usize::try_from(end.saturating_sub(from)).unwrap_or(PIECE)).max(1)];
+        let (mut at, mut filled) = (from, 0);
+        loop {
+            let wanted = end.saturating_sub(at + filled as u64).min((buffer.len() - filled) as u64) as usize;
+            let room = buffer.get_mut(filled..filled + wanted).unwrap_or_default();
+            let count = self.read_at(file, at + filled as u64, room)?;
+            filled += count;
+            let is_last = count < wanted || at + filled as u64 >= end;
+            let mut lines = buffer.get(..filled).unwrap_or_default();
+            let mut used = 0;
+            while let Some(length) = memchr::memchr(b'\n', lines) {
+                let (line, rest) = lines.split_at(length);
+                if follow.take(line, at + used as u64, &mut said).is_err() {
+                    return Ok(Err(Unusual));
+                }
+                lines = rest.get(1..).unwrap_or_default();
+                used += length + 1;
+            }
+            if is_last {
+                // a last line that nobody ended counts if it is whole
+                if serde_json::from_slice::<serde_json::Map<_, _>>(lines).is_ok() {
+                    if follow.take(lines, at + used as u64, &mut said).is_err() {
+                        return Ok(Err(Unusual));
+                    }
+                    used += lines.len();
+                }
+                at += used as u64;
+                break;
+            }
+            buffer.copy_within(used..filled, 0);
+            filled -= used;
+            at += used as u64;
+            if filled == buffer.len() {
+                buffer.resize(buffer.len() * 2, 0); // one line is longer
+            }
+        }
+        let Ok(gist) = follow.gist(Some(name)) else { return Ok(Err(Unusual)) };
+        let ends = self.ends(file, at)?;
+        Ok(Ok(Told { gist, said, damaged: 0, follow: Some(follow), ends }))
+    }
+
+    fn ends(&mut self, file: &File, read_to: u64) -> io::Result<Ends> {
+        let mut hash = |offset: u64, length: u64| -> io::Result<u32> {
+            let mut bytes = vec![0; length as usize];
+            let length = self.read_at(file, offset, &mut bytes)?;
+            Ok(crc32fast::hash(bytes.get(..length).unwrap_or_default()))
+        };
+        let head = hash(0, HEAD.min(read_to))?;
+        let tail = TAIL.min(read_to);
+        Ok(Ends { read_to, head, tail: hash(read_to - tail, tail)? })
+    }
+
+    /// As much as there is.
+    fn read_at(&mut self, file: &File, offset: u64, bytes: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match file.read_at(rest, offset + filled as u64) {
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.bytes += filled as u64;
+        Ok(filled)
+    }
+}
+
+fn journal(store: &JournalStore, id: &offshoot_session::SessionId) -> Outcome {
+    match store.read(id) {
+        // A crash stopped it from being born; nobody was told that it exists.
+        Ok(None) => Outcome::NoSession,
+        Ok(Some(loaded)) if loaded.tree.is_taken_back() => Outcome::NoSession,
+        Ok(Some(loaded)) => {
+            let damaged = loaded.findings.iter().filter(|finding| is_damage(finding)).count();
+            Outcome::All(Box::new(told_by(&loaded.tree, damaged as u64)))
+        }
+        Err(ReadError::Newer { source, .. }) => Outcome::Unreadable(source.to_string()),
+        Err(ReadError::File(error)) => Outcome::Unreadable(error.source.to_string()),
+        Err(ReadError::Gone { .. }) => Outcome::Gone,
+    }
+}
+
+/// Whether something of the journal cannot be read, and is not only odd.
+fn is_damage(finding: &Finding) -> bool {
+    match finding {
+        Finding::Flaw(found) => matches!(found.flaw, Flaw::Damaged { .. } | Flaw::Blob { .. }),
+        Finding::TornTail(_) | Finding::Odd(_) => false,
+    }
+}
+
+fn told_by(tree: &SessionTree, damaged: u64) -> Told {
+    let (gist, said) = of_tree(tree);
+    Told { gist, said, damaged, follow: None, ends: Ends::default() }
+}
+
+/// A session of a database, with what changes when it does.
+pub(super) struct InDatabase {
+    pub(super) id: String,
+    pub(super) stamp: Stamp,
+}
+
+/// The sessions of a database, and the database to read them from.
+pub(super) fn database(path: &Path, scratch: &Path) -> Result<(OpencodeDatabase, Vec<InDatabase>), String> {
+    let mut database = OpencodeDatabase::open(path, scratch).map_err(|error| error.to_string())?;
+    let sessions = database.sessions().map_err(|error| error.to_string())?;
+    let listed = sessions
+        .into_iter()
+        .map(|session| InDatabase {
+            stamp: Stamp {
+                length: i64::from(session.messages),
+                modified: session.updated_at.map_or(0, |at| at.as_microsecond()),
+                ..Stamp::default()
+            },
+            id: session.id,
+        })
+        .collect();
+    Ok((database, listed))
+}
+
+pub(super) fn session_in_database(database: &mut OpencodeDatabase, id: &str) -> Outcome {
+    match database.read(id) {
+        Ok(Some(transcript)) => {
+            let (tree, _) = SessionTree::replay(transcript.records);
+            Outcome::All(Box::new(told_by(&tree, 0)))
+        }
+        Ok(None) => Outcome::Gone,
+        Err(error) => Outcome::Unreadable(error.to_string()),
+    }
+}
+
+/// Formats that are followed, as the catalog numbers them.
+pub(super) fn lines_number(lines: Lines) -> i64 {
+    match lines {
+        Lines::Pi => 0,
+        Lines::Claude => 1,
+    }
+}
+
+pub(super) fn lines_numbered(number: Option<i64>) -> Option<Lines> {
+    match number {
+        Some(0) => Some(Lines::Pi),
+        Some(1) => Some(Lines::Claude),
+        Some(_) | None => None,
+    }
+}

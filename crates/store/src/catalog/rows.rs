@@ -1,0 +1,143 @@
+//! Sessions as the catalog tells of them.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Row;
+
+use super::{Catalog, CatalogError};
+
+/// A session, wherever it lies. Times are in microseconds since 1970.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionRow {
+    pub key: i64,
+    /// The file it lies in; in a database, as if that were a folder.
+    pub path: PathBuf,
+    pub length: u64,
+    /// In nanoseconds since 1970.
+    pub modified: i64,
+    pub inode: u64,
+    /// A checksum of the last bytes that were read.
+    pub tail: u32,
+    /// Kept by Offshoot, and not by another program.
+    pub is_own: bool,
+    /// Part of another session, such as what a sub-agent said.
+    pub is_side: bool,
+    pub state: State,
+    /// As the program names itself.
+    pub agent: Option<String>,
+    pub id: String,
+    pub project: Option<String>,
+    pub title: Option<String>,
+    pub is_user_title: bool,
+    pub first_prompt: Option<String>,
+    pub model: Option<String>,
+    pub parent: Option<String>,
+    pub labels: Vec<String>,
+    pub opened_at: Option<i64>,
+    pub updated_at: i64,
+    pub entries: u64,
+    pub branches: u64,
+    pub prompts: u64,
+    pub cost_micros: i64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum State {
+    Whole,
+    /// So many records are lost.
+    Damaged(u64),
+    Unreadable(String),
+}
+
+pub(super) const WHOLE: i64 = 0;
+pub(super) const NO_SESSION: i64 = 1;
+pub(super) const UNREADABLE: i64 = 2;
+
+const COLUMNS: &str = "key, path, length, modified, inode, tail, is_own, is_side, state, damaged, reason, agent, id, \
+    project, title, is_user_title, first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, \
+    prompts, cost_micros";
+
+impl Catalog {
+    /// All sessions, in no order.
+    pub fn sessions(&self) -> Result<Vec<SessionRow>, CatalogError> {
+        self.rows("state <> 1", &[])
+    }
+
+    /// Those whose id begins so, side files among them.
+    pub fn beginning_with(&self, id: &str) -> Result<Vec<SessionRow>, CatalogError> {
+        self.rows("state <> 1 AND substr(id, 1, length(?1)) = ?1 COLLATE NOCASE", &[&id])
+    }
+
+    /// Those of this title, as far as letters of the same sound go.
+    pub fn titled(&self, title: &str) -> Result<Vec<SessionRow>, CatalogError> {
+        let mut rows = self.rows("state <> 1 AND title IS NOT NULL", &[])?;
+        let title = title.to_lowercase();
+        rows.retain(|row| row.title.as_ref().is_some_and(|own| own.to_lowercase() == title));
+        Ok(rows)
+    }
+
+    pub(super) fn rows(
+        &self,
+        condition: &str,
+        parameters: &[&dyn rusqlite::ToSql],
+    ) -> Result<Vec<SessionRow>, CatalogError> {
+        let sql = format!("SELECT {COLUMNS} FROM session WHERE {condition}");
+        let read = || -> Result<Vec<SessionRow>, rusqlite::Error> {
+            let mut statement = self.connection.prepare_cached(&sql)?;
+            statement.query_map(parameters, session_row)?.collect()
+        };
+        read().map_err(|error| self.failed(error))
+    }
+}
+
+fn session_row(row: &Row<'_>) -> Result<SessionRow, rusqlite::Error> {
+    let path = path_of(row.get_ref(1)?.as_bytes()?);
+    let modified: i64 = row.get(3)?;
+    let state = match (row.get(8)?, row.get::<_, i64>(9)?) {
+        (UNREADABLE, _) => State::Unreadable(row.get::<_, Option<String>>(10)?.unwrap_or_default()),
+        (_, 0) => State::Whole,
+        (_, damaged) => State::Damaged(damaged as u64),
+    };
+    let id: Option<String> = row.get(12)?;
+    let labels: Option<String> = row.get(19)?;
+    Ok(SessionRow {
+        key: row.get(0)?,
+        length: row.get::<_, i64>(2)? as u64,
+        modified,
+        inode: row.get::<_, i64>(4)? as u64,
+        tail: row.get(5)?,
+        is_own: row.get(6)?,
+        is_side: row.get(7)?,
+        state,
+        agent: row.get(11)?,
+        id: id.unwrap_or_else(|| stem_of(&path)),
+        project: row.get(13)?,
+        title: row.get(14)?,
+        is_user_title: row.get(15)?,
+        first_prompt: row.get(16)?,
+        model: row.get(17)?,
+        parent: row.get(18)?,
+        labels: labels.and_then(|labels| serde_json::from_str(&labels).ok()).unwrap_or_default(),
+        opened_at: row.get(20)?,
+        updated_at: row.get::<_, Option<i64>>(21)?.unwrap_or(modified / 1_000),
+        entries: row.get::<_, i64>(22)? as u64,
+        branches: row.get::<_, i64>(23)? as u64,
+        prompts: row.get::<_, i64>(24)? as u64,
+        cost_micros: row.get(25)?,
+        path,
+    })
+}
+
+fn stem_of(path: &Path) -> String {
+    path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+pub(super) fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+pub(super) fn bytes_of(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}

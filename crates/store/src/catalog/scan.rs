@@ -1,0 +1,189 @@
+//! Looking through the files themselves, on two threads.
+//!
+//! A file is looked at as bytes first: a line is only taken apart where the longest word of the query stands in it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use offshoot_session::{SessionId, SessionTree};
+use offshoot_transcripts::gist::{Lines, Place, Role, Said, words_of_line, words_of_tree};
+use regex::bytes::Regex;
+
+use super::query::Query;
+use super::rows::SessionRow;
+use super::search::Within;
+use super::walk::Sources;
+use crate::files::{PAGE, Pages};
+use crate::journal_store::JournalStore;
+use crate::lock::Locking;
+use crate::opencode_database::OpencodeDatabase;
+use crate::store::SessionStore;
+
+pub(super) type LinesByKey = HashMap<i64, Lines>;
+
+/// A match in a file.
+pub(super) struct Looked {
+    pub(super) key: i64,
+    /// The order of writing.
+    pub(super) place: u64,
+    pub(super) said: Said,
+}
+
+const READERS: usize = 2;
+/// Small enough to stay in the cache of a processor.
+const PIECE: usize = 256 << 10;
+
+pub(super) fn look_through(
+    rows: &HashMap<i64, SessionRow>,
+    lines: &LinesByKey,
+    query: &Query,
+    within: Within,
+    sources: &Sources,
+) -> Vec<Looked> {
+    let mut rows: Vec<&SessionRow> = rows.values().collect();
+    // long ones first, so that no thread is left alone with one at the end
+    rows.sort_unstable_by_key(|row| (std::cmp::Reverse(row.length), row.key));
+    let look = Look { query, in_json: query.in_json(), within, sources };
+    let next = AtomicUsize::new(0);
+    let all = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..READERS.min(rows.len()) {
+            scope.spawn(|| {
+                let mut pages = Pages::default();
+                let mut found = Vec::new();
+                while let Some(row) = rows.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // a file that went meanwhile holds nothing any more
+                    let _ = look.at(row, lines.get(&row.key).copied(), &mut pages, &mut found);
+                }
+                // nobody panics while holding it
+                all.lock().unwrap_or_else(std::sync::PoisonError::into_inner).append(&mut found);
+            });
+        }
+    });
+    all.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+struct Look<'q> {
+    query: &'q Query,
+    in_json: Option<Regex>,
+    within: Within,
+    sources: &'q Sources,
+}
+
+impl Look<'_> {
+    fn at(
+        &self,
+        row: &SessionRow,
+        lines: Option<Lines>,
+        pages: &mut Pages,
+        found: &mut Vec<Looked>,
+    ) -> io::Result<()> {
+        if let Some(lines) = lines {
+            return self.at_lines(row, lines, pages, found);
+        }
+        for (place, said) in words_in_whole(row, self.sources).into_iter().enumerate() {
+            if self.wants(said.role) && self.query.finds(&said.text) {
+                found.push(Looked { key: row.key, place: place as u64, said });
+            }
+        }
+        Ok(())
+    }
+
+    fn wants(&self, role: Role) -> bool {
+        role != Role::Tool || self.within == Within::Everything
+    }
+
+    fn at_lines(
+        &self,
+        row: &SessionRow,
+        lines: Lines,
+        pages: &mut Pages,
+        found: &mut Vec<Looked>,
+    ) -> io::Result<()> {
+        let file = File::open(&row.path)?;
+        let end = file.metadata()?.len();
+        let mut size = PIECE;
+        // what was read lies from `start` to `filled`, and begins at byte `at` of the file
+        let (mut at, mut start, mut filled) = (0_u64, 0, 0);
+        loop {
+            let buffer = pages.room(size);
+            let room = buffer.get_mut(filled..).unwrap_or_default();
+            let count = file.read_at(room, at + (filled - start) as u64)?;
+            filled += count;
+            let is_last = count == 0 || at + (filled - start) as u64 >= end;
+            let bytes = buffer.get(start..filled).unwrap_or_default();
+            let whole =
+                if is_last { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
+            self.at_piece(row.key, lines, bytes.get(..whole).unwrap_or_default(), at, found);
+            if is_last {
+                return Ok(());
+            }
+            let rest = bytes.get(whole..).unwrap_or_default().to_vec();
+            at += whole as u64;
+            if rest.len() + PAGE as usize > size / 2 {
+                size *= 2; // one line is longer
+            }
+            // the next page of the file is read to the beginning of a page
+            start = rest.len().next_multiple_of(PAGE as usize) - rest.len();
+            filled = start + rest.len();
+            if let Some(place) = pages.room(size).get_mut(start..filled) {
+                place.copy_from_slice(&rest);
+            }
+        }
+    }
+
+    /// Whole lines.
+    fn at_piece(&self, key: i64, lines: Lines, bytes: &[u8], offset: u64, found: &mut Vec<Looked>) {
+        let mut at = 0;
+        while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+            let hit = match &self.in_json {
+                Some(pattern) => match pattern.find(rest) {
+                    Some(hit) => at + hit.start(),
+                    None => return,
+                },
+                None => at,
+            };
+            let (before, behind) = bytes.split_at(hit);
+            let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+            let end = memchr::memchr(b'\n', behind).map_or(bytes.len(), |newline| hit + newline);
+            let line = bytes.get(start..end).unwrap_or_default();
+            let place = offset + start as u64;
+            for (nth, (entry, role, text)) in words_of_line(lines, line).into_iter().enumerate() {
+                if self.wants(role) && self.query.finds(&text) {
+                    let at = offshoot_transcripts::gist::moment_of_line(line);
+                    let lies = Place { offset: place, length: line.len() as u32 };
+                    let said = Said { entry, role, turn: None, branch: None, at, text, place: Some(lies) };
+                    found.push(Looked { key, place: place + nth as u64, said });
+                }
+            }
+            at = end + 1;
+        }
+    }
+}
+
+/// All words of a session that is not taken line by line.
+pub(super) fn words_in_whole(row: &SessionRow, sources: &Sources) -> Vec<Said> {
+    tree_of(row, sources).map(|tree| words_of_tree(&tree)).unwrap_or_default()
+}
+
+fn tree_of(row: &SessionRow, sources: &Sources) -> Option<SessionTree> {
+    if row.is_own {
+        let store = JournalStore::at(sources.home.clone(), Locking::by("offshoot"));
+        return Some(store.read(&SessionId::from(row.id.as_str())).ok()??.tree);
+    }
+    let records =
+        match row.path.parent().filter(|database| sources.databases.iter().any(|known| known == database)) {
+            Some(database) => {
+                OpencodeDatabase::open(database, &sources.scratch).ok()?.read(&row.id).ok()??.records
+            }
+            None => {
+                let bytes = std::fs::read(&row.path).ok()?;
+                offshoot_transcripts::read(Some(&row.path.to_string_lossy()), &bytes).ok()?.records
+            }
+        };
+    Some(SessionTree::replay(records).0)
+}

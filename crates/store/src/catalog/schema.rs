@@ -1,0 +1,118 @@
+//! The tables.
+//!
+//! What was said has a number of its own: the number of its session, shifted, and its place there. So all of a
+//! session is a range, in the table and in the index of words.
+
+use rusqlite::{Connection, OptionalExtension};
+
+/// Another number makes every catalog be read anew.
+const VERSION: i64 = 1;
+
+/// A session has room for so many texts, as bits.
+pub(super) const ROOM: u32 = 24;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Version {
+    None,
+    Ours,
+    Other,
+}
+
+const TABLES: &str = r#"
+CREATE TABLE IF NOT EXISTS fact(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+
+CREATE TABLE IF NOT EXISTS session(
+    key INTEGER PRIMARY KEY,
+    path BLOB NOT NULL UNIQUE,
+    -- the file as it was when it was read
+    length INTEGER NOT NULL,
+    modified INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    device INTEGER NOT NULL,
+    is_settled INTEGER NOT NULL,
+    -- how far it was read, and what stood at both ends of that
+    read_to INTEGER NOT NULL,
+    head INTEGER NOT NULL,
+    tail INTEGER NOT NULL,
+    lines INTEGER,
+    -- what it is
+    state INTEGER NOT NULL,
+    damaged INTEGER NOT NULL,
+    reason TEXT,
+    is_own INTEGER NOT NULL,
+    is_side INTEGER NOT NULL,
+    agent TEXT,
+    id TEXT,
+    project TEXT,
+    title TEXT,
+    is_user_title INTEGER NOT NULL,
+    first_prompt TEXT,
+    model TEXT,
+    parent TEXT,
+    labels TEXT,
+    opened_at INTEGER,
+    updated_at INTEGER,
+    entries INTEGER NOT NULL,
+    branches INTEGER NOT NULL,
+    prompts INTEGER NOT NULL,
+    cost_micros INTEGER NOT NULL
+);
+
+-- what reading on needs to know, apart from the rows that every list reads
+CREATE TABLE IF NOT EXISTS kept(session INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+
+CREATE TABLE IF NOT EXISTS said(
+    number INTEGER PRIMARY KEY,
+    entry TEXT NOT NULL,
+    role INTEGER NOT NULL,
+    turn INTEGER,
+    branch TEXT,
+    at INTEGER,
+    offset INTEGER,
+    length INTEGER
+);
+
+CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
+    text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
+);
+"#;
+
+/// Settings of a connection. The catalog can be made again, so a commit does not wait for the disk; it is never
+/// half there all the same, because the log is replayed whole or not at all.
+pub(super) fn prepare(connection: &Connection) -> Result<(), rusqlite::Error> {
+    let pragma = |name: &str, value: &str| connection.pragma_update_and_check(None, name, value, |_| Ok(()));
+    pragma("journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "NORMAL")?;
+    connection.pragma_update(None, "cache_size", -16_000)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    pragma("wal_autocheckpoint", "8000")
+}
+
+pub(super) fn version(connection: &Connection) -> Result<Version, rusqlite::Error> {
+    let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+    if tables == 0 {
+        return Ok(Version::None);
+    }
+    let has_facts: i64 =
+        connection
+            .query_row("SELECT count(*) FROM sqlite_schema WHERE name = 'fact'", [], |row| row.get(0))?;
+    if has_facts == 0 {
+        return Ok(Version::Other);
+    }
+    let version: Option<i64> = connection
+        .query_row("SELECT value FROM fact WHERE name = 'version'", [], |row| row.get(0))
+        .optional()?;
+    Ok(if version == Some(VERSION) { Version::Ours } else { Version::Other })
+}
+
+/// Somebody else may be doing the same.
+pub(super) fn create(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.execute_batch("BEGIN IMMEDIATE")?;
+    let created = connection.execute_batch(TABLES).and_then(|()| {
+        connection.execute("INSERT OR REPLACE INTO fact(name, value) VALUES ('version', ?1)", [VERSION])?;
+        // fewer and larger pieces to merge; 16 MB of words are gathered before they are written
+        connection.execute("INSERT INTO words(words, rank) VALUES ('hashsize', 16777216)", [])
+    });
+    connection.execute_batch(if created.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+    created.map(drop)
+}

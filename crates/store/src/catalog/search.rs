@@ -1,0 +1,271 @@
+//! Who said what: by the index where it can answer, else by looking through the files.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use offshoot_transcripts::gist::{Follow, Place, Role, Said, words_of_line};
+use rusqlite::params;
+
+use super::query::Query;
+use super::read::lines_numbered;
+use super::rows::SessionRow;
+use super::scan::{self, Looked};
+use super::schema::ROOM;
+use super::walk::Sources;
+use super::write::{role_number, role_numbered};
+use super::{Catalog, CatalogError};
+
+/// Which sessions and speakers are asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// A part of the name of the agent, in small letters.
+    pub agent: Option<String>,
+    /// The folder that a session is about, or one above it.
+    pub project: Option<PathBuf>,
+    pub role: Option<Role>,
+    /// Said at this moment or later, in microseconds since 1970.
+    pub since: Option<i64>,
+}
+
+/// Where to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Within {
+    /// What people and agents said, as words.
+    Said,
+    /// The same, in the files themselves: for what the index cannot tell.
+    SaidInFiles,
+    /// Also what tools were given and answered.
+    Everything,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    pub session: SessionRow,
+    pub entry: String,
+    pub role: Role,
+    pub turn: Option<u32>,
+    pub branch: Option<String>,
+    pub at: Option<i64>,
+    /// `None` where the file has changed since it was read.
+    pub text: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// Newest sessions first, and what was said in one in the order of writing; no more than were asked for.
+    pub hits: Vec<Hit>,
+    pub matches: usize,
+    /// In so many sessions.
+    pub sessions: usize,
+    /// Looked through so many sessions, of so many agents.
+    pub searched: usize,
+    pub agents: usize,
+}
+
+/// A match before it is known what it says.
+struct Match {
+    key: i64,
+    /// The order of writing.
+    place: u64,
+    at: Option<i64>,
+    what: What,
+}
+
+enum What {
+    /// A number of the index.
+    Indexed(i64),
+    Seen(Box<Said>),
+}
+
+impl Filter {
+    fn lets_through(&self, session: &SessionRow) -> bool {
+        let is_of = |agent: &String| {
+            session.agent.as_ref().is_some_and(|own| own.to_lowercase().contains(agent.as_str()))
+        };
+        let is_in = |folder: &PathBuf| {
+            session.project.as_ref().is_some_and(|own| PathBuf::from(own).starts_with(folder))
+        };
+        self.agent.as_ref().is_none_or(is_of) && self.project.as_ref().is_none_or(is_in)
+    }
+
+    fn lets_through_said(&self, role: Role, at: Option<i64>) -> bool {
+        self.role.is_none_or(|wanted| wanted == role)
+            && self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
+    }
+}
+
+impl Catalog {
+    /// At most `limit` hits, and how many there are.
+    pub fn search(
+        &self,
+        query: &Query,
+        within: Within,
+        filter: &Filter,
+        limit: usize,
+        sources: &Sources,
+    ) -> Result<Found, CatalogError> {
+        let (searched, agents) = self.count()?;
+        let mut rows: HashMap<i64, SessionRow>;
+        let mut matches: Vec<Match>;
+        match query.for_index().filter(|_| within == Within::Said) {
+            Some(words) => {
+                matches = self.by_index(&words, filter).map_err(|error| self.failed(error))?;
+                let keys: HashSet<i64> = matches.iter().map(|one| one.key).collect();
+                rows = self.rows_of(&keys)?.into_iter().map(|row| (row.key, row)).collect();
+            }
+            None => {
+                let wanted = self.rows("state <> 1", &[])?.into_iter().filter(|row| filter.lets_through(row));
+                rows = wanted.map(|row| (row.key, row)).collect();
+                let lines = self.lines().map_err(|error| self.failed(error))?;
+                matches = scan::look_through(&rows, &lines, query, within, sources)
+                    .into_iter()
+                    .filter(|looked| filter.lets_through_said(looked.said.role, looked.said.at))
+                    .map(|Looked { key, place, said }| Match {
+                        key,
+                        place,
+                        at: said.at,
+                        what: What::Seen(Box::new(said)),
+                    })
+                    .collect();
+            }
+        }
+        rows.retain(|_, row| filter.lets_through(row));
+        matches.retain(|one| rows.contains_key(&one.key));
+        in_order(&mut matches, &rows);
+        let sessions: HashSet<i64> = matches.iter().map(|one| one.key).collect();
+        let mut found =
+            Found { matches: matches.len(), sessions: sessions.len(), searched, agents, ..Found::default() };
+        let mut texts = Texts { catalog: self, sources, whole: HashMap::new(), follows: HashMap::new() };
+        for one in matches.into_iter().take(limit) {
+            let Some(row) = rows.get(&one.key) else { continue };
+            found.hits.extend(texts.hit(row, one.what).map_err(|error| self.failed(error))?);
+        }
+        Ok(found)
+    }
+
+    fn by_index(&self, words: &str, filter: &Filter) -> Result<Vec<Match>, rusqlite::Error> {
+        let sql = "SELECT said.number, said.at FROM words JOIN said ON said.number = words.rowid
+            WHERE words MATCH ?1 AND (?2 IS NULL OR said.role = ?2) AND (?3 IS NULL OR said.at >= ?3)";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows =
+            statement.query_map(params![words, filter.role.map(role_number), filter.since], |row| {
+                let number: i64 = row.get(0)?;
+                Ok(Match {
+                    key: number >> ROOM,
+                    place: number as u64,
+                    at: row.get(1)?,
+                    what: What::Indexed(number),
+                })
+            })?;
+        rows.collect()
+    }
+
+    fn rows_of(&self, keys: &HashSet<i64>) -> Result<Vec<SessionRow>, CatalogError> {
+        if keys.len() > 100 {
+            return self.sessions();
+        }
+        let keys: Vec<String> = keys.iter().map(i64::to_string).collect();
+        self.rows(&format!("key IN ({})", keys.join(",")), &[])
+    }
+
+    /// How many sessions there are, of how many agents.
+    pub fn count(&self) -> Result<(usize, usize), CatalogError> {
+        let sql = "SELECT count(*), count(DISTINCT agent) FROM session WHERE state <> 1 AND NOT is_side";
+        let number = |row: &rusqlite::Row<'_>, at| row.get::<_, i64>(at).map(|count| count as usize);
+        let counted = self.connection.query_row(sql, [], |row| Ok((number(row, 0)?, number(row, 1)?)));
+        counted.map_err(|error| self.failed(error))
+    }
+
+    /// Which sessions can be taken line by line, and how.
+    fn lines(&self) -> Result<scan::LinesByKey, rusqlite::Error> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT key, lines FROM session WHERE lines IS NOT NULL")?;
+        let rows = statement.query_map([], |row| Ok((row.get(0)?, lines_numbered(row.get(1)?))))?;
+        rows.filter_map(|row| row.map(|(key, lines)| Some((key, lines?))).transpose()).collect()
+    }
+}
+
+/// Sessions by their newest match, and all of one session together.
+fn in_order(matches: &mut [Match], rows: &HashMap<i64, SessionRow>) {
+    let mut newest: HashMap<i64, i64> = HashMap::new();
+    for one in matches.iter() {
+        let at = one.at.unwrap_or(i64::MIN);
+        newest.entry(one.key).and_modify(|newest| *newest = at.max(*newest)).or_insert(at);
+    }
+    let path = |key: &i64| rows.get(key).map(|row| row.path.as_path());
+    matches.sort_by(|one, other| {
+        let at = |one: &Match| newest.get(&one.key).copied().unwrap_or(i64::MIN);
+        at(other)
+            .cmp(&at(one))
+            .then_with(|| path(&one.key).cmp(&path(&other.key)))
+            .then(one.place.cmp(&other.place))
+    });
+}
+
+/// What was said, from where it lies.
+struct Texts<'c> {
+    catalog: &'c Catalog,
+    sources: &'c Sources,
+    whole: HashMap<i64, Vec<Said>>,
+    follows: HashMap<i64, Option<Follow>>,
+}
+
+impl Texts<'_> {
+    fn hit(&mut self, row: &SessionRow, what: What) -> Result<Option<Hit>, rusqlite::Error> {
+        let number = match what {
+            What::Seen(said) => return Ok(Some(self.seen(row, *said)?)),
+            What::Indexed(number) => number,
+        };
+        let sql = "SELECT entry, role, turn, branch, at, offset, length FROM said WHERE number = ?1";
+        let mut statement = self.catalog.connection.prepare_cached(sql)?;
+        let mut found = statement.query([number])?;
+        let Some(said) = found.next()? else { return Ok(None) };
+        let (entry, role): (String, Role) = (said.get(0)?, role_numbered(said.get(1)?));
+        let place = match (said.get::<_, Option<i64>>(5)?, said.get(6)?) {
+            (Some(offset), Some(length)) => Some(Place { offset: offset as u64, length }),
+            _ => None,
+        };
+        let (turn, branch, at) = (said.get(2)?, said.get(3)?, said.get(4)?);
+        drop(found);
+        let text = self.text(row, &entry, role, place)?;
+        Ok(Some(Hit { session: row.clone(), entry, role, turn, branch, at, text }))
+    }
+
+    fn seen(&mut self, row: &SessionRow, said: Said) -> Result<Hit, rusqlite::Error> {
+        let Said { entry, role, turn, branch, at, text, place } = said;
+        let turn = match (turn, place) {
+            (None, Some(_)) => self.follow(row.key)?.and_then(|follow| follow.turn_of(&entry)),
+            (turn, _) => turn,
+        };
+        Ok(Hit { session: row.clone(), entry, role, turn, branch, at, text: Some(text) })
+    }
+
+    fn text(
+        &mut self,
+        row: &SessionRow,
+        entry: &str,
+        role: Role,
+        place: Option<Place>,
+    ) -> Result<Option<String>, rusqlite::Error> {
+        let Some(place) = place else {
+            let all = self.whole.entry(row.key).or_insert_with(|| scan::words_in_whole(row, self.sources));
+            let found = all.iter().find(|said| said.entry == entry && said.role == role);
+            return Ok(found.map(|said| said.text.clone()));
+        };
+        let Some(lines) = self.follow(row.key)?.map(Follow::lines) else { return Ok(None) };
+        let mut line = vec![0; place.length as usize];
+        let read = File::open(&row.path).and_then(|file| file.read_exact_at(&mut line, place.offset));
+        let words = if read.is_ok() { words_of_line(lines, &line) } else { Vec::new() };
+        Ok(words.into_iter().find(|(id, who, _)| id == entry && *who == role).map(|(_, _, text)| text))
+    }
+
+    fn follow(&mut self, key: i64) -> Result<Option<&Follow>, rusqlite::Error> {
+        if !self.follows.contains_key(&key) {
+            let kept = super::sync::kept_of(&self.catalog.connection, key)?;
+            self.follows.insert(key, kept.as_deref().and_then(Follow::resume));
+        }
+        Ok(self.follows.get(&key).and_then(Option::as_ref))
+    }
+}

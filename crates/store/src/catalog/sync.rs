@@ -1,0 +1,324 @@
+//! Bringing the catalog up to date: look at every file, read what is new on two threads, write it in batches.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+
+use super::read::{InDatabase, Outcome, Read, database, read_file, session_in_database};
+use super::rows::path_of;
+use super::visit::{Known, Visit, visit};
+use super::walk::{Kind, Seen, Sources, Stamp, walk};
+use super::write::{Put, forget, put};
+use super::{Catalog, CatalogError};
+use crate::journal_store::JournalStore;
+use crate::lock::Locking;
+
+/// What a sync found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Synced {
+    /// Files that were looked at.
+    pub files: usize,
+    pub new: usize,
+    pub changed: usize,
+    pub gone: usize,
+    pub bytes_read: u64,
+    pub problems: Vec<Problem>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub path: PathBuf,
+    pub reason: String,
+}
+
+/// A batch is written when so much was said in it, or so many files are in it.
+const BATCH_TEXT: usize = 24 << 20;
+const BATCH_FILES: usize = 1_000;
+
+/// Files that are read and wait to be written: enough to keep the writer busy, and few enough to fit into memory.
+const WAITING: usize = 16;
+
+const READERS: usize = 2;
+
+struct Job {
+    seen: Seen,
+    visit: Visit,
+    known: Option<Known>,
+    kept: Option<Vec<u8>>,
+}
+
+impl Catalog {
+    /// Brings the catalog up to date. `progress` hears how many of how many files are done.
+    pub fn sync(
+        &mut self,
+        sources: &Sources,
+        now: Timestamp,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Synced, CatalogError> {
+        match sync(&mut self.connection, sources, now, progress) {
+            Ok(synced) => Ok(synced),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+}
+
+fn sync(
+    connection: &mut Connection,
+    sources: &Sources,
+    now: Timestamp,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Synced, rusqlite::Error> {
+    let (walked, known) = std::thread::scope(|scope| {
+        let walked = scope.spawn(|| walk(sources));
+        let known = all_known(connection);
+        (walked.join().unwrap_or_default(), known)
+    });
+    let mut known = known?;
+    let mut synced = Synced { files: walked.seen.len(), ..Synced::default() };
+    let mut jobs = Vec::new();
+    let mut databases = Vec::new();
+    for seen in walked.seen {
+        let known = known.remove(&seen.path);
+        let visit = visit(known.as_ref(), &seen.stamp);
+        match (visit, &seen.kind) {
+            (_, Kind::Database) => databases.push((seen, known)),
+            (Visit::Nothing, _) => {}
+            _ => {
+                let kept = known.as_ref().filter(|known| known.is_followed);
+                let kept = kept.map(|known| kept_of(connection, known.key)).transpose()?.flatten();
+                jobs.push(Job { seen, visit, known, kept });
+            }
+        }
+    }
+    let moment = i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX);
+    let mut writer = Writer { connection, synced: &mut synced, now: moment };
+    writer.all(&jobs, sources, progress)?;
+    for (seen, of_file) in databases {
+        let inside: Vec<PathBuf> =
+            known.keys().filter(|path| path.parent() == Some(&seen.path)).cloned().collect();
+        let mut inside: HashMap<PathBuf, Known> =
+            inside.into_iter().filter_map(|path| known.remove_entry(&path)).collect();
+        let is_same = visit(of_file.as_ref(), &seen.stamp) == Visit::Nothing;
+        if !is_same {
+            writer.database(&seen, of_file.as_ref(), &mut inside, &sources.scratch)?;
+            known.extend(inside); // what is left is in the database no more
+        }
+    }
+    let unseen: HashSet<&Path> = walked.unseen.iter().map(|(path, _)| path.as_path()).collect();
+    known.retain(|path, _| !path.ancestors().any(|above| unseen.contains(above)));
+    writer.forget(known)?;
+    synced
+        .problems
+        .extend(walked.unseen.into_iter().map(|(path, error)| Problem { path, reason: error.to_string() }));
+    remember(connection, now, synced.new + synced.changed + synced.gone > 0)?;
+    Ok(synced)
+}
+
+/// Writing costs more than looking, so a look that found nothing is written down once in a while.
+fn remember(connection: &Connection, now: Timestamp, has_news: bool) -> Result<(), rusqlite::Error> {
+    let now = now.as_microsecond();
+    let sql = "SELECT count(*) FROM fact WHERE name = 'synced_at' AND value BETWEEN ?1 AND ?2";
+    let is_written: i64 = connection.query_row(sql, [now.saturating_sub(A_WHILE), now], |row| row.get(0))?;
+    if has_news || is_written == 0 {
+        connection.execute("INSERT OR REPLACE INTO fact(name, value) VALUES ('synced_at', ?1)", [now])?;
+    }
+    Ok(())
+}
+
+/// In microseconds.
+const A_WHILE: i64 = 60_000_000;
+
+struct Writer<'w> {
+    connection: &'w mut Connection,
+    synced: &'w mut Synced,
+    now: i64,
+}
+
+impl Writer<'_> {
+    /// Readers take one job after the other; this thread writes what they bring.
+    fn all(
+        &mut self,
+        jobs: &[Job],
+        sources: &Sources,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<(), rusqlite::Error> {
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        let store = JournalStore::at(sources.home.clone(), Locking::by("offshoot"));
+        let next = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            let (sender, results) = sync_channel::<(usize, Read)>(WAITING);
+            for _ in 0..READERS.min(jobs.len()) {
+                let (sender, next, store) = (sender.clone(), &next, &store);
+                scope.spawn(move || {
+                    while let Some((at, job)) = take(jobs, next) {
+                        let read =
+                            read_file(&job.seen, job.visit, job.known.as_ref(), job.kept.clone(), store);
+                        if sender.send((at, read)).is_err() {
+                            return; // the writer has given up
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let (mut done, mut batch, mut text) = (0, Vec::new(), 0);
+            while let Ok((at, read)) = results.recv() {
+                done += 1;
+                progress(done, jobs.len());
+                text += text_in(&read.outcome);
+                batch.push((at, read));
+                if text >= BATCH_TEXT || batch.len() >= BATCH_FILES {
+                    self.batch(jobs, &std::mem::take(&mut batch))?;
+                    text = 0;
+                }
+            }
+            self.batch(jobs, &batch)
+        })
+    }
+
+    fn batch(&mut self, jobs: &[Job], batch: &[(usize, Read)]) -> Result<(), rusqlite::Error> {
+        let transaction = begin(self.connection)?;
+        for (at, read) in batch {
+            let Some(job) = jobs.get(*at) else { continue };
+            let own = match &job.seen.kind {
+                Kind::Journal(id) => Some(id.as_str()),
+                Kind::File | Kind::Database => None,
+            };
+            put(
+                &transaction,
+                &Put {
+                    path: &job.seen.path,
+                    is_own: own.is_some(),
+                    id: own,
+                    stamp: read.stamp,
+                    known: job.known.as_ref(),
+                    outcome: &read.outcome,
+                    now: self.now,
+                },
+            )?;
+            self.synced.bytes_read += read.bytes;
+            count(self.synced, &job.seen.path, job.known.is_some(), &read.outcome);
+        }
+        transaction.commit()
+    }
+
+    /// The sessions of a database are files in it, so to say.
+    fn database(
+        &mut self,
+        seen: &Seen,
+        of_file: Option<&Known>,
+        inside: &mut HashMap<PathBuf, Known>,
+        scratch: &Path,
+    ) -> Result<(), rusqlite::Error> {
+        let (mut opened, listed) = match database(&seen.path, scratch) {
+            Ok(opened) => opened,
+            Err(reason) => {
+                inside.clear(); // what is known of it stays
+                self.synced.problems.push(Problem { path: seen.path.clone(), reason });
+                return Ok(());
+            }
+        };
+        let transaction = begin(self.connection)?;
+        let file = Put {
+            path: &seen.path,
+            is_own: false,
+            id: None,
+            stamp: seen.stamp,
+            known: of_file,
+            outcome: &Outcome::NoSession,
+            now: self.now,
+        };
+        put(&transaction, &file)?;
+        for InDatabase { id, stamp } in listed {
+            let path = seen.path.join(&id);
+            let known = inside.remove(&path);
+            if known.as_ref().is_some_and(|known| known.stamp == stamp) {
+                continue;
+            }
+            let outcome = session_in_database(&mut opened, &id);
+            let one =
+                Put { path: &path, id: Some(&id), stamp, known: known.as_ref(), outcome: &outcome, ..file };
+            put(&transaction, &one)?;
+            count(self.synced, &path, known.is_some(), &outcome);
+        }
+        transaction.commit()
+    }
+
+    fn forget(&mut self, known: HashMap<PathBuf, Known>) -> Result<(), rusqlite::Error> {
+        if known.is_empty() {
+            return Ok(());
+        }
+        let transaction = begin(self.connection)?;
+        for known in known.values() {
+            forget(&transaction, known.key)?;
+            self.synced.gone += usize::from(known.is_session);
+        }
+        transaction.commit()
+    }
+}
+
+/// Writes from the beginning on, so that what is looked up before is still so when it is written.
+fn begin(connection: &mut Connection) -> Result<Transaction<'_>, rusqlite::Error> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+fn take<'j>(jobs: &'j [Job], next: &AtomicUsize) -> Option<(usize, &'j Job)> {
+    let at = next.fetch_add(1, Ordering::Relaxed);
+    jobs.get(at).map(|job| (at, job))
+}
+
+fn text_in(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::More(told) | Outcome::All(told) => told.said.iter().map(|said| said.text.len()).sum(),
+        Outcome::Same | Outcome::NoSession | Outcome::Unreadable(_) | Outcome::Gone => 0,
+    }
+}
+
+fn count(synced: &mut Synced, path: &Path, is_known: bool, outcome: &Outcome) {
+    match outcome {
+        Outcome::More(_) | Outcome::All(_) if is_known => synced.changed += 1,
+        Outcome::More(_) | Outcome::All(_) => synced.new += 1,
+        Outcome::Gone => synced.gone += usize::from(is_known),
+        Outcome::Unreadable(reason) => {
+            synced.problems.push(Problem { path: path.to_owned(), reason: reason.clone() });
+        }
+        Outcome::Same | Outcome::NoSession => {}
+    }
+}
+
+fn all_known(connection: &Connection) -> Result<HashMap<PathBuf, Known>, rusqlite::Error> {
+    let mut statement = connection.prepare(
+        "SELECT path, key, length, modified, inode, device, is_settled, read_to, head, tail, lines IS NOT NULL, state
+         FROM session",
+    )?;
+    let rows = statement.query_map([], |row| {
+        let known = Known {
+            key: row.get(1)?,
+            stamp: Stamp {
+                length: row.get(2)?,
+                modified: row.get(3)?,
+                inode: row.get(4)?,
+                device: row.get(5)?,
+            },
+            is_settled: row.get(6)?,
+            read_to: row.get::<_, i64>(7)? as u64,
+            head: row.get(8)?,
+            tail: row.get(9)?,
+            is_followed: row.get(10)?,
+            is_session: row.get::<_, i64>(11)? != super::rows::NO_SESSION,
+        };
+        Ok((path_of(row.get_ref(0)?.as_bytes()?), known))
+    })?;
+    rows.collect()
+}
+
+pub(super) fn kept_of(connection: &Connection, key: i64) -> Result<Option<Vec<u8>>, rusqlite::Error> {
+    use rusqlite::OptionalExtension;
+    let mut statement = connection.prepare_cached("SELECT bytes FROM kept WHERE session = ?1")?;
+    statement.query_row([key], |row| row.get(0)).optional()
+}

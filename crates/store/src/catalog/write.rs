@@ -1,0 +1,215 @@
+//! What was read of a file, put into the tables.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use offshoot_transcripts::gist::{Role, Said};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
+
+use super::query::spread;
+use super::read::{Outcome, Told, lines_number};
+use super::rows::{NO_SESSION, UNREADABLE, WHOLE, bytes_of};
+use super::schema::ROOM;
+use super::visit::{Known, is_settled};
+use super::walk::Stamp;
+
+/// A file and what reading it brought.
+pub(super) struct Put<'p> {
+    pub(super) path: &'p Path,
+    pub(super) is_own: bool,
+    /// The id of a session that cannot say it itself.
+    pub(super) id: Option<&'p str>,
+    pub(super) stamp: Stamp,
+    /// What was known when the file was read.
+    pub(super) known: Option<&'p Known>,
+    pub(super) outcome: &'p Outcome,
+    /// In nanoseconds since 1970.
+    pub(super) now: i64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    Written,
+    /// Somebody else has written about this file meanwhile.
+    Overtaken,
+}
+
+pub(super) fn put(batch: &Transaction<'_>, put: &Put<'_>) -> Result<Done, rusqlite::Error> {
+    let now = standing(batch, put.path)?;
+    if now != put.known.map(|known| (known.key, known.stamp)) {
+        return Ok(Done::Overtaken);
+    }
+    let key = now.map(|(key, _)| key);
+    match put.outcome {
+        Outcome::Same => batch
+            .prepare_cached("UPDATE session SET is_settled = ?2 WHERE key = ?1")?
+            .execute(params![key, is_settled(&put.stamp, put.now)])
+            .map(drop)?,
+        Outcome::Gone => key.map_or(Ok(()), |key| forget(batch, key))?,
+        Outcome::More(told) => {
+            let key = row(batch, put, key, Some(told), WHOLE, None)?;
+            add_said(batch, key, &told.said)?;
+        }
+        Outcome::All(told) => {
+            key.map_or(Ok(()), |key| forget_said(batch, key))?;
+            let key = row(batch, put, key, Some(told), WHOLE, None)?;
+            add_said(batch, key, &told.said)?;
+        }
+        Outcome::NoSession => {
+            key.map_or(Ok(()), |key| forget_said(batch, key))?;
+            row(batch, put, key, None, NO_SESSION, None)?;
+        }
+        Outcome::Unreadable(reason) => {
+            key.map_or(Ok(()), |key| forget_said(batch, key))?;
+            row(batch, put, key, None, UNREADABLE, Some(reason))?;
+        }
+    }
+    Ok(Done::Written)
+}
+
+fn standing(connection: &Connection, path: &Path) -> Result<Option<(i64, Stamp)>, rusqlite::Error> {
+    let sql = "SELECT key, length, modified, inode, device FROM session WHERE path = ?1";
+    connection
+        .prepare_cached(sql)?
+        .query_row([bytes_of(path)], |row| {
+            let stamp =
+                Stamp { length: row.get(1)?, modified: row.get(2)?, inode: row.get(3)?, device: row.get(4)? };
+            Ok((row.get(0)?, stamp))
+        })
+        .optional()
+}
+
+fn row(
+    batch: &Connection,
+    put: &Put<'_>,
+    key: Option<i64>,
+    told: Option<&Told>,
+    state: i64,
+    reason: Option<&str>,
+) -> Result<i64, rusqlite::Error> {
+    let gist = told.map(|told| Cow::Borrowed(&told.gist)).unwrap_or_default();
+    let ends = told.map(|told| told.ends).unwrap_or_default();
+    let lines = told.and_then(|told| told.follow.as_ref()).map(|follow| lines_number(follow.lines()));
+    let labels: Vec<&str> = gist.labels.values().map(String::as_str).collect();
+    let labels = (!labels.is_empty()).then(|| serde_json::Value::from(labels).to_string());
+    // one that could not be read is tried again each time
+    let length = if state == UNREADABLE { -1 } else { put.stamp.length };
+    let sql = "INSERT OR REPLACE INTO session(key, path, length, modified, inode, device, is_settled, read_to, head,
+            tail, lines, state, damaged, reason, is_own, is_side, agent, id, project, title, is_user_title,
+            first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, prompts, cost_micros)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
+            ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)";
+    batch.prepare_cached(sql)?.execute(params![
+        key,
+        bytes_of(put.path),
+        length,
+        put.stamp.modified,
+        put.stamp.inode,
+        put.stamp.device,
+        is_settled(&put.stamp, put.now),
+        ends.read_to as i64,
+        ends.head,
+        ends.tail,
+        lines,
+        state,
+        told.map_or(0, |told| told.damaged) as i64,
+        reason,
+        put.is_own,
+        gist.is_side,
+        gist.agent,
+        put.id.or(gist.id.as_deref()),
+        gist.project,
+        gist.title(),
+        gist.user_title.is_some(),
+        gist.first_prompt,
+        gist.model,
+        gist.parent,
+        labels,
+        gist.opened_at,
+        gist.updated_at,
+        gist.entries as i64,
+        gist.branches as i64,
+        gist.prompts as i64,
+        gist.cost_micros,
+    ])?;
+    let key = key.unwrap_or_else(|| batch.last_insert_rowid());
+    match told.and_then(|told| told.follow.as_ref()) {
+        Some(follow) => batch
+            .prepare_cached("INSERT OR REPLACE INTO kept(session, bytes) VALUES (?1, ?2)")?
+            .execute(params![key, follow.keep()])?,
+        None => batch.prepare_cached("DELETE FROM kept WHERE session = ?1")?.execute([key])?,
+    };
+    Ok(key)
+}
+
+fn add_said(batch: &Connection, key: i64, said: &[Said]) -> Result<(), rusqlite::Error> {
+    let (first, last) = numbers_of(key);
+    let highest: Option<i64> = batch
+        .prepare_cached("SELECT max(number) FROM said WHERE number BETWEEN ?1 AND ?2")?
+        .query_row([first, last], |row| row.get(0))?;
+    let next = highest.map_or(first, |highest| highest + 1);
+    let mut texts = batch.prepare_cached(
+        "INSERT INTO said(number, entry, role, turn, branch, at, offset, length)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    )?;
+    let mut words = batch.prepare_cached("INSERT INTO words(rowid, text) VALUES (?1, ?2)")?;
+    // there is room for more than a person could say in a life
+    for (number, said) in (next..=last).zip(said) {
+        let place = said.place;
+        texts.execute(params![
+            number,
+            said.entry,
+            role_number(said.role),
+            said.turn,
+            said.branch,
+            said.at,
+            place.map(|place| place.offset as i64),
+            place.map(|place| place.length),
+        ])?;
+        words.execute(params![number, spread(&said.text)])?;
+    }
+    Ok(())
+}
+
+pub(super) fn forget(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
+    forget_said(batch, key)?;
+    batch.prepare_cached("DELETE FROM kept WHERE session = ?1")?.execute([key])?;
+    batch.prepare_cached("DELETE FROM session WHERE key = ?1")?.execute([key])?;
+    Ok(())
+}
+
+fn forget_said(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
+    let (first, last) = numbers_of(key);
+    let numbers: Vec<i64> = batch
+        .prepare_cached("SELECT number FROM said WHERE number BETWEEN ?1 AND ?2")?
+        .query_map([first, last], |row| row.get(0))?
+        .collect::<Result<_, _>>()?;
+    let mut words = batch.prepare_cached("DELETE FROM words WHERE rowid = ?1")?;
+    for number in numbers {
+        words.execute([number])?;
+    }
+    batch.prepare_cached("DELETE FROM said WHERE number BETWEEN ?1 AND ?2")?.execute([first, last])?;
+    Ok(())
+}
+
+/// The first and the last number that a text of this session may have.
+pub(super) fn numbers_of(key: i64) -> (i64, i64) {
+    let first = key << ROOM;
+    (first, first | ((1 << ROOM) - 1))
+}
+
+pub(super) fn role_number(role: Role) -> i64 {
+    match role {
+        Role::User => 0,
+        Role::Assistant => 1,
+        Role::Tool => 2,
+    }
+}
+
+pub(super) fn role_numbered(number: i64) -> Role {
+    match number {
+        0 => Role::User,
+        1 => Role::Assistant,
+        _ => Role::Tool,
+    }
+}

@@ -1,0 +1,177 @@
+//! Files that grow, are replaced, are cut, and go.
+
+use offshoot_store::catalog::Within;
+use serde_json::json;
+
+use crate::machine::{Machine, claude_line, pi_message, pi_session};
+
+const CLAUDE: &str = "claude/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001.jsonl";
+
+fn claude_session() -> String {
+    [
+        claude_line("c1", None, 1, "user", json!("Port the parser to winnow")),
+        claude_line("c2", Some("c1"), 2, "assistant", json!([{"type":"text","text":"I look at the lexer."},{"type":"tool_use","id":"t1","name":"Read","input":{"file":"lexer.rs"}}])),
+        claude_line("c3", Some("c2"), 3, "user", json!([{"type":"tool_result","tool_use_id":"t1","content":"fn lexer() {}"}])),
+        claude_line("c4", Some("c3"), 4, "assistant", json!([{"type":"text","text":"Done with the lexer."}])),
+    ]
+    .concat()
+}
+
+#[test]
+fn a_session_that_grew_by_one_line_costs_that_line() {
+    let machine = Machine::new();
+    let long = "word ".repeat(40_000);
+    machine.write("pi/a.jsonl", &pi_session("a", &[("begin", &long)]));
+    machine.write(CLAUDE, &(claude_session() + &claude_line("c5", Some("c4"), 5, "user", json!(long))));
+    machine.sync();
+    let lines = [
+        ("pi/a.jsonl", pi_message("u9", Some("a0"), 60, "user", "What about quokkas?")),
+        (CLAUDE, claude_line("c6", Some("c5"), 6, "user", json!("And the quokkas?"))),
+    ];
+    for (file, line) in lines {
+        machine.append(file, &line);
+        let synced = machine.sync();
+        assert_eq!((synced.new, synced.changed), (0, 1));
+        let line = line.len() as u64;
+        // both ends are looked at before and after, and once those of the other file, which was written just now
+        let ends = 3 * (512 + 128);
+        assert!((line..=line + ends).contains(&synced.bytes_read), "{} bytes for {line}", synced.bytes_read);
+    }
+    let found = machine.found("quokkas", Within::Said);
+    assert_eq!(
+        found,
+        [format!("{CLAUDE} c6 #3 And the quokkas?"), "pi/a.jsonl u9 #2 What about quokkas?".to_owned(),]
+    );
+    assert_eq!(machine.answers(&["quokkas", "word"]), machine.fresh_answers(&["quokkas", "word"]));
+}
+
+#[test]
+fn a_file_read_in_pieces_is_the_same_as_read_at_once() {
+    let session = pi_session("a", &[("one fish", "two fish"), ("red fish", "blue fish")])
+        + &pi_message("u7", Some("a0"), 50, "user", "another fish")
+        + "{\"type\":\"label\",\"id\":\"l1\",\"parentId\":\"u7\",\"timestamp\":\"2025-03-04T14:01:00.000Z\",\"targetId\":\"u7\",\"label\":\"kept\"}\n"
+        + "{\"type\":\"session_info\",\"id\":\"s1\",\"parentId\":\"l1\",\"timestamp\":\"2025-03-04T14:02:00.000Z\",\"name\":\"Fish\"}\n";
+    for (file, whole) in [("pi/a.jsonl", session), (CLAUDE, claude_session())] {
+        let machine = Machine::new();
+        // each line in two pieces: a line that is not whole yet counts when it is
+        machine.write(file, "");
+        for line in whole.split_inclusive('\n') {
+            let (one, other) = line.split_at(line.len() / 2);
+            for piece in [one, other] {
+                machine.append(file, piece);
+                machine.sync();
+                assert_eq!(machine.answers(&["fish"]), machine.fresh_answers(&["fish"]), "after {piece:?}");
+            }
+        }
+        let row = machine.answers(&[]).0.pop().expect("a session");
+        match file {
+            CLAUDE => assert_eq!(
+                (row.entries, row.prompts, row.branches, row.model.as_deref()),
+                (4, 1, 1, Some("opus"))
+            ),
+            _ => {
+                assert_eq!((row.entries, row.prompts, row.branches), (5, 3, 2));
+                assert_eq!(
+                    (row.title.as_deref(), row.labels.as_slice()),
+                    (Some("Fish"), &["kept".to_owned()][..])
+                );
+                assert_eq!(row.cost_micros, 2_000);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_quick_reading_tells_what_the_whole_reading_tells() {
+    let machine = Machine::new();
+    let files = [
+        (
+            "pi/a.jsonl",
+            pi_session("a", &[("one", "two"), ("three", "four")])
+                + &pi_message("u7", Some("a0"), 50, "user", "else"),
+        ),
+        (CLAUDE, claude_session()),
+    ];
+    for (file, text) in &files {
+        machine.write(file, text);
+    }
+    machine.sync();
+    for row in machine.answers(&[]).0 {
+        let bytes = std::fs::read(&row.path).expect("own file");
+        let transcript =
+            offshoot_transcripts::read(Some(&row.path.to_string_lossy()), &bytes).expect("a session");
+        let (tree, _) = offshoot_session::SessionTree::replay(transcript.records);
+        let (whole, _) = offshoot_transcripts::gist::of_tree(&tree);
+        assert_eq!(Some(&row.id), whole.id.as_ref());
+        assert_eq!(
+            (row.entries, row.prompts, row.branches),
+            (whole.entries, whole.prompts, whole.branches),
+            "{}",
+            row.id
+        );
+        assert_eq!((row.opened_at, Some(row.updated_at)), (whole.opened_at, whole.updated_at));
+        assert_eq!((&row.project, &row.agent, &row.model), (&whole.project, &whole.agent, &whole.model));
+        assert_eq!(
+            (&row.first_prompt, &row.parent, row.cost_micros),
+            (&whole.first_prompt, &whole.parent, whole.cost_micros)
+        );
+    }
+}
+
+#[test]
+fn replaced_truncated_and_vanished_files_are_followed() {
+    let machine = Machine::new();
+    machine.write("pi/a.jsonl", &pi_session("a", &[("alpha", "beta"), ("gamma", "delta")]));
+    machine.write("pi/b.jsonl", &pi_session("b", &[("alpha", "omega")]));
+    machine.sync();
+    assert_eq!(machine.found("alpha", Within::Said).len(), 2);
+
+    let replaced = machine.write("pi/new", &pi_session("a", &[("alpha", "quokka")]));
+    std::fs::rename(replaced, machine.path("pi/a.jsonl")).expect("own file");
+    assert_eq!(machine.sync().changed, 1);
+    assert_eq!(
+        (machine.found("gamma", Within::Said).len(), machine.found("quokka", Within::Said).len()),
+        (0, 1)
+    );
+
+    let text = pi_session("a", &[("alpha", "quokka")]);
+    let cut = text.lines().next().expect("a header").len() + 1;
+    let file = std::fs::OpenOptions::new().write(true).open(machine.path("pi/a.jsonl")).expect("a file");
+    file.set_len(cut as u64).expect("own file");
+    assert_eq!(machine.sync().changed, 1);
+    assert_eq!(machine.found("quokka", Within::Said).len(), 0);
+
+    std::fs::remove_file(machine.path("pi/b.jsonl")).expect("own file");
+    assert_eq!(machine.sync().gone, 1);
+    assert_eq!(machine.found("alpha", Within::Said).len(), 0);
+    assert_eq!(machine.answers(&["alpha"]), machine.fresh_answers(&["alpha"]));
+}
+
+#[test]
+fn a_file_rewritten_in_place_is_noticed_whatever_its_clock_says() {
+    let machine = Machine::new();
+    let write = |answer: &str, seconds: i64| {
+        let path = machine.write("pi/a.jsonl", &pi_session("a", &[("ask", answer)]));
+        let at = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(seconds);
+        let file = std::fs::OpenOptions::new().append(true).open(path).expect("a file");
+        file.set_modified(at.into()).expect("own file");
+    };
+    // the same length each time; the clock goes to tomorrow, to last year, and back
+    for (answer, seconds) in [("aaaaa", 0), ("bbbbb", 86_400), ("ccccc", -31_536_000), ("ddddd", 5)] {
+        write(answer, seconds);
+        machine.sync();
+        assert_eq!(machine.found(answer, Within::Said).len(), 1, "{answer}");
+        assert_eq!(machine.answers(&["ask"]), machine.fresh_answers(&["ask"]));
+    }
+}
+
+#[test]
+fn nothing_is_read_where_nothing_has_changed() {
+    let machine = Machine::new();
+    let path = machine.write("pi/a.jsonl", &pi_session("a", &[("alpha", "beta")]));
+    let file = std::fs::OpenOptions::new().append(true).open(path).expect("a file");
+    file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("own file");
+    machine.sync();
+    let again = machine.sync();
+    assert_eq!((again.files, again.new, again.changed, again.bytes_read), (1, 0, 0, 0));
+}

@@ -1,0 +1,9 @@
+//! The catalog over real files in a temporary folder.
+
+#![expect(clippy::expect_used, reason = "tests fail by panicking")]
+
+mod damage;
+mod finding;
+mod following;
+mod machine;
+mod together;

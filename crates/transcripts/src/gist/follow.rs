@@ -1,0 +1,214 @@
+//! A file taken line by line.
+
+use offshoot_session::outline::one_line;
+use offshoot_session::{Body, Note};
+use serde::{Deserialize, Serialize};
+
+use super::shape::Step;
+use super::{Gist, Place, Role, Said, Shape, Unusual, beginning, said_in, tools_in};
+use crate::dialect::{Family, family_of};
+use crate::{claude, pi};
+
+/// Formats whose lines stand for themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    Pi,
+    Claude,
+}
+
+/// Whether a file can be followed, from how it begins: some whole lines. `None`: it is for the whole reading.
+pub fn lines_of(file_name: Option<&str>, first_lines: &[u8]) -> Option<Lines> {
+    match family_of(file_name, first_lines).ok()? {
+        Family::Pi => Some(Lines::Pi),
+        Family::Claude => Some(Lines::Claude),
+        Family::Codex | Family::Gemini | Family::OpenCode | Family::Rollouts => None,
+    }
+}
+
+/// What the lines so far have told.
+#[derive(Debug)]
+pub struct Follow {
+    lines: Lines,
+    heard: Heard,
+    shape: Shape,
+    gist: Gist,
+}
+
+/// What has to be remembered of lines beside the gist.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Heard {
+    pub(crate) has_header: bool,
+    pub(crate) has_title_slot: bool,
+    pub(crate) is_oh_my_pi: bool,
+    /// The session that the first entry says it belongs to, and that the first line says.
+    pub(crate) stated: Option<String>,
+    pub(crate) stated_anywhere: Option<String>,
+    pub(crate) has_own_entries: bool,
+    pub(crate) side_agent: Option<String>,
+    pub(crate) forked_from: Option<String>,
+    /// The last message that was paid for: each of its lines says the same price.
+    pub(crate) priced: Option<(String, i64)>,
+    pub(crate) cost_so_far: i64,
+}
+
+/// A file on its way, as the readers of the formats see it.
+pub(crate) struct Taken<'f> {
+    pub(crate) heard: &'f mut Heard,
+    pub(crate) shape: &'f mut Shape,
+    pub(crate) gist: &'f mut Gist,
+    said: &'f mut Vec<Said>,
+    place: Place,
+}
+
+impl Follow {
+    pub fn begin(lines: Lines) -> Self {
+        Self { lines, heard: Heard::default(), shape: Shape::default(), gist: Gist::default() }
+    }
+
+    /// Takes one line, without its newline, that begins at `offset`. What it says is added to `said`.
+    pub fn take(&mut self, line: &[u8], offset: u64, said: &mut Vec<Said>) -> Result<(), Unusual> {
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let length = u32::try_from(line.len()).map_err(|_| Unusual)?;
+        let taken = Taken {
+            heard: &mut self.heard,
+            shape: &mut self.shape,
+            gist: &mut self.gist,
+            said,
+            place: Place { offset, length },
+        };
+        match self.lines {
+            Lines::Pi => pi::follow::take(taken, line),
+            Lines::Claude => claude::follow::take(taken, line),
+        }
+    }
+
+    /// What a list says of the file as far as it was taken.
+    pub fn gist(&self, file_name: Option<&str>) -> Result<Gist, Unusual> {
+        let mut gist = self.gist.clone();
+        gist.prompts = self.shape.prompts();
+        gist.branches = self.shape.branches();
+        match self.lines {
+            Lines::Pi => pi::follow::finish(&self.heard, &mut gist)?,
+            Lines::Claude => claude::follow::finish(&self.heard, file_name, &mut gist),
+        }
+        Ok(gist)
+    }
+
+    /// The number of the turn that an entry belongs to.
+    pub fn turn_of(&self, entry: &str) -> Option<u32> {
+        self.shape.number(entry)
+    }
+
+    pub fn lines(&self) -> Lines {
+        self.lines
+    }
+
+    /// What [`Follow::resume`] goes on with.
+    pub fn keep(&self) -> Vec<u8> {
+        let words = serde_json::to_vec(&(&self.gist, &self.heard)).unwrap_or_default();
+        let mut bytes = vec![self.lines as u8];
+        bytes.extend((words.len() as u32).to_le_bytes());
+        bytes.extend(words);
+        self.shape.keep(&mut bytes);
+        bytes
+    }
+
+    /// `None` where the bytes were not kept by this version.
+    pub fn resume(kept: &[u8]) -> Option<Self> {
+        let (lines, rest) = kept.split_first()?;
+        let lines = [Lines::Pi, Lines::Claude].into_iter().find(|known| *known as u8 == *lines)?;
+        let (length, rest) = rest.split_first_chunk::<4>()?;
+        let (words, shape) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+        let (gist, heard) = serde_json::from_slice(words).ok()?;
+        Some(Self { lines, heard, shape: Shape::kept(shape)?, gist })
+    }
+}
+
+impl Taken<'_> {
+    /// An entry; `parent` may be an id that nobody has.
+    pub(crate) fn entry(&mut self, id: &str, parent: Option<&str>, at: Option<i64>, body: &Body) {
+        let step = match body {
+            Body::Prompt(_) => Step::Prompt,
+            Body::Note(note) if note.kind == Note::SUB_AGENT => Step::Task,
+            _ => Step::On,
+        };
+        if !self.pass(id, parent, step) {
+            return;
+        }
+        self.gist.entries += 1;
+        self.gist.at(at);
+        if self.gist.first_prompt.is_none() && step == Step::Prompt && !self.shape.is_delegated(id) {
+            self.gist.first_prompt = Some(beginning(&one_line(body))).filter(|line| !line.is_empty());
+        }
+        if let Body::Reply(reply) = body
+            && let Some(model) = &reply.model
+        {
+            self.gist.model = Some(model.name.clone());
+        }
+        if let Some((role, text)) = said_in(body) {
+            let turn = self.shape.number(id);
+            let place = Some(self.place);
+            self.said.push(Said { entry: id.to_owned(), role, turn, branch: None, at, text, place });
+        }
+    }
+
+    /// What a sub-agent was asked: said, but no turn of the person.
+    pub(crate) fn side_prompt(&mut self, id: &str, parent: Option<&str>, at: Option<i64>, body: &Body) {
+        self.pass(id, parent, Step::Task);
+        self.gist.entries += 1;
+        self.gist.at(at);
+        if let Some((role, text)) = said_in(body) {
+            let place = Some(self.place);
+            self.said.push(Said { entry: id.to_owned(), role, turn: None, branch: None, at, text, place });
+        }
+    }
+
+    /// An entry that says nothing to anybody.
+    pub(crate) fn silent_entry(&mut self, id: &str, parent: Option<&str>, at: Option<i64>) {
+        if self.pass(id, parent, Step::On) {
+            self.gist.entries += 1;
+            self.gist.at(at);
+        }
+    }
+
+    /// A link of the chain, entry or not. `false` where the id is taken.
+    pub(crate) fn pass(&mut self, id: &str, parent: Option<&str>, step: Step) -> bool {
+        self.shape.add(id, parent, step)
+    }
+
+    pub(crate) fn moment(&mut self, at: Option<i64>) {
+        self.gist.at(at);
+    }
+}
+
+/// What a line says and tells of tools, by entry: for whoever looks for words in a line.
+pub fn words_of_line(lines: Lines, line: &[u8]) -> Vec<(String, Role, String)> {
+    let entries = match lines {
+        Lines::Pi => pi::follow::entries_of(line),
+        Lines::Claude => claude::follow::entries_of(line),
+    };
+    let mut words = Vec::new();
+    for (id, body) in entries {
+        if let Some((role, text)) = said_in(&body) {
+            words.push((id.clone(), role, text));
+        }
+        if let Some(text) = tools_in(&body) {
+            words.push((id, Role::Tool, text));
+        }
+    }
+    words
+}
+
+/// When a line was written, in microseconds since 1970.
+pub fn moment_of_line(line: &[u8]) -> Option<i64> {
+    #[derive(Deserialize)]
+    struct Outside<'l> {
+        #[serde(borrow)]
+        timestamp: Option<std::borrow::Cow<'l, str>>,
+    }
+    let outside: Outside<'_> = serde_json::from_slice(line).ok()?;
+    let moment: jiff::Timestamp = outside.timestamp?.parse().ok()?;
+    Some(moment.as_microsecond())
+}
