@@ -10,6 +10,7 @@
 //! and does not do its part has failed.
 
 mod catalog;
+mod continued;
 mod install;
 mod place;
 mod reading;
@@ -79,7 +80,7 @@ pub(crate) fn hold_all(request: &Request) -> Result<Counts> {
             counts = counts + run_program(program, request.install, &target.join("programs"), &offshoot);
         }
     }
-    Ok(counts)
+    Ok(counts + continued::hold_all(request, &target.join("programs"), &offshoot))
 }
 
 fn run_program(program: &Program, may_install: bool, cache: &Path, offshoot: &Path) -> Counts {

@@ -10,8 +10,8 @@ use offshoot_session::outline::Filter;
 
 use crate::failure::Failure;
 pub(crate) use reading::{
-    CompletionsArgs, DoctorArgs, ExportArgs, Format, FsckArgs, LsArgs, ManArgs, RoleName, SearchArgs,
-    SyncArgs, VersionsArgs,
+    CompletionsArgs, CostArgs, CostBy, DoctorArgs, ExportArgs, Format, FsckArgs, LsArgs, ManArgs, RoleName,
+    SearchArgs, SyncArgs, VersionsArgs,
 };
 
 pub(crate) use changes::{
@@ -101,6 +101,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// Write a session or one of its branches in another format
     Export(ExportArgs),
+    /// Say what sessions have used: tokens and money
+    Cost(CostArgs),
     /// Prove that the stored sessions are whole
     Fsck(FsckArgs),
     /// Look after the home: place, space, rights, locks, damage

@@ -17,6 +17,7 @@ pub(crate) mod undo;
 pub(crate) mod version;
 
 pub(crate) mod completions;
+pub(crate) mod cost;
 pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod fsck;

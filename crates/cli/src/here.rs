@@ -74,3 +74,8 @@ fn data_home() -> Option<PathBuf> {
 fn folder_in(variable: &str) -> Option<PathBuf> {
     std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
+
+/// Where an agent keeps what is its own: where its variable says, else in the usual place below the person's home.
+pub(crate) fn agent_home(variable: &str, usual: &str) -> Option<PathBuf> {
+    folder_in(variable).or_else(|| Some(folder_in("HOME")?.join(usual)))
+}

@@ -19,6 +19,7 @@ mod look;
 mod numbers;
 mod opened;
 mod output;
+mod prices;
 mod progress;
 mod session_file;
 mod sources;
@@ -30,6 +31,7 @@ mod table;
 mod text;
 mod which;
 mod words;
+mod write_back;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -44,7 +46,7 @@ use crate::commands::{
     append, archive, branch, edit, fork, import, ops, rename, retry, switch, undo, version,
 };
 use crate::commands::{
-    completions, doctor, export, fsck, inspect, label, ls, man, new, search, show, sync, tree, versions,
+    completions, cost, doctor, export, fsck, inspect, label, ls, man, new, search, show, sync, tree, versions,
 };
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
@@ -85,6 +87,7 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
         Command::Import(args) => import::run(args, here),
         Command::Inspect(args) => inspect::run(args, here),
         Command::Export(args) => export::run(args, here),
+        Command::Cost(args) => cost::run(args, here),
         Command::Fsck(args) => fsck::run(args, here),
         Command::Doctor(args) => doctor::run(args, here),
         Command::Completions(args) => Ok(completions::run(args)),

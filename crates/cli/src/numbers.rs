@@ -65,6 +65,15 @@ pub(crate) fn money(micro_dollars: i64) -> Option<String> {
     }
 }
 
+/// `812`, `31k`, `2.4M`: enough to compare.
+pub(crate) fn thousands(count: i64) -> String {
+    match count {
+        -9_999..10_000 => count.to_string(),
+        -999_499..999_500 => format!("{}k", (count as f64 / 1e3).round()),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
 /// `812 bytes`, `4.0 KiB`, `2.3 GiB`
 pub(crate) fn bytes(count: u64) -> String {
     const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];

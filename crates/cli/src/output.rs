@@ -7,8 +7,21 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::words::reading as words;
 
+/// Who may read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readers {
+    /// Whoever may read what this person makes.
+    Usual,
+    /// Nobody else, as agents keep what was said to them.
+    OnlyMe,
+}
+
 /// Writes beside the place, then puts it there in one step.
 pub(crate) fn write(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Failure> {
+    write_for(Readers::Usual, path, bytes, replace)
+}
+
+pub(crate) fn write_for(readers: Readers, path: &Path, bytes: &[u8], replace: bool) -> Result<(), Failure> {
     let failed = |error: io::Error| match error.kind() {
         ErrorKind::AlreadyExists => Failure::refused(words::is_there(path)).hint(words::IS_THERE_HINT),
         _ => Failure::failed(words::not_written(path, &error)),
@@ -17,7 +30,7 @@ pub(crate) fn write(path: &Path, bytes: &[u8], replace: bool) -> Result<(), Fail
         return Err(failed(ErrorKind::AlreadyExists.into()));
     }
     let beside = beside(path);
-    let placed = written(&beside, bytes).and_then(|()| placed(&beside, path, replace));
+    let placed = written(&beside, bytes, readers).and_then(|()| placed(&beside, path, replace));
     if placed.is_err() {
         let _ = std::fs::remove_file(&beside);
     }
@@ -29,8 +42,14 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{name}.{}", std::process::id()))
 }
 
-fn written(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file: File = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+fn written(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    if readers == Readers::OnlyMe {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let mut file: File = options.open(path)?;
     file.write_all(bytes)?;
     file.sync_all()
 }

@@ -1,4 +1,17 @@
 //! Tokens and money.
+//!
+//! What a session has used is a list of [`Charge`]s, one for each reply that was counted. A charge has a name that a
+//! copy of the reply has too, so that histories which several sessions hold are counted once, and whatever is asked
+//! about (a branch, a day, a model) is a sum of charges. Money comes from the session where it says it, else from a
+//! table of [`Prices`].
+
+mod branches;
+mod charges;
+mod prices;
+
+pub use branches::{BranchCost, BranchKind, by_branch};
+pub use charges::{Charge, charges};
+pub use prices::{Price, Prices, fits};
 
 use crate::{Body, SessionTree, Usage};
 
@@ -9,6 +22,33 @@ pub fn usage_of(tree: &SessionTree) -> Usage {
         _ => None,
     });
     replies.chain(tree.spent().copied()).fold(Usage::default(), |sum, usage| sum.plus(&usage))
+}
+
+/// A sum of charges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub usage: Usage,
+    /// Replies with tokens that neither the session nor the table has a price for.
+    pub unpriced: u64,
+}
+
+impl Tally {
+    pub fn of<'c>(charges: impl IntoIterator<Item = &'c Charge>) -> Self {
+        let mut tally = Self::default();
+        for charge in charges {
+            tally.usage = tally.usage.plus(&charge.usage);
+            tally.unpriced += u64::from(charge.is_unpriced);
+        }
+        tally
+    }
+
+    /// All tokens that went in and came out.
+    pub fn tokens(&self) -> i64 {
+        let usage = &self.usage;
+        [usage.input, usage.output, usage.cache_read, usage.cache_write]
+            .into_iter()
+            .fold(0, i64::saturating_add)
+    }
 }
 
 impl Usage {

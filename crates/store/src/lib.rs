@@ -25,8 +25,8 @@
 //! The lines themselves are described by [`offshoot_session::format`], which knows no files.
 
 pub mod blobs;
-pub mod drafts;
 pub mod catalog;
+pub mod drafts;
 pub mod files;
 pub mod fsck;
 pub mod home;

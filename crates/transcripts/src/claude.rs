@@ -9,12 +9,16 @@
 //! only tell of progress leave the tree, and a sub-agent is a tree of its own below a note that names the call which
 //! started it ([`StartedBy`]). The price is that a writer has to go back to the lines, which every record keeps.
 //!
+//! [`write_branch`] makes a session of a branch. Lines that came from Claude Code go back as they were, but for the
+//! session they name and the line they hang below.
+//!
 //! # Limitations
 //!
 //! A setting has no place in the file's tree: it is put above what was written next, behind the prompt if that is
 //! one. After a rewind it stays on the branch where it was said, and one that nothing follows is only kept.
 
 mod attachment;
+mod billed;
 mod chain;
 mod draft;
 pub(crate) mod follow;
@@ -25,9 +29,12 @@ pub mod recent;
 mod records;
 mod subagents;
 mod titles;
+mod write;
 
+pub use billed::billed_as;
 pub use draft::is_known_type;
 pub use index::{IndexRecord, NotAnIndex, read_index};
 pub use read::{read, read_with_agents};
 pub use subagents::{AgentFile, StartedBy};
 pub use titles::{Listing, listing, title_line};
+pub use write::{project_folder, write_branch};

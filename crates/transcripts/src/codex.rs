@@ -6,6 +6,9 @@
 //! or revert starts a file of its own that names its base and counts on, the same line has the same id whoever
 //! reads it, and [`resolve`] makes one tree of all files that share a past. The price is that a file must be
 //! read under its own name: a revert carries the id of its thread, and its own only in its name.
+//!
+//! [`write_branch`] makes a rollout of a branch, of the second generation: it needs neither ordinals nor the database
+//! beside the files, and Codex goes on with it as with its own.
 
 mod bases;
 mod echo;
@@ -17,9 +20,11 @@ mod read;
 mod said;
 mod settings;
 mod usage;
+mod write;
 
 pub use bases::read_with_bases;
 pub use family::{Belongs, HistoryBase, RolloutFile, belongs, families, resolve};
 pub use names::{ThreadName, rollout_id_from_file_name, thread_names};
 pub use read::read;
 pub(crate) use said::is_line;
+pub use write::{file_name, write_branch};

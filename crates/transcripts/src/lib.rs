@@ -7,6 +7,7 @@
 //! Writing gives lines back as they were read, makes new ones for what was never a line, and says in words what
 //! the format has no place for ([`Lost`]).
 
+mod carry;
 pub mod claude;
 pub mod codex;
 mod content;
@@ -34,6 +35,7 @@ use std::collections::BTreeMap;
 use offshoot_session::{Oddity, Record};
 use thiserror::Error;
 
+pub use carry::{Destination, Fate, HandedOver, Report, Target, ToolFate};
 pub use family::{FileRole, classify};
 pub use lines::Watched;
 pub use lost::{Loss, Lost};

@@ -44,6 +44,19 @@ pub enum Loss {
     Notes,
     Costs,
     UnreadLines,
+    /// Thinking that the target would refuse or cannot check.
+    Thinking,
+    UnansweredCalls,
+    ResultsWithoutCall,
+    FailedReplies,
+    /// What the program said about itself and its surroundings.
+    Instructions,
+    /// What stands above a clearing.
+    Forgotten,
+    PrivateCommands,
+    Images,
+    /// Settings that mean nothing to another program.
+    OtherSettings,
 }
 
 #[derive(Debug, Default)]
@@ -83,7 +96,7 @@ impl fmt::Display for Lost {
 }
 
 impl Loss {
-    fn words(self) -> &'static str {
+    pub fn words(self) -> &'static str {
         match self {
             Self::Head => "the position of the head: the conversation resumes at the last line",
             Self::OtherHeads => "heads beside the main one",
@@ -110,6 +123,15 @@ impl Loss {
             Self::Notes => "notes that the model does not read",
             Self::Costs => "tokens and money",
             Self::UnreadLines => "lines that could not be read",
+            Self::Thinking => "thinking, which only the model that thought it may read again",
+            Self::UnansweredCalls => "calls of tools that nothing answered",
+            Self::ResultsWithoutCall => "results of tools that nobody called",
+            Self::FailedReplies => "replies that failed or were cut off",
+            Self::Instructions => "what the program told the model about itself",
+            Self::Forgotten => "what stands above the point where everything was forgotten",
+            Self::PrivateCommands => "commands that were kept from the model",
+            Self::Images => "images that are kept elsewhere",
+            Self::OtherSettings => "settings of another program",
         }
     }
 }

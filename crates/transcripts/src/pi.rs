@@ -11,6 +11,7 @@
 mod chain;
 mod draft;
 pub(crate) mod follow;
+mod hand_over;
 mod message;
 mod migrate;
 mod ours;
@@ -23,6 +24,7 @@ mod sources;
 mod write;
 
 pub use draft::is_known_type;
+pub use hand_over::{file_name, hand_over};
 pub(crate) use message::blocks;
 pub use message::{body_of_message, usage_of};
 pub use migrate::migrate_lines;

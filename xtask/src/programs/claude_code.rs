@@ -58,7 +58,7 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
-fn command(place: &Place) -> Command {
+pub(super) fn command(place: &Place) -> Command {
     let mut command = place.command();
     command.env("ANTHROPIC_BASE_URL", place.server.url()).env("ANTHROPIC_API_KEY", "dummy");
     for off in [

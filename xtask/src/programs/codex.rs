@@ -15,15 +15,7 @@ use super::story::{self, AGAIN, ASK, FIRST, HELPER_DONE, OTHER};
 use super::talk::Talk;
 
 pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
-    let url = place.server.url();
-    place.write(
-        ".codex/config.toml",
-        &format!(
-            "model = \"scripted\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n\
-             [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{url}/v1\"\nenv_key = \"SCRIPTED_KEY\"\n\
-             wire_api = \"responses\"\n[analytics]\nenabled = false\n"
-        ),
-    )?;
+    configure(place)?;
     let session = thread_of(&place.finish(exec(place).arg(FIRST), "")?)?;
     let fork = place.finish(exec(place).args(["fork", &session, OTHER]), "")?;
     let fork = thread_of(&fork)?;
@@ -119,20 +111,34 @@ fn command(place: &Place) -> Command {
     command
 }
 
-fn exec(place: &Place) -> Command {
+/// The model is the scripted one.
+pub(super) fn configure(place: &Place) -> Result<()> {
+    let url = place.server.url();
+    place.write(
+        ".codex/config.toml",
+        &format!(
+            "model = \"scripted\"\nmodel_provider = \"scripted\"\ncheck_for_update_on_startup = false\n\
+             [model_providers.scripted]\nname = \"scripted\"\nbase_url = \"{url}/v1\"\nenv_key = \"SCRIPTED_KEY\"\n\
+             wire_api = \"responses\"\n[analytics]\nenabled = false\n"
+        ),
+    )?;
+    Ok(())
+}
+
+pub(super) fn exec(place: &Place) -> Command {
     let mut command = command(place);
     command.args(["exec", "--json", "--skip-git-repo-check", "-s", "danger-full-access"]);
     command
 }
 
-fn thread_of(said: &str) -> Result<String> {
+pub(super) fn thread_of(said: &str) -> Result<String> {
     let lines = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let started = lines.into_iter().find(|line| line["type"] == "thread.started");
     let id = started.as_ref().and_then(|line| line["thread_id"].as_str());
     Ok(id.with_context(|| format!("no thread was started: {said}"))?.to_owned())
 }
 
-fn rollout(place: &Place, thread: &str) -> Result<PathBuf> {
+pub(super) fn rollout(place: &Place, thread: &str) -> Result<PathBuf> {
     place.file("the rollout", |path| name_of(path).ends_with(&format!("{thread}.jsonl")))
 }
 

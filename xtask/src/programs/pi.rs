@@ -25,12 +25,7 @@ export default function (pi) {
 const MORE: &str = "Anything else?";
 
 pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
-    let model = json!({"id": "scripted", "name": "Scripted", "reasoning": false, "input": ["text"],
-        "contextWindow": 128_000, "maxTokens": 4096,
-        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}});
-    let provider = json!({"baseUrl": format!("{}/v1", place.server.url()), "api": "openai-completions",
-        "apiKey": "dummy", "models": [model]});
-    place.write(".pi/agent/models.json", &json!({"providers": {"scripted": provider}}).to_string())?;
+    configure(place)?;
     let extension = place.write("go-back.ts", GO_BACK)?;
 
     let mut command = place.command();
@@ -67,6 +62,17 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
         ),
     ];
     Ok(checks)
+}
+
+/// The model is the scripted one.
+pub(super) fn configure(place: &Place) -> Result<()> {
+    let model = json!({"id": "scripted", "name": "Scripted", "reasoning": false, "input": ["text"],
+        "contextWindow": 128_000, "maxTokens": 4096,
+        "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}});
+    let provider = json!({"baseUrl": format!("{}/v1", place.server.url()), "api": "openai-completions",
+        "apiKey": "dummy", "models": [model]});
+    place.write(".pi/agent/models.json", &json!({"providers": {"scripted": provider}}).to_string())?;
+    Ok(())
 }
 
 fn prompt(pi: &mut Talk, words: &str) -> Result<()> {

@@ -88,6 +88,9 @@ pub(crate) struct VersionArgs {
 pub(crate) struct RenameArgs {
     #[command(flatten)]
     pub(crate) words: Words,
+    /// Tell Claude Code too, by a line at the end of its own file; SESSION may be that file
+    #[arg(long)]
+    pub(crate) write_back: bool,
 }
 
 #[derive(ClapArgs, Debug)]

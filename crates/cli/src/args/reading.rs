@@ -116,21 +116,61 @@ pub(crate) struct ExportArgs {
     /// Only the branch that runs through this point
     #[arg(long, value_name = "POINT")]
     pub(crate) branch: Option<String>,
+    /// Only what leads to this point; a turn comes with its answer
+    #[arg(long, value_name = "POINT", conflicts_with = "branch")]
+    pub(crate) at: Option<String>,
+    /// Put it where the program keeps its sessions, to go on there
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) install: bool,
+    /// The folder in which it is continued [default: the one the session is about]
+    #[arg(long, value_name = "DIR", requires = "install")]
+    pub(crate) project: Option<PathBuf>,
     /// Replace files that are there
     #[arg(long)]
     pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// A copy of the journal, for another Offshoot
     Offshoot,
+    /// A session of Claude Code, of one branch
+    Claude,
+    /// A rollout of Codex, of one branch
+    Codex,
     /// A session file of pi, version 3
     Pi,
     /// One file per branch
     Rollouts,
     /// One branch to read
     Markdown,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct CostArgs {
+    #[command(flatten)]
+    pub(crate) session: SessionArg,
+    /// Sum up by; anything but `branch` is about all sessions, unless one is named
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) by: Option<CostBy>,
+    /// Show what tokens cost, and who says so
+    #[arg(long, conflicts_with = "by")]
+    pub(crate) prices: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CostBy {
+    /// What each branch of a session has added
+    Branch,
+    /// The folder that sessions are about
+    Project,
+    Model,
+    /// By local time
+    Day,
 }
 
 #[derive(ClapArgs, Debug)]

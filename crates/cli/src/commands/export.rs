@@ -1,16 +1,20 @@
-//! `offshoot export [SESSION] --to FORMAT`: a session, or one of its branches, as a file for others.
+//! `offshoot export [SESSION] --to FORMAT`: a session, or one of its branches, as a file for others, or with
+//! `--install` as a session of another program.
 //!
 //! What the format has no place for is told beside the export, never dropped in silence.
 
+mod install;
 mod journal;
 mod markdown;
+mod native;
 mod plain;
 
 use std::path::{Path, PathBuf};
 
-use offshoot_session::{EntryId, Lineage, Record, SessionHeader, SessionTree, Stamps};
-use offshoot_transcripts::{Loss, Lost, pi, rollouts};
+use offshoot_session::{EntryId, Record, SessionTree};
+use offshoot_transcripts::{Loss, Lost, Target, pi, rollouts};
 
+use super::head::destination;
 use crate::args::{ExportArgs, Format};
 use crate::failure::Failure;
 use crate::here::Here;
@@ -26,6 +30,8 @@ struct Export {
     notes: Vec<String>,
     /// Several files that belong together have to lie in a folder.
     needs_folder: bool,
+    /// What became of the branch, where it went to another program.
+    report: Option<native::Handed>,
 }
 
 #[derive(Debug)]
@@ -38,7 +44,19 @@ struct ExportFile {
 pub(crate) fn run(args: &ExportArgs, here: &Here) -> Result<Answer, Failure> {
     let which = which(here, args.session.named())?;
     let Opened { tree, mut notes } = open_this(here, &which)?;
-    let tip = args.branch.as_deref().map(|text| tip_of(&tree, text)).transpose()?;
+    let tip = match (&args.at, &args.branch) {
+        (Some(at), _) => Some(destination(&tree, at)?),
+        (None, Some(through)) => Some(tip_of(&tree, through)?),
+        (None, None) => None,
+    };
+    if args.install {
+        let mut answer = install::run(args, &tree, tip.as_ref(), here)?;
+        answer.notes.splice(0..0, notes);
+        return Ok(answer);
+    }
+    if args.json.json.is_some() && args.output.is_none() {
+        return Err(Failure::usage(words::JSON_OF_EXPORT).hint(words::JSON_OF_EXPORT_HINT));
+    }
     let mut export = match args.to {
         Format::Offshoot if tip.is_some() => {
             return Err(Failure::usage(words::BRANCH_OF_JOURNAL).hint(words::BRANCH_OF_JOURNAL_HINT));
@@ -47,14 +65,24 @@ pub(crate) fn run(args: &ExportArgs, here: &Here) -> Result<Answer, Failure> {
             let into_folder = args.output.as_deref().is_some_and(names_a_folder);
             journal::export(here, &which, &tree, into_folder)?
         }
-        Format::Pi => to_pi(here, &tree, tip.as_ref()),
+        Format::Claude => native::export(Target::ClaudeCode, &tree, tip.as_ref(), here)?,
+        Format::Codex => native::export(Target::Codex, &tree, tip.as_ref(), here)?,
+        Format::Pi if tip.is_some() => native::export(Target::Pi, &tree, tip.as_ref(), here)?,
+        Format::Pi => to_pi(&tree),
         Format::Rollouts => to_rollouts(&tree, tip.as_ref())?,
         Format::Markdown => to_markdown(&tree, tip.as_ref()),
     };
     notes.append(&mut export.notes);
+    let report = export.report.take();
     let mut answer = match &args.output {
         None => printed(export)?,
-        Some(path) => placed(export, path, args.force)?,
+        Some(path) => {
+            let (answer, place) = placed(export, path, args.force)?;
+            match args.json.json {
+                Some(_) => Answer { text: native::as_json(report.as_ref(), &place), ..Answer::default() },
+                None => answer,
+            }
+        }
     };
     answer.notes = notes;
     Ok(answer)
@@ -68,40 +96,18 @@ fn tip_of(tree: &SessionTree, text: &str) -> Result<EntryId, Failure> {
     Ok(tip.cloned().unwrap_or(at))
 }
 
-fn to_pi(here: &Here, tree: &SessionTree, tip: Option<&EntryId>) -> Export {
-    let (written, id) = match tip {
-        None => {
-            let records: Vec<Record> = imported::as_read(tree.log().cloned().collect());
-            let unchanged = imported::unchanged_pi_file(&records);
-            let written = match unchanged {
-                Some(bytes) => pi::Written { bytes, lost: Vec::new() },
-                None => pi::write(&records),
-            };
-            (written, id_of(tree))
-        }
-        Some(tip) => {
-            // A branch is a session of its own: with the old id it would take the place of the whole.
-            let mut stamps = here.stamps();
-            let mut header = SessionHeader::new(stamps.session_id(), stamps.now());
-            if let Some(whole) = tree.header() {
-                header.project = whole.project.clone();
-                header.agent = whole.agent.clone();
-                header.lineage = Some(Lineage {
-                    parent: whole.id.to_string(),
-                    at: Some(tip.clone()),
-                    message_index: None,
-                    reason: None,
-                    metadata: None,
-                });
-            }
-            let id = header.id.to_string();
-            (pi::write_branch(tree, tip, header), id)
-        }
+/// All branches in one file.
+fn to_pi(tree: &SessionTree) -> Export {
+    let records: Vec<Record> = imported::as_read(tree.log().cloned().collect());
+    let unchanged = imported::unchanged_pi_file(&records);
+    let written = match unchanged {
+        Some(bytes) => pi::Written { bytes, lost: Vec::new() },
+        None => pi::write(&records),
     };
     Export {
-        files: vec![ExportFile { name: format!("{id}.jsonl").into(), bytes: written.bytes }],
+        files: vec![ExportFile { name: format!("{}.jsonl", id_of(tree)).into(), bytes: written.bytes }],
         notes: told(&written.lost),
-        needs_folder: false,
+        ..Export::default()
     }
 }
 
@@ -143,7 +149,7 @@ fn to_markdown(tree: &SessionTree, tip: Option<&EntryId>) -> Export {
             bytes: markdown::written(tree, at).into_bytes(),
         }],
         notes: if others > 0 { vec![words::other_branches(others)] } else { Vec::new() },
-        needs_folder: false,
+        ..Export::default()
     }
 }
 
@@ -165,7 +171,7 @@ fn printed(export: Export) -> Result<Answer, Failure> {
     }
 }
 
-fn placed(export: Export, path: &Path, force: bool) -> Result<Answer, Failure> {
+fn placed(export: Export, path: &Path, force: bool) -> Result<(Answer, PathBuf), Failure> {
     let into_folder = export.needs_folder || names_a_folder(path);
     let places: Vec<(PathBuf, &ExportFile)> = export
         .files
@@ -183,10 +189,11 @@ fn placed(export: Export, path: &Path, force: bool) -> Result<Answer, Failure> {
         output::write(place, &file.bytes, force)?;
     }
     let place = match places.as_slice() {
-        [(only, _)] => only,
+        [(only, _)] => only.as_path(),
         _ => path,
     };
-    Ok(Answer { text: words::exported(places.len(), place), ..Answer::default() })
+    let answer = Answer { text: words::exported(places.len(), place), ..Answer::default() };
+    Ok((answer, place.to_path_buf()))
 }
 
 /// A folder that is there, or a name that ends as folders do.

@@ -1,26 +1,50 @@
-//! `offshoot rename [SESSION] TITLE`: another title. An empty one takes it away.
+//! `offshoot rename [SESSION] TITLE`: another title. An empty one takes it away. With `--write-back` Claude Code is told
+//! too, and SESSION may be a file of it.
 
-use offshoot_session::TitleSource;
+use std::path::Path;
+
 use offshoot_session::plan::plan_rename;
+use offshoot_session::{SessionId, TitleSource};
 
 use crate::args::RenameArgs;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::stored::change;
 use crate::text::harmless_line;
-use crate::which::{short, stored};
+use crate::which::{Which, short, stored, which};
+use crate::write_back::{file_of, tell};
 use crate::{Answer, words};
 
 pub(crate) fn run(args: &RenameArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, [title]) = args.words.split("TITLE")?;
-    let id = stored(here, session)?;
+    if !args.write_back {
+        let text = rename(&stored(here, session)?, title, here)?;
+        return Ok(Answer { text, ..Answer::default() });
+    }
+    let text = match which(here, session)? {
+        Which::File(file) => told(&file, title, here)?,
+        Which::Stored(id) => {
+            let file = file_of(&id)?;
+            rename(&id, title, here)? + &told(&file, title, here)?
+        }
+    };
+    Ok(Answer { text, ..Answer::default() })
+}
+
+fn rename(id: &SessionId, title: &str, here: &Here) -> Result<String, Failure> {
     let changed =
-        change(here, &id, |tree, stamps| Ok(plan_rename(tree, Some(title), TitleSource::User, stamps)))?;
-    let name = short(here, &id);
-    let text = match (changed.is_change(), changed.after.title()) {
+        change(here, id, |tree, stamps| Ok(plan_rename(tree, Some(title), TitleSource::User, stamps)))?;
+    let name = short(here, id);
+    Ok(match (changed.is_change(), changed.after.title()) {
         (false, _) => words::nothing_to_change(),
         (true, Some(title)) => words::renamed(&name, &harmless_line(title, here.look.ascii)),
         (true, None) => words::title_gone(&name),
-    };
-    Ok(Answer { text, ..Answer::default() })
+    })
+}
+
+fn told(file: &Path, title: &str, here: &Here) -> Result<String, Failure> {
+    Ok(match tell(file, title.trim())? {
+        true => words::told_claude(file, &harmless_line(title.trim(), here.look.ascii)),
+        false => words::nothing_to_change(),
+    })
 }

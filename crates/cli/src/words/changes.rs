@@ -10,6 +10,24 @@ use crate::numbers::counted;
 pub(crate) const BEFORE_FIRST: &str = "before #1";
 pub(crate) const BEFORE_ITS_ANSWER: &str = ", before its answer";
 
+pub(crate) fn told_claude(file: &std::path::Path, title: &str) -> String {
+    match title {
+        "" => format!("Claude Code has no title for {} now\n", file.display()),
+        title => format!("Claude Code calls {} “{title}”\n", file.display()),
+    }
+}
+
+pub(crate) fn no_file_of_claude(id: &offshoot_session::SessionId) -> String {
+    format!("Claude Code keeps no file of session `{id}`")
+}
+
+pub(crate) const NO_FILE_OF_CLAUDE_HINT: &str =
+    "name the file: `offshoot rename FILE TITLE --write-back`; only Claude Code reads a title from its files";
+
+pub(crate) fn not_of_claude(file: &std::path::Path) -> String {
+    format!("`{}` is no session of Claude Code, and no other file is written to", file.display())
+}
+
 pub(crate) fn comma_version(version: usize) -> String {
     format!(", version {version}")
 }

@@ -100,13 +100,66 @@ pub(crate) fn blobs_left(count: usize) -> String {
 }
 
 pub(crate) const BRANCH_OF_JOURNAL: &str = "a journal is written whole";
-pub(crate) const BRANCH_OF_JOURNAL_HINT: &str = "`--to pi`, `--to rollouts` and `--to markdown` write a branch; `offshoot fork --new-session` makes a session of one";
+pub(crate) const BRANCH_OF_JOURNAL_HINT: &str = "`--to claude`, `codex`, `pi`, `rollouts` and `markdown` write a branch; `offshoot fork --new-session` makes a session of one";
 
 pub(crate) fn several_files(count: usize) -> String {
     format!("{count} branches make {count} files")
 }
 
 pub(crate) const SEVERAL_FILES_HINT: &str = "`-o DIR` names a folder for them, `--branch POINT` picks one";
+
+pub(crate) const JSON_OF_EXPORT: &str = "there is no place for a report: the export itself is printed";
+pub(crate) const JSON_OF_EXPORT_HINT: &str = "`--json` goes with `--install` or `-o PATH`";
+
+pub(crate) fn no_install(format: &str) -> String {
+    format!("no program goes on with `{format}`")
+}
+
+pub(crate) const NO_INSTALL_HINT: &str = "`--install` goes with `--to claude`, `--to codex` and `--to pi`";
+
+pub(crate) fn no_place_for(program: &str, variable: &str) -> String {
+    format!("where {program} keeps its sessions is not known: `HOME` and `{variable}` are not set")
+}
+
+pub(crate) fn other_project(told: &str, taken: &Path) -> String {
+    format!("`{told}` is not here; the session goes on in `{}`", taken.display())
+}
+
+pub(crate) fn no_folder(path: &Path) -> String {
+    format!("no folder `{}`", path.display())
+}
+
+/// `Go on: cd /home/me/gatehouse && claude --resume 6f2a91…`
+pub(crate) fn go_on(project: &str, command: &str) -> String {
+    format!("Go on: cd {project} && {command}\n")
+}
+
+pub(crate) fn tool_translated(calls: usize, tool: &str, into: &str) -> String {
+    format!("Tools: {} of {tool} became {into}", counted(calls, "call", "calls"))
+}
+
+pub(crate) fn tool_summarised(calls: usize, tool: &str, program: &str) -> String {
+    let are = if calls == 1 { "is" } else { "are" };
+    format!("Tools: {program} has no {tool}; {} {are} told in words", counted(calls, "call", "calls"))
+}
+
+pub(crate) const COUNTED_ONCE: &str = "every turn counted once";
+pub(crate) const NOT_SAID: &str = "(not said)";
+pub(crate) const LISTED: &str = "listed";
+
+pub(crate) fn unpriced(replies: usize) -> String {
+    let have = if replies == 1 { "has" } else { "have" };
+    let replies = counted(replies, "reply", "replies");
+    format!("{replies} {have} tokens and no price. Prices: offshoot cost --prices")
+}
+
+pub(crate) fn edit_prices(file: &Path) -> String {
+    format!("Dollars for a million tokens; the first that fits counts. Yours go into {}\n", file.display())
+}
+
+pub(crate) fn bad_prices(file: &Path, why: &str) -> String {
+    format!("`{}` cannot be used: {why}", file.display())
+}
 
 pub(crate) const NOTHING_TO_EXPORT: &str = "nothing has been said in this session yet";
 

@@ -4,6 +4,7 @@
 
 mod beside;
 mod changes;
+mod continued;
 mod long;
 mod looking;
 mod support;

@@ -18,7 +18,10 @@ fn the_page_about_json_tells_what_is_printed() {
     home.change_journal(BURST_ID, |bytes| flipped(bytes, 9));
     let tables = tables(PAGE);
     let documented: Vec<&str> = tables.keys().map(String::as_str).collect();
-    assert_eq!(documented, ["branch", "doctor", "fsck", "ls", "ops", "search", "show", "tree", "versions"]);
+    assert_eq!(
+        documented,
+        ["branch", "cost", "doctor", "fsck", "ls", "ops", "search", "show", "tree", "versions"]
+    );
     for (command, fields) in &tables {
         let session = match command.as_str() {
             "ls" | "fsck" | "doctor" => "",

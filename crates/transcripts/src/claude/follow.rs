@@ -10,9 +10,9 @@ use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::draft::{Draft, ParentField, What};
-use super::read::is_uuid;
 use super::subagents::{session_in_path, stem};
 use crate::gist::{Gist, Heard, Step, Taken, Unusual};
+use crate::ids::is_uuid;
 use crate::lines::{Content, Line};
 
 const AGENT: &str = "claude-code";

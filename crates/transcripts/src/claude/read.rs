@@ -12,7 +12,7 @@ use super::draft::{Compacted, Draft, ParentField, What};
 use super::message::shell_output;
 use super::records::records;
 use super::subagents::{AgentFile, Starts, agent_in_file_name, session_in_path, stem};
-use crate::ids::fresh_id;
+use crate::ids::{fresh_id, is_uuid};
 use crate::lines::{Content, Line, Watched, lines};
 use crate::{Dialect, Transcript};
 
@@ -171,6 +171,7 @@ impl File {
         let name = if is_of_agent {
             agent().or(stem.or(stated).map(str::to_owned))
         } else {
+            // files of sessions are called by their ids; any other name was given by somebody else
             stem.filter(|stem| is_uuid(stem)).or(stated).or(stem).map(str::to_owned)
         };
         let id = name.unwrap_or_else(|| {
@@ -237,15 +238,4 @@ pub(super) fn task_of(body: &Body) -> Option<&str> {
         }),
         _ => None,
     }
-}
-
-/// Files of sessions are called by their ids; any other name was given by somebody else.
-pub(super) fn is_uuid(stem: &str) -> bool {
-    let mut groups = stem.split('-');
-    let lengths = [8, 4, 4, 4, 12];
-    lengths.iter().all(|length| {
-        groups
-            .next()
-            .is_some_and(|group| group.len() == *length && group.bytes().all(|byte| byte.is_ascii_hexdigit()))
-    }) && groups.next().is_none()
 }

@@ -1,6 +1,9 @@
 //! Which lines that records keep are lines of pi: only those may go into its files as they are.
 
-use offshoot_session::{Body, Change, EntryId, RawLine, Record};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use offshoot_session::{Body, Change, Entry, EntryId, RawLine, Record, SessionTree};
 
 use super::draft::{Draft, ParentField, Version, What};
 use crate::lines::json_text;
@@ -36,6 +39,18 @@ impl Sources {
         let version = version.unwrap_or(if has_no_ids { 1 } else { 3 });
         Self { drafts, version, are_from_pi }
     }
+}
+
+/// Whether pi held this conversation: somebody speaks on the path in a line of pi, and nobody in one of another program.
+pub(super) fn is_held_by_pi(tree: &SessionTree, path: &[&Arc<Entry>]) -> bool {
+    let spoken: HashSet<&EntryId> = path
+        .iter()
+        .filter(|entry| matches!(entry.body, Body::Prompt(_) | Body::Reply(_) | Body::ToolResult(_)))
+        .map(|entry| &entry.id)
+        .collect();
+    let is_spoken = |record: &&Record| record.as_entry().is_some_and(|entry| spoken.contains(&entry.id));
+    let mut lines = tree.log().filter(is_spoken).filter(|record| record.source.is_some()).peekable();
+    lines.peek().is_some() && lines.all(|record| own_draft(record).is_some())
 }
 
 /// The draft of a source, if it says the same as the record: other programs' lines do not.

@@ -43,12 +43,12 @@ pub(super) fn export(
     if !into_folder {
         let notes = if blobs.is_empty() { Vec::new() } else { vec![words::blobs_left(blobs.len())] };
         let file = ExportFile { name: format!("{id}.jsonl").into(), bytes: lines };
-        return Ok(Export { files: vec![file], notes, needs_folder: false });
+        return Ok(Export { files: vec![file], notes, ..Export::default() });
     }
     let layout = Home::at("");
     let mut files = vec![ExportFile { name: layout.journal(&id.as_str().into()), bytes: lines }];
     files.extend(blobs.into_iter().map(|(name, bytes)| ExportFile { name: layout.blob(&name), bytes }));
-    Ok(Export { files, notes: Vec::new(), needs_folder: true })
+    Ok(Export { files, needs_folder: true, ..Export::default() })
 }
 
 /// Remembers which blobs the lines refer to.

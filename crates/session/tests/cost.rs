@@ -1,0 +1,129 @@
+//! Tokens and money: every reply once, whoever holds it.
+
+use std::collections::HashSet;
+
+use offshoot_session::cost::{BranchKind, Charge, Price, Prices, Tally, by_branch, charges, fits};
+use offshoot_session::{Body, Change, Entry, Fact, Model, Record, Reply, SessionHeader, SessionTree, Usage};
+use offshoot_testkit::FixedStamps;
+
+fn reply(id: &str, parent: &str, tokens: i64) -> Record {
+    let usage = Some(Usage { input: tokens, output: tokens / 10, ..Usage::default() });
+    let model = Some(Model { provider: "anthropic".into(), name: "claude-sonnet-4-5".into() });
+    entry(id, Some(parent), Body::Reply(Reply { usage, model, ..Reply::default() }))
+}
+
+fn entry(id: &str, parent: Option<&str>, body: Body) -> Record {
+    let written_at = FixedStamps::start();
+    Record::entry(Entry { id: id.into(), parent: parent.map(Into::into), written_at, turn: None, body })
+}
+
+/// `u1 - a1` and below it two branches, `u2 - a2 - u4 - a4` and `u3 - a3`.
+fn records() -> Vec<Record> {
+    vec![
+        Record::opened(SessionHeader::new("s".into(), FixedStamps::start())),
+        entry("u1", None, Body::prompt("one")),
+        reply("a1", "u1", 1_000_000),
+        entry("u2", Some("a1"), Body::prompt("two")),
+        reply("a2", "u2", 2_000_000),
+        entry("u3", Some("a1"), Body::prompt("three")),
+        reply("a3", "u3", 4_000_000),
+        entry("u4", Some("a2"), Body::prompt("four")),
+        reply("a4", "u4", 8_000_000),
+    ]
+}
+
+fn charged(records: Vec<Record>) -> (SessionTree, Vec<Charge>) {
+    let (tree, _) = SessionTree::replay(records);
+    let charges = charges(&tree, &Prices::listed(), |_| None);
+    (tree, charges)
+}
+
+#[test]
+fn a_shared_beginning_is_counted_once() {
+    let (tree, charges) = charged(records());
+    let rows = by_branch(&tree, &charges);
+    let seen: Vec<(BranchKind, i64, usize)> =
+        rows.into_iter().map(|row| (row.kind, row.tally.usage.input / 1_000_000, row.turns)).collect();
+    let branch = |turn, version| BranchKind::Branch { name: None, turn, version };
+    assert_eq!(seen, [(BranchKind::Shared { to: 1 }, 1, 1), (branch(2, 1), 10, 2), (branch(2, 2), 4, 1)]);
+    assert_eq!(Tally::of(&charges).usage.input, 15_000_000);
+    // 3 dollars a million in, 15 out
+    assert_eq!(Tally::of(&charges).usage.cost_micros, 45_000_000 + 22_500_000);
+}
+
+#[test]
+fn copies_have_the_same_names() {
+    let (_, one) = charged(records());
+    let (_, fork) = charged(records().into_iter().take(5).collect());
+    let names: HashSet<&str> = one.iter().chain(&fork).map(|charge| charge.name.as_str()).collect();
+    assert_eq!(names.len(), one.len());
+    // copied under other ids, and counted by the provider under one name
+    let (tree, _) = SessionTree::replay([
+        entry("u1", None, Body::prompt("one")),
+        reply("a1", "u1", 5),
+        reply("copy", "u1", 5),
+    ]);
+    assert_eq!(charges(&tree, &Prices::listed(), |_| Some("message 1".to_owned())).len(), 1);
+}
+
+#[test]
+fn a_sum_so_far_counts_only_where_nothing_else_does() {
+    let sum = Usage { cost_micros: 7, ..Usage::default() };
+    let spent = || Record::marked(FixedStamps::start(), Fact::Spent { usage: sum });
+    let with_sum = |records: Vec<Record>| charged(records.into_iter().chain([spent()]).collect()).1;
+    let priced = with_sum(records());
+    assert!(priced.iter().all(|charge| charge.entry.is_some()));
+    let unknown = records().into_iter().map(|mut record| {
+        if let Change::Entry(entry) = &record.change {
+            let mut entry = Entry::clone(entry);
+            if let Body::Reply(reply) = &mut entry.body {
+                reply.model = None;
+            }
+            record = Record::entry(entry);
+        }
+        record
+    });
+    let unpriced = with_sum(unknown.collect());
+    let tally = Tally::of(&unpriced);
+    assert_eq!((tally.usage.cost_micros, tally.unpriced), (7, 4));
+}
+
+#[test]
+fn the_cost_that_a_session_tells_beats_the_table() {
+    let mut told = reply("a1", "u1", 1_000_000);
+    if let Change::Entry(entry) = &told.change {
+        let mut entry = Entry::clone(entry);
+        if let Body::Reply(reply) = &mut entry.body {
+            reply.usage = Some(Usage { input: 1_000_000, cost_micros: 5, ..Usage::default() });
+        }
+        told = Record::entry(entry);
+    }
+    let (_, charges) = charged(vec![entry("u1", None, Body::prompt("one")), told]);
+    assert_eq!(Tally::of(&charges).usage.cost_micros, 5);
+}
+
+#[test]
+fn the_first_price_that_fits_counts() {
+    let own = Price::in_dollars("ours/*", [1.0, 2.0, 0.5, 0.0]);
+    let prices = Prices(std::iter::once(own.clone()).chain(Prices::listed().0).collect());
+    let model = |provider: &str, name: &str| Model { provider: provider.into(), name: name.into() };
+    assert_eq!(prices.of(&model("ours", "claude-opus-4-1")), Some(&own));
+    assert_eq!(prices.of(&model("anthropic", "claude-opus-4-1")).map(|price| price.input), Some(15_000_000));
+    assert_eq!(prices.of(&model("x", "unheard-of")), None);
+    let usage = Usage { input: 3, output: 1, cache_read: 2, ..Usage::default() };
+    assert_eq!(own.cost(&usage), 6);
+}
+
+#[test]
+fn stars_stand_for_any_letters() {
+    for (pattern, name, expected) in [
+        ("claude-*", "Claude-opus", true),
+        ("a*c*e", "abcde", true),
+        ("a*c*e", "abde", false),
+        ("o3", "o3-mini", false),
+        ("*", "", true),
+        ("a*a", "a", false),
+    ] {
+        assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
+    }
+}
