@@ -87,11 +87,20 @@ pub(crate) fn stored(here: &Here, named: Option<&str>) -> Result<SessionId, Fail
 
 pub(crate) fn stored_among(here: &Here, named: Option<&str>, among: Among) -> Result<SessionId, Failure> {
     match named {
-        Some(text) => find_among(here, text, among)?
-            .ok_or_else(|| Failure::not_found(words::no_session(text)).hint(words::NO_SESSION_HINT)),
+        Some(text) => find_among(here, text, among)?.ok_or_else(|| not_stored(here, text)),
         None => of_this_folder(here, among)?.ok_or_else(|| {
             Failure::not_found(words::no_session_here(&here.folder)).hint(words::NO_SESSION_HERE_HINT)
         }),
+    }
+}
+
+/// A session of another program is there to be looked at, and has to be taken over before it is changed.
+fn not_stored(here: &Here, text: &str) -> Failure {
+    match of_other_programs(here, text) {
+        Ok(Some(Which::File(path))) => {
+            Failure::refused(words::is_of_another_program(text)).hint(words::take_over_hint(&path))
+        }
+        _ => Failure::not_found(words::no_session(text)).hint(words::NO_SESSION_HINT),
     }
 }
 

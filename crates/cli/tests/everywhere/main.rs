@@ -65,7 +65,9 @@ fn a_hit_can_be_shown_where_it_lies() {
     assert!(person.run("show 6f2a --at a1 --width 80").contains("built anew"));
     assert!(person.run("tree ffff --width 80").contains("no session `ffff`"));
     let before = person.bytes_of_agents();
-    assert!(person.run("label 6f2a 1 mine").contains("no session `6f2a`"), "files of others are not changed");
+    let told = person.run("label 6f2a 1 mine");
+    assert!(told.contains("`6f2a` belongs to another program") && told.contains("offshoot import "), "{told}");
+    assert!(person.run("label ffff 1 mine").contains("no session `ffff`"));
     assert_eq!(person.bytes_of_agents(), before);
 }
 
