@@ -66,7 +66,10 @@ fn a_hit_can_be_shown_where_it_lies() {
     assert!(person.run("tree ffff --width 80").contains("no session `ffff`"));
     let before = person.bytes_of_agents();
     let told = person.run("label 6f2a 1 mine");
-    assert!(told.contains("`6f2a` belongs to another program") && told.contains("offshoot import "), "{told}");
+    assert!(
+        told.contains("`6f2a` belongs to another program") && told.contains("offshoot import "),
+        "{told}"
+    );
     assert!(person.run("label ffff 1 mine").contains("no session `ffff`"));
     assert_eq!(person.bytes_of_agents(), before);
 }

@@ -51,6 +51,8 @@ struct Fold {
     sent: Vec<u32>,
     /// By node: the last step by which a turn carried a head to a child of it, and the child.
     carried: Vec<(u32, u32, u32)>,
+    /// Where a head was last put.
+    last_visited: u32,
 }
 
 struct Head {
@@ -88,6 +90,7 @@ impl Fold {
             steps: 0,
             sent: Vec::new(),
             carried: Vec::new(),
+            last_visited: NONE,
         }
     }
 
@@ -160,12 +163,16 @@ impl Fold {
         if parent == NONE {
             return;
         }
-        for head in &mut self.heads {
-            if head.at == parent && head.follows == turn {
-                head.at = index;
-                self.steps += 1;
-                self.carried.push((parent, self.steps, index));
-            }
+        let mut is_carried = false;
+        for head in self.heads.iter_mut().filter(|head| head.at == parent && head.follows == turn) {
+            head.at = index;
+            is_carried = true;
+        }
+        // A turn that runs elsewhere does not change where the person has been.
+        if is_carried && self.last_visited == parent {
+            self.steps += 1;
+            self.carried.push((parent, self.steps, index));
+            self.last_visited = index;
         }
     }
 
@@ -212,6 +219,7 @@ impl Fold {
             None => self.heads.push(Head { name: head_move.head.clone(), at: to, follows }),
         }
         if to != NONE {
+            self.last_visited = to;
             self.steps += 1;
             if self.sent.len() <= to as usize {
                 self.sent.resize(to as usize + 1, 0);
