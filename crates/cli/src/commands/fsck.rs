@@ -1,7 +1,8 @@
 //! `offshoot fsck`: proof that the stored sessions are whole. It only reads.
 
+use offshoot_session::SessionId;
 use offshoot_store::fsck::{Problem, Wrong};
-use offshoot_store::{Finding, Report};
+use offshoot_store::{Finding, Report, SessionStore};
 use serde_json::{Value, json};
 
 use super::json::printed;
@@ -9,15 +10,21 @@ use crate::args::FsckArgs;
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::look::{Ink, Look};
-use crate::progress::Progress;
+use crate::progress::{Progress, of_bytes};
 use crate::stored::list_failed;
-use crate::words::reading as words;
+use crate::words::{MEGABYTES_READ, reading as words};
 use crate::{Answer, text};
 
 pub(crate) fn run(args: &FsckArgs, here: &Here) -> Result<Answer, Failure> {
     let report = {
         let mut progress = Progress::of("files", &here.look);
-        offshoot_store::fsck(&here.store()?, &mut |at| progress.at(at.done, at.of))
+        // One file may be most of the store: its bytes are told too.
+        let store = here.store()?;
+        let ids = store.list().map_err(|error| list_failed(&error))?;
+        let length =
+            |id: &SessionId| std::fs::metadata(store.home().journal(id)).map_or(0, |file| file.len());
+        let watch = of_bytes(MEGABYTES_READ, ids.iter().map(length).sum(), &here.look);
+        offshoot_store::fsck(&store.watched_by(watch), &mut |at| progress.at(at.done, at.of))
             .map_err(|error| list_failed(&error))?
     };
     let text = match args.json.json {
