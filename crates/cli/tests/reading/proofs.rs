@@ -53,7 +53,8 @@ fn the_doctor_knows_who_writes() {
     let told = home.run("doctor");
     assert!(told.contains(&format!("1 held: {BURST_ID} by a test (pid")), "{told}");
     journal.release();
-    assert!(home.run("doctor").contains("none held"));
+    // A process that another test is just starting may hold a copy of the lock until it has begun.
+    assert!((0..100).any(|_| home.run("doctor").contains("none held")));
 }
 
 #[test]
