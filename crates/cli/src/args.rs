@@ -10,8 +10,8 @@ use offshoot_session::outline::Filter;
 
 use crate::failure::Failure;
 pub(crate) use reading::{
-    CompletionsArgs, CostArgs, CostBy, DoctorArgs, ExportArgs, Format, FsckArgs, LsArgs, ManArgs, RoleName,
-    SearchArgs, SyncArgs, VersionsArgs,
+    CompletionsArgs, CostArgs, CostBy, DoctorArgs, ExportArgs, Format, FsckArgs, KeepArgs, LsArgs, ManArgs,
+    RoleName, SearchArgs, SyncArgs, VersionsArgs,
 };
 
 pub(crate) use changes::{
@@ -59,6 +59,8 @@ pub(crate) enum Command {
     Search(SearchArgs),
     /// Look for sessions of all agents and bring the list up to date
     Sync(SyncArgs),
+    /// Keep the sessions of all agents for ever, and say what is kept
+    Keep(KeepArgs),
     /// Draw the tree of a session, one row per turn
     Tree(TreeArgs),
     /// Print a branch turn by turn, or one turn

@@ -4,13 +4,14 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use offshoot_session::Stamps;
-use offshoot_store::catalog::{Catalog, CatalogError, Rebuilt, SessionRow, Sources, Synced};
+use offshoot_store::catalog::{Catalog, CatalogError, Keep, Keeping, Rebuilt, SessionRow, Sources, Synced};
 
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::progress::Progress;
+use crate::settings;
 use crate::stored::store_failed;
-use crate::words::catalog as words;
+use crate::words::{catalog as words, keep as keep_words};
 
 /// How fresh an answer has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +31,8 @@ pub(crate) struct Cataloged {
     pub(crate) sources: Sources,
     /// `None` where the last sync was fresh enough.
     pub(crate) synced: Option<Synced>,
+    /// What came into the archive with it.
+    pub(crate) keeping: Keeping,
     /// Said beside the answer.
     pub(crate) notes: Vec<String>,
 }
@@ -38,7 +41,7 @@ pub(crate) fn cataloged(here: &Here, named: &[PathBuf], fresh: Fresh) -> Result<
     let sources = here.sources(named)?;
     let mut notes = Vec::new();
     let catalog = open(here, &sources, &mut notes)?;
-    let mut cataloged = Cataloged { catalog, sources, synced: None, notes };
+    let mut cataloged = Cataloged { catalog, sources, synced: None, keeping: Keeping::default(), notes };
     if fresh == Fresh::Now || cataloged.is_old(here)? {
         cataloged.sync(here)?;
     }
@@ -100,6 +103,32 @@ impl Cataloged {
             synced => synced,
         };
         self.synced = Some(synced.map_err(store_failed)?);
+        drop(progress);
+        self.keep(here)
+    }
+
+    /// Puts what was found into the archive, unless the person does not want that. Where it cannot be kept it is still
+    /// listed, so that is only said.
+    fn keep(&mut self, here: &Here) -> Result<(), Failure> {
+        if !self.catalog.is_on_disk() {
+            return Ok(());
+        }
+        let keep = match settings::load(here) {
+            Ok(settings) if settings.keep => Keep::All,
+            Ok(_) => Keep::NoMore,
+            Err(failure) => {
+                self.notes.push(failure.message().to_owned());
+                Keep::NoMore
+            }
+        };
+        let mut progress = Progress::of("files kept", &here.look);
+        let now = here.stamps().now();
+        let kept = self.catalog.keep(&self.sources, keep, now, &mut |done, of| progress.at(done, of));
+        let keeping = kept.map_err(store_failed)?;
+        if let Some(first) = keeping.problems.first() {
+            self.notes.push(keep_words::not_all_kept(keeping.problems.len(), first));
+        }
+        self.keeping = keeping;
         Ok(())
     }
 

@@ -22,6 +22,7 @@ pub(crate) mod doctor;
 pub(crate) mod export;
 pub(crate) mod fsck;
 pub(crate) mod inspect;
+pub(crate) mod keep;
 pub(crate) mod label;
 pub(crate) mod ls;
 pub(crate) mod man;

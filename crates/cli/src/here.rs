@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use offshoot_store::catalog::Sources;
-use offshoot_store::{Home, JournalStore, Locking};
+use offshoot_store::{Archive, Home, JournalStore, Locking};
 
 use crate::failure::Failure;
 use crate::look::Look;
@@ -53,6 +53,11 @@ impl Here {
         let named: Vec<PathBuf> = named.iter().map(|path| self.folder.join(path)).collect();
         let variable = |name: &str| std::env::var_os(name);
         Ok(sources(store.home().root(), &named, &Variables(&variable), std::env::temp_dir()))
+    }
+
+    /// What is kept of other programs. Without a home there is nothing.
+    pub(crate) fn archive(&self) -> Option<Archive> {
+        self.home.as_ref().map(|home| Archive::of(&Home::at(home)))
     }
 
     /// Time and new ids for one command.

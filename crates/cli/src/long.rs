@@ -33,6 +33,8 @@ pub(crate) fn shape_of_long(here: &Here, which: &Which) -> Option<LazySession> {
         Which::Stored(id) => {
             is_long(&store.home().journal(id)).then(|| store.lazy(id, UseIndex::Yes).ok().flatten())
         }
+        // what is kept is packed
+        Which::File(path) if path.extension().is_some_and(|end| end == "zst") => None,
         Which::File(path) => is_long(path).then(|| {
             // Whoever only looks at a file does not find a home made for it.
             let home = Some(store.home()).filter(|home| home.sessions().is_dir());

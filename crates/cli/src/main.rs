@@ -22,6 +22,7 @@ mod output;
 mod prices;
 mod progress;
 mod session_file;
+mod settings;
 mod sources;
 mod stamps;
 mod stdin;
@@ -46,7 +47,8 @@ use crate::commands::{
     append, archive, branch, edit, fork, import, ops, rename, retry, switch, undo, version,
 };
 use crate::commands::{
-    completions, cost, doctor, export, fsck, inspect, label, ls, man, new, search, show, sync, tree, versions,
+    completions, cost, doctor, export, fsck, inspect, keep, label, ls, man, new, search, show, sync, tree,
+    versions,
 };
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
@@ -66,6 +68,7 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
         Command::Ls(args) => ls::run(args, here),
         Command::Search(args) => search::run(args, here),
         Command::Sync(args) => sync::run(args, here),
+        Command::Keep(args) => keep::run(args, here),
         Command::Tree(args) => tree::run(args, here),
         Command::Show(args) => show::run(args, here),
         Command::Versions(args) => versions::run(args, here),

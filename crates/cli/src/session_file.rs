@@ -4,6 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use offshoot_session::{Odd, Oddity, SessionId, SessionTree};
+use offshoot_store::archive::Kept;
 use offshoot_store::steady::{Changed, Steady, read_steadily};
 use offshoot_store::{DiskFiles, Finding, Loaded};
 use offshoot_transcripts::{Transcript, Unreadable, Watched};
@@ -67,27 +68,54 @@ pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<SessionFile, Failur
 }
 
 pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
+    let archive = here.archive();
+    if let Some(kept) = archive.as_ref().and_then(|archive| archive.kept_at(path)) {
+        return open_kept(here, &kept);
+    }
     if let Some(place) = database::named(path) {
         return database::open(&place);
     }
-    let Steady { bytes, changed } = steady_bytes_of(path)?;
+    let Steady { bytes, changed } = match steady_bytes_of(path) {
+        Ok(steady) => steady,
+        // whoever names a file that was there gets what is kept of it
+        Err(failure) => {
+            let kept = std::path::absolute(path).ok().and_then(|path| archive.as_ref()?.kept(&path));
+            return kept.map_or(Err(failure), |kept| open_kept(here, &kept));
+        }
+    };
     let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
-    let Transcript { dialect, records, mut oddities, unknown_types } =
-        beside::read(path, Watched::by(&watch, &bytes))
-            .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
+    let transcript = beside::read(path, Watched::by(&watch, &bytes), archive.as_ref())
+        .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
+    Ok(understood(path, &bytes, changed, transcript))
+}
+
+/// A file that its program has no more, or not so. It is read under the name it had, with what was beside it.
+fn open_kept(here: &Here, kept: &Kept) -> Result<SessionFile, Failure> {
+    let bytes = kept.bytes().map_err(|error| cannot_read(&kept.path, &error))?;
+    let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
+    let transcript = match kept.is_of_database() {
+        true => kept.read(&bytes),
+        false => beside::read(&kept.original, Watched::by(&watch, &bytes), here.archive().as_ref()),
+    };
+    let transcript = transcript.map_err(|unreadable| not_understood(&kept.path, &bytes, &unreadable))?;
+    Ok(understood(&kept.path, &bytes, None, transcript))
+}
+
+fn understood(path: &Path, bytes: &[u8], changed: Option<Changed>, transcript: Transcript) -> SessionFile {
+    let Transcript { dialect, records, mut oddities, unknown_types } = transcript;
     let (tree, more_oddities) = SessionTree::replay(records);
     oddities.extend(more_oddities);
     oddities.extend(changed.map(|changed| Oddity::new(Odd::Repaired(changed.to_string()))));
-    Ok(SessionFile {
+    SessionFile {
         path: path.to_owned(),
         bytes: bytes.len(),
-        lines: count_lines(&bytes),
+        lines: count_lines(bytes),
         dialect: dialect.name(),
         unknown_types: unknown_types.into_iter().collect(),
         oddities: oddities.iter().map(Forgiven::from).collect(),
         notes: notes_on(&oddities, changed),
         tree,
-    })
+    }
 }
 
 fn notes_on(oddities: &[Oddity], changed: Option<Changed>) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod catalog;
 mod changes;
+pub(crate) mod keep;
 pub(crate) mod reading;
 
 use std::path::Path;

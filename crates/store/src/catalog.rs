@@ -10,6 +10,7 @@
 //! | what to do about a file, given what is known of it | `visit` |
 //! | reading one file | `read` |
 //! | all of it, in batches | `sync` |
+//! | keeping what was read in the archive, and listing what only that has | `keep`, `in_archive` |
 //! | the tables, and one row of them | `schema`, `write`, `rows` |
 //! | what a person asks for | [`query`] |
 //! | answers by the index, and by looking through the files | `search`, `scan` |
@@ -20,6 +21,8 @@
 //! Two syncs at once do no harm: each file is written by itself, and only if its row is still the one that was seen
 //! when the file was read. A process that is killed loses the batch it was at.
 
+mod in_archive;
+mod keep;
 pub mod query;
 mod read;
 mod rows;
@@ -38,6 +41,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use thiserror::Error;
 
+pub use keep::{Keep, Keeping};
 pub use query::{NotAQuery, Query};
 pub use rows::{SessionRow, State};
 pub use search::{Filter, Found, Hit, Within};
@@ -116,6 +120,11 @@ impl Catalog {
     /// Whether what was there before had to be thrown away.
     pub fn rebuilt(&self) -> Option<Rebuilt> {
         self.rebuilt
+    }
+
+    /// Whether it is there the next time.
+    pub fn is_on_disk(&self) -> bool {
+        self.path.is_some()
     }
 
     /// Throws away what turned out to be damaged while it was used.

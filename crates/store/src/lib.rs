@@ -16,6 +16,7 @@
 //! | long strings beside the journals | [`blobs`] |
 //! | where things lie | [`home`] |
 //! | every touch of the disk | [`files`] |
+//! | files of other programs, kept for ever | [`archive`] |
 //! | all sessions of this machine, listed and searched | [`catalog`] |
 //! | proof that a store is sound | [`fsck`](mod@fsck) |
 //!
@@ -24,6 +25,7 @@
 //!
 //! The lines themselves are described by [`offshoot_session::format`], which knows no files.
 
+pub mod archive;
 pub mod blobs;
 pub mod catalog;
 pub mod drafts;
@@ -41,6 +43,7 @@ pub mod recent;
 pub mod steady;
 pub mod store;
 
+pub use archive::Archive;
 pub use blobs::BlobError;
 pub use drafts::Drafts;
 pub use files::{DiskFiles, FileError, Files};

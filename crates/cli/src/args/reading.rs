@@ -90,6 +90,31 @@ pub(crate) struct SyncArgs {
 }
 
 #[derive(ClapArgs, Debug)]
+#[group(id = "what", multiple = false, args = ["now", "install", "uninstall", "on", "off"])]
+pub(crate) struct KeepArgs {
+    /// Look for what is new and keep it now
+    #[arg(long)]
+    pub(crate) now: bool,
+    /// Keep what is new every hour, also while nobody calls Offshoot: by a timer of systemd, else by cron
+    #[arg(long)]
+    pub(crate) install: bool,
+    /// Take that timer away again
+    #[arg(long)]
+    pub(crate) uninstall: bool,
+    /// Keep what is new with every sync, which is what Offshoot does unless told otherwise
+    #[arg(long)]
+    pub(crate) on: bool,
+    /// Keep nothing new; what is kept stays
+    #[arg(long)]
+    pub(crate) off: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub(crate) yes: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
 #[command(override_usage = "offshoot versions [SESSION] [POINT] [OPTIONS]")]
 pub(crate) struct VersionsArgs {
     /// Session, by file, id or title [default: the last one of this folder]; and the turn, by number, id, label or

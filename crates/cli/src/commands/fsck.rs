@@ -1,6 +1,7 @@
 //! `offshoot fsck`: proof that the stored sessions are whole. It only reads.
 
 use offshoot_session::SessionId;
+use offshoot_store::archive::Proof;
 use offshoot_store::fsck::{Problem, Wrong};
 use offshoot_store::{Finding, Report, SessionStore};
 use serde_json::{Value, json};
@@ -27,11 +28,17 @@ pub(crate) fn run(args: &FsckArgs, here: &Here) -> Result<Answer, Failure> {
         offshoot_store::fsck(&store.watched_by(watch), &mut |at| progress.at(at.done, at.of))
             .map_err(|error| list_failed(&error))?
     };
-    let text = match args.json.json {
-        Some(shape) => printed(as_json(&report), "problems", shape),
-        None => told(&report, &here.look),
+    let kept = {
+        let mut progress = Progress::of("kept files", &here.look);
+        let archive = here.archive();
+        archive.map(|archive| archive.prove(&mut |done, of| progress.at(done, of))).unwrap_or_default()
     };
-    Ok(Answer { text, ends: (!report.is_clean()).then_some(Exit::Failed), ..Answer::default() })
+    let is_clean = report.is_clean() && kept.problems.is_empty();
+    let text = match args.json.json {
+        Some(shape) => printed(as_json(&report, &kept), "problems", shape),
+        None => told(&report, &here.look) + &told_of_kept(&kept, &here.look),
+    };
+    Ok(Answer { text, ends: (!is_clean).then_some(Exit::Failed), ..Answer::default() })
 }
 
 /// One line per finding below the file it was found in.
@@ -56,6 +63,19 @@ fn told(report: &Report, look: &Look) -> String {
     told
 }
 
+/// Nothing is said where nothing is kept.
+fn told_of_kept(kept: &Proof, look: &Look) -> String {
+    let mut told = String::new();
+    for (path, error) in &kept.problems {
+        let name = text::harmless_line(&path.display().to_string(), look.ascii);
+        told.push_str(&format!("{}\n  {}\n", look.paint(Ink::Bold, &name), words::not_whole(error)));
+    }
+    if kept.files > 0 || !kept.problems.is_empty() {
+        told.push_str(&words::proof_of_kept(kept.files, kept.problems.len()));
+    }
+    told
+}
+
 /// What is wrong, without the file.
 fn finding(problem: &Problem) -> String {
     let all = problem.to_string();
@@ -63,8 +83,8 @@ fn finding(problem: &Problem) -> String {
     all.strip_prefix(&file).unwrap_or(&all).to_owned()
 }
 
-fn as_json(report: &Report) -> Value {
-    let problems: Vec<Value> = report
+fn as_json(report: &Report, kept: &Proof) -> Value {
+    let mut problems: Vec<Value> = report
         .problems
         .iter()
         .map(|problem| {
@@ -76,8 +96,11 @@ fn as_json(report: &Report) -> Value {
             })
         })
         .collect();
+    problems.extend(kept.problems.iter().map(|(path, error)| {
+        json!({ "path": path.to_string_lossy(), "kind": "damaged_archive", "line": null, "text": words::not_whole(error) })
+    }));
     json!({
-        "clean": report.is_clean(),
+        "clean": problems.is_empty(),
         "sessions": report.sessions,
         "records": report.records,
         "entries": report.entries,
@@ -87,6 +110,9 @@ fn as_json(report: &Report) -> Value {
         "torn_copies": report.torn_copies,
         "leftovers": report.leftovers,
         "came_odd": report.came_odd,
+        "kept": kept.files,
+        "kept_bytes": kept.bytes,
+        "unfinished": kept.unfinished,
         "problems": problems,
     })
 }

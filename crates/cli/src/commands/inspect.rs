@@ -69,8 +69,9 @@ fn looked_at(here: &Here, file: &Path) -> Result<Looked, Failure> {
 fn opened(here: &Here, file: &Path) -> Result<SessionFile, Failure> {
     match file.to_str().filter(|_| here.store().is_ok()).map(|text| which(here, Some(text))) {
         Some(Ok(Which::Stored(id))) => journal(here, &id),
+        Some(Ok(Which::File(path))) => open(here, &path),
         // What names nothing is told of as a file that is not there.
-        Some(Ok(Which::File(_)) | Err(_)) | None => open(here, file),
+        Some(Err(_)) | None => open(here, file),
     }
 }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use offshoot_session::Stamps;
-use offshoot_store::SessionStore;
+use offshoot_store::{Archive, SessionStore};
 use serde_json::{Value, json};
 
 use super::json::printed;
@@ -52,8 +52,10 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     // whoever may not look into the home is told so
     here.store()?.list().map_err(|error| list_failed(&error))?;
     let mut ready = cataloged(here, &args.source, Fresh::Now)?;
+    let archive = Archive::of(&ready.sources.home);
+    let sessions = ready.ask(here, |catalog, _| catalog.sessions())?;
     let mut everything: Vec<Listed> =
-        ready.ask(here, |catalog, _| catalog.sessions())?.into_iter().filter_map(Listed::of).collect();
+        sessions.into_iter().filter_map(|row| Listed::of(row, &archive)).collect();
     everything.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
     let names = Names::of(&everything);
     let is_empty_home = everything.is_empty();
@@ -187,6 +189,9 @@ fn row_cells(row: &Row, now: Timestamp, look: &Look) -> Vec<Cell> {
     if look.for_a_person && row.depth > 0 {
         title.push_str(&"  ".repeat(row.depth.min(DEEPEST) - 1));
         title.push_str(look.sign(Sign::Offspring));
+    }
+    if session.kept_from.is_some() {
+        title.push_str(words::KEPT);
     }
     let mark = look.sign(Sign::Error);
     match &session.state {

@@ -50,7 +50,7 @@ fn watch(
             let line = text::harmless_line(&words::not_read(&problem.path, &problem.reason), here.look.ascii);
             let _ = writeln!(std::io::stderr(), "{line}");
         }
-        if synced.new + synced.changed + synced.gone > 0 {
+        if synced.new + synced.changed + synced.gone + synced.kept > 0 {
             let said = told(args, here, &mut ready, &synced)?;
             is_read = out.write_all(said.as_bytes()).and_then(|()| out.flush()).is_ok();
         }
@@ -62,12 +62,13 @@ fn watch(
 fn told(args: &SyncArgs, here: &Here, ready: &mut Cataloged, synced: &Synced) -> Result<String, Failure> {
     let (sessions, agents) = ready.ask(here, |catalog, _| catalog.count())?;
     if args.json.json.is_some() {
-        return Ok(printed_object(as_json(sessions, agents, synced)));
+        let kept = ready.keeping.kept;
+        return Ok(printed_object(as_json(sessions, agents, synced, kept)));
     }
-    Ok(words::synced(sessions, agents, synced.new, synced.changed, synced.gone))
+    Ok(words::synced(sessions, agents, synced))
 }
 
-fn as_json(sessions: usize, agents: usize, synced: &Synced) -> Value {
+fn as_json(sessions: usize, agents: usize, synced: &Synced, archived: usize) -> Value {
     let problem =
         |problem: &Problem| json!({ "path": problem.path.to_string_lossy(), "reason": problem.reason });
     json!({
@@ -77,6 +78,8 @@ fn as_json(sessions: usize, agents: usize, synced: &Synced) -> Value {
         "new": synced.new,
         "changed": synced.changed,
         "gone": synced.gone,
+        "kept": synced.kept,
+        "archived": archived,
         "bytes_read": synced.bytes_read,
         "problems": synced.problems.iter().map(problem).collect::<Vec<_>>(),
     })

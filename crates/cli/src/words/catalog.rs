@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use offshoot_store::catalog::CatalogError;
+use offshoot_store::catalog::{CatalogError, Synced};
 
 use crate::numbers::{counted, grouped};
 
@@ -14,9 +14,10 @@ pub(crate) fn not_kept(error: &CatalogError) -> String {
     format!("The list of sessions cannot be kept for the next time: {error}{cause}")
 }
 
-/// `1,284 sessions of 6 agents: 12 new, 3 changed, 1 gone`
-pub(crate) fn synced(sessions: usize, agents: usize, new: usize, changed: usize, gone: usize) -> String {
-    let parts: Vec<String> = [(new, "new"), (changed, "changed"), (gone, "gone")]
+/// `1,284 sessions of 6 agents: 12 new, 3 changed, 1 gone, 2 kept`
+pub(crate) fn synced(sessions: usize, agents: usize, synced: &Synced) -> String {
+    let Synced { new, changed, gone, kept, .. } = *synced;
+    let parts: Vec<String> = [(new, "new"), (changed, "changed"), (gone, "gone"), (kept, "kept")]
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!("{} {what}", grouped(count)))

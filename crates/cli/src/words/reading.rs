@@ -6,6 +6,9 @@ use offshoot_transcripts::Lost;
 
 use crate::numbers::{counted, grouped};
 
+/// Before the title of a session that only the archive has.
+pub(crate) const KEPT: &str = "(kept) ";
+
 pub(crate) const NO_SESSIONS: &str =
     "No sessions yet. Begin one: offshoot new   Take one over: offshoot import FILE";
 pub(crate) const NO_SUCH_SESSIONS: &str = "No session is like that. All: offshoot ls --all";
@@ -184,4 +187,14 @@ pub(crate) fn proof(sessions: u64, records: u64, blobs: u64, findings: usize, ca
         odd => format!("{} came with imported files\n", counted(odd, "oddity", "oddities")),
     };
     format!("{}: {verdict}\n{came_odd}", looked_at.join(", "))
+}
+
+pub(crate) fn proof_of_kept(files: u64, findings: usize) -> String {
+    let files = counted(usize::try_from(files).unwrap_or(usize::MAX), "kept file", "kept files");
+    let verdict = if findings == 0 { "clean".to_owned() } else { counted(findings, "finding", "findings") };
+    format!("{files}: {verdict}\n")
+}
+
+pub(crate) fn not_whole(error: &std::io::Error) -> String {
+    format!("its bytes are not as they were kept: {error}")
 }

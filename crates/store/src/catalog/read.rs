@@ -11,6 +11,7 @@ use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, Unusual, lines_of, o
 
 use super::visit::{Known, Visit};
 use super::walk::{Kind, Seen, Stamp};
+use crate::archive::{Kept, transcript_of};
 use crate::journal_store::JournalStore;
 use crate::opencode_database::OpencodeDatabase;
 use crate::store::{Finding, ReadError, SessionStore};
@@ -101,6 +102,9 @@ impl Reader {
         kept: Option<Vec<u8>>,
         store: &JournalStore,
     ) -> io::Result<(Outcome, Stamp)> {
+        if let Kind::Kept(kept) = &seen.kind {
+            return self.kept(kept);
+        }
         let file = File::open(&seen.path)?;
         let stamp = Stamp::of(&file.metadata()?);
         let known = known.filter(|_| matches!(visit, Visit::Closer | Visit::ReadOn));
@@ -123,17 +127,29 @@ impl Reader {
                 journal(store, id)
             }
             Kind::File => self.whole(&file, &stamp, &seen.path)?,
-            Kind::Database => Outcome::NoSession,
+            Kind::Database | Kind::Kept(_) => Outcome::NoSession,
         };
-        let outcome = match outcome {
-            // journals and documents are read by others, and know their ends all the same
+        Ok((self.with_ends(outcome, &file, &stamp)?, stamp))
+    }
+
+    /// A kept file is read whole, under the name it had. Its stamp is that of the file it is kept in.
+    fn kept(&mut self, kept: &Kept) -> io::Result<(Outcome, Stamp)> {
+        let stamp = Stamp::of(&std::fs::metadata(&kept.path)?);
+        let file = kept.content()?;
+        let content = Stamp { length: file.metadata()?.len() as i64, ..stamp };
+        let outcome = self.whole(&file, &content, &kept.original)?;
+        Ok((self.with_ends(outcome, &file, &content)?, stamp))
+    }
+
+    /// Journals and documents are read by others, and know their ends all the same.
+    fn with_ends(&mut self, outcome: Outcome, file: &File, stamp: &Stamp) -> io::Result<Outcome> {
+        Ok(match outcome {
             Outcome::All(mut told) if told.ends == Ends::default() => {
-                told.ends = self.ends(&file, stamp.length as u64)?;
+                told.ends = self.ends(file, stamp.length as u64)?;
                 Outcome::All(told)
             }
             outcome => outcome,
-        };
-        Ok((outcome, stamp))
+        })
     }
 
     fn whole(&mut self, file: &File, stamp: &Stamp, path: &Path) -> io::Result<Outcome> {
@@ -147,7 +163,7 @@ impl Reader {
         let mut bytes = vec![0; usize::try_from(stamp.length).unwrap_or_default()];
         let length = self.read_at(file, 0, &mut bytes)?;
         bytes.truncate(length);
-        let Ok(transcript) = offshoot_transcripts::read(Some(&name), &bytes) else {
+        let Ok(transcript) = transcript_of(&name, &bytes) else {
             return Ok(Outcome::NoSession);
         };
         drop(bytes);

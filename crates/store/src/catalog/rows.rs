@@ -20,7 +20,7 @@ pub struct SessionRow {
     pub inode: u64,
     /// A checksum of the last bytes that were read.
     pub tail: u32,
-    /// Kept by Offshoot, and not by another program.
+    /// A session of Offshoot, and not of another program.
     pub is_own: bool,
     /// Part of another session, such as what a sub-agent said.
     pub is_side: bool,

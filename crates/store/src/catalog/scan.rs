@@ -3,7 +3,6 @@
 //! A file is looked at as bytes first: a line is only taken apart where the longest word of the query stands in it.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
@@ -13,10 +12,12 @@ use offshoot_session::{SessionId, SessionTree};
 use offshoot_transcripts::gist::{Lines, Place, Role, Said, words_of_line, words_of_tree};
 use regex::bytes::Regex;
 
+use super::in_archive;
 use super::query::Query;
 use super::rows::SessionRow;
 use super::search::Within;
 use super::walk::Sources;
+use crate::archive::Archive;
 use crate::files::{PAGE, Pages};
 use crate::journal_store::JournalStore;
 use crate::lock::Locking;
@@ -104,7 +105,7 @@ impl Look<'_> {
         pages: &mut Pages,
         found: &mut Vec<Looked>,
     ) -> io::Result<()> {
-        let file = File::open(&row.path)?;
+        let file = in_archive::open(row, self.sources)?;
         let end = file.metadata()?.len();
         let mut size = PIECE;
         // what was read lies from `start` to `filled`, and begins at byte `at` of the file
@@ -180,10 +181,13 @@ fn tree_of(row: &SessionRow, sources: &Sources) -> Option<SessionTree> {
             Some(database) => {
                 OpencodeDatabase::open(database, &sources.scratch).ok()?.read(&row.id).ok()??.records
             }
-            None => {
-                let bytes = std::fs::read(&row.path).ok()?;
-                offshoot_transcripts::read(Some(&row.path.to_string_lossy()), &bytes).ok()?.records
-            }
+            None => match Archive::of(&sources.home).kept_at(&row.path) {
+                Some(kept) => kept.read(&kept.bytes().ok()?).ok()?.records,
+                None => {
+                    let bytes = std::fs::read(&row.path).ok()?;
+                    offshoot_transcripts::read(Some(&row.path.to_string_lossy()), &bytes).ok()?.records
+                }
+            },
         };
     Some(SessionTree::replay(records).0)
 }

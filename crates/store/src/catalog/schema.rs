@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
-const VERSION: i64 = 1;
+const VERSION: i64 = 3;
 
 /// A session has room for so many texts, as bits.
 pub(super) const ROOM: u32 = 24;
@@ -60,6 +60,16 @@ CREATE TABLE IF NOT EXISTS session(
 
 -- what reading on needs to know, apart from the rows that every list reads
 CREATE TABLE IF NOT EXISTS kept(session INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+
+-- the files as they were when they were kept in the archive
+CREATE TABLE IF NOT EXISTS archived(
+    session INTEGER PRIMARY KEY,
+    length INTEGER NOT NULL,
+    modified INTEGER NOT NULL,
+    inode INTEGER NOT NULL,
+    device INTEGER NOT NULL,
+    rests INTEGER NOT NULL
+);
 
 CREATE TABLE IF NOT EXISTS said(
     number INTEGER PRIMARY KEY,

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use offshoot_transcripts::gist::{Follow, Place, Role, Said, words_of_line};
 use rusqlite::params;
 
+use super::in_archive;
 use super::query::Query;
 use super::read::lines_numbered;
 use super::rows::SessionRow;
@@ -137,7 +138,8 @@ impl Catalog {
         let sessions: HashSet<i64> = matches.iter().map(|one| one.key).collect();
         let mut found =
             Found { matches: matches.len(), sessions: sessions.len(), searched, agents, ..Found::default() };
-        let mut texts = Texts { catalog: self, sources, whole: HashMap::new(), follows: HashMap::new() };
+        let mut texts =
+            Texts { catalog: self, sources, whole: HashMap::new(), follows: HashMap::new(), file: None };
         for one in matches.into_iter().take(limit) {
             let Some(row) = rows.get(&one.key) else { continue };
             found.hits.extend(texts.hit(row, one.what).map_err(|error| self.failed(error))?);
@@ -210,6 +212,8 @@ struct Texts<'c> {
     sources: &'c Sources,
     whole: HashMap<i64, Vec<Said>>,
     follows: HashMap<i64, Option<Follow>>,
+    /// The file of the last hit: the next is mostly in the same.
+    file: Option<(i64, File)>,
 }
 
 impl Texts<'_> {
@@ -256,8 +260,12 @@ impl Texts<'_> {
         };
         let Some(lines) = self.follow(row.key)?.map(Follow::lines) else { return Ok(None) };
         let mut line = vec![0; place.length as usize];
-        let read = File::open(&row.path).and_then(|file| file.read_exact_at(&mut line, place.offset));
-        let words = if read.is_ok() { words_of_line(lines, &line) } else { Vec::new() };
+        if self.file.as_ref().is_none_or(|(key, _)| *key != row.key) {
+            self.file = in_archive::open(row, self.sources).ok().map(|file| (row.key, file));
+        }
+        let read = self.file.as_ref().map(|(_, file)| file.read_exact_at(&mut line, place.offset));
+        let words =
+            if read.is_some_and(|read| read.is_ok()) { words_of_line(lines, &line) } else { Vec::new() };
         Ok(words.into_iter().find(|(id, who, _)| id == entry && *who == role).map(|(_, _, text)| text))
     }
 

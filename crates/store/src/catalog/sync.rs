@@ -8,12 +8,14 @@ use std::sync::mpsc::sync_channel;
 use jiff::Timestamp;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use super::in_archive::InArchive;
 use super::read::{InDatabase, Outcome, Read, database, read_file, session_in_database};
 use super::rows::path_of;
 use super::visit::{Known, Visit, visit};
 use super::walk::{Kind, Seen, Sources, Stamp, walk};
 use super::write::{Put, forget, put};
 use super::{Catalog, CatalogError};
+use crate::archive::Archive;
 use crate::journal_store::JournalStore;
 use crate::lock::Locking;
 
@@ -25,6 +27,8 @@ pub struct Synced {
     pub new: usize,
     pub changed: usize,
     pub gone: usize,
+    /// Gone from where they were, and still in the archive.
+    pub kept: usize,
     pub bytes_read: u64,
     pub problems: Vec<Problem>,
 }
@@ -44,11 +48,11 @@ const WAITING: usize = 16;
 
 const READERS: usize = 2;
 
-struct Job {
-    seen: Seen,
-    visit: Visit,
-    known: Option<Known>,
-    kept: Option<Vec<u8>>,
+pub(super) struct Job {
+    pub(super) seen: Seen,
+    pub(super) visit: Visit,
+    pub(super) known: Option<Known>,
+    pub(super) kept: Option<Vec<u8>>,
 }
 
 impl Catalog {
@@ -81,6 +85,8 @@ fn sync(
     let mut synced = Synced { files: walked.seen.len(), ..Synced::default() };
     let mut jobs = Vec::new();
     let mut databases = Vec::new();
+    let archive = Archive::of(&sources.home);
+    let mut in_archive = InArchive::before(connection, &archive, sources, &walked.seen, &mut known)?;
     for seen in walked.seen {
         let known = known.remove(&seen.path);
         let visit = visit(known.as_ref(), &seen.stamp);
@@ -95,6 +101,9 @@ fn sync(
         }
     }
     let moment = i64::try_from(now.as_nanosecond()).unwrap_or(i64::MAX);
+    if !jobs.is_empty() || !databases.is_empty() {
+        super::keep::has_news(connection)?;
+    }
     let mut writer = Writer { connection, synced: &mut synced, now: moment };
     writer.all(&jobs, sources, progress)?;
     for (seen, of_file) in databases {
@@ -110,11 +119,17 @@ fn sync(
     }
     let unseen: HashSet<&Path> = walked.unseen.iter().map(|(path, _)| path.as_path()).collect();
     known.retain(|path, _| !path.ancestors().any(|above| unseen.contains(above)));
+    let problems = in_archive.take_up(&known, sources, now);
+    writer.all(&in_archive.jobs(), sources, &mut |_, _| {})?;
+    let gone = known.iter().filter(|(path, known)| known.is_session && !in_archive.holds(path)).count();
     writer.forget(known)?;
+    in_archive.after(connection, sources)?;
+    (synced.gone, synced.kept) = (synced.gone + gone, in_archive.taken_up());
+    synced.problems.extend(problems);
     synced
         .problems
         .extend(walked.unseen.into_iter().map(|(path, error)| Problem { path, reason: error.to_string() }));
-    remember(connection, now, synced.new + synced.changed + synced.gone > 0)?;
+    remember(connection, now, synced.new + synced.changed + synced.gone + synced.kept > 0)?;
     Ok(synced)
 }
 
@@ -132,15 +147,15 @@ fn remember(connection: &Connection, now: Timestamp, has_news: bool) -> Result<(
 /// In microseconds.
 const A_WHILE: i64 = 60_000_000;
 
-struct Writer<'w> {
-    connection: &'w mut Connection,
-    synced: &'w mut Synced,
-    now: i64,
+pub(super) struct Writer<'w> {
+    pub(super) connection: &'w mut Connection,
+    pub(super) synced: &'w mut Synced,
+    pub(super) now: i64,
 }
 
 impl Writer<'_> {
     /// Readers take one job after the other; this thread writes what they bring.
-    fn all(
+    pub(super) fn all(
         &mut self,
         jobs: &[Job],
         sources: &Sources,
@@ -185,16 +200,12 @@ impl Writer<'_> {
         let transaction = begin(self.connection)?;
         for (at, read) in batch {
             let Some(job) = jobs.get(*at) else { continue };
-            let own = match &job.seen.kind {
-                Kind::Journal(id) => Some(id.as_str()),
-                Kind::File | Kind::Database => None,
-            };
             put(
                 &transaction,
                 &Put {
                     path: &job.seen.path,
-                    is_own: own.is_some(),
-                    id: own,
+                    is_own: matches!(job.seen.kind, Kind::Journal(_)),
+                    id: job.seen.kind.id(),
                     stamp: read.stamp,
                     known: job.known.as_ref(),
                     outcome: &read.outcome,
@@ -202,7 +213,8 @@ impl Writer<'_> {
                 },
             )?;
             self.synced.bytes_read += read.bytes;
-            count(self.synced, &job.seen.path, job.known.is_some(), &read.outcome);
+            let is_known = job.known.is_some() || matches!(job.seen.kind, Kind::Kept(_));
+            count(self.synced, &job.seen.path, is_known, &read.outcome);
         }
         transaction.commit()
     }
@@ -249,21 +261,20 @@ impl Writer<'_> {
         transaction.commit()
     }
 
-    fn forget(&mut self, known: HashMap<PathBuf, Known>) -> Result<(), rusqlite::Error> {
+    pub(super) fn forget(&mut self, known: HashMap<PathBuf, Known>) -> Result<(), rusqlite::Error> {
         if known.is_empty() {
             return Ok(());
         }
         let transaction = begin(self.connection)?;
         for known in known.values() {
             forget(&transaction, known.key)?;
-            self.synced.gone += usize::from(known.is_session);
         }
         transaction.commit()
     }
 }
 
 /// Writes from the beginning on, so that what is looked up before is still so when it is written.
-fn begin(connection: &mut Connection) -> Result<Transaction<'_>, rusqlite::Error> {
+pub(super) fn begin(connection: &mut Connection) -> Result<Transaction<'_>, rusqlite::Error> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
@@ -291,7 +302,7 @@ fn count(synced: &mut Synced, path: &Path, is_known: bool, outcome: &Outcome) {
     }
 }
 
-fn all_known(connection: &Connection) -> Result<HashMap<PathBuf, Known>, rusqlite::Error> {
+pub(super) fn all_known(connection: &Connection) -> Result<HashMap<PathBuf, Known>, rusqlite::Error> {
     let mut statement = connection.prepare(
         "SELECT path, key, length, modified, inode, device, is_settled, read_to, head, tail, lines IS NOT NULL, state
          FROM session",

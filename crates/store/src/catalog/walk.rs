@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use offshoot_session::SessionId;
 use offshoot_transcripts::{FileRole, classify};
 
+use crate::archive::Kept;
 use crate::home::{Home, session_of};
 
 /// Where sessions may lie. Nothing of it has to exist.
@@ -36,6 +37,19 @@ pub(super) enum Kind {
     Journal(SessionId),
     File,
     Database,
+    /// Kept in the archive, because its original cannot stand for it any more.
+    Kept(Box<Kept>),
+}
+
+impl Kind {
+    /// What the session is called where it cannot say it itself.
+    pub(super) fn id(&self) -> Option<&str> {
+        match self {
+            Self::Journal(id) => Some(id.as_str()),
+            Self::Kept(kept) => kept.id_in_database(),
+            Self::File | Self::Database => None,
+        }
+    }
 }
 
 /// What changes when a file does.

@@ -174,6 +174,7 @@ fn add_said(batch: &Connection, key: i64, said: &[Said]) -> Result<(), rusqlite:
 pub(super) fn forget(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
     forget_said(batch, key)?;
     batch.prepare_cached("DELETE FROM kept WHERE session = ?1")?.execute([key])?;
+    batch.prepare_cached("DELETE FROM archived WHERE session = ?1")?.execute([key])?;
     batch.prepare_cached("DELETE FROM session WHERE key = ?1")?.execute([key])?;
     Ok(())
 }

@@ -5,5 +5,6 @@
 mod damage;
 mod finding;
 mod following;
+mod kept;
 mod machine;
 mod together;

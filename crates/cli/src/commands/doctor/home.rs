@@ -14,7 +14,9 @@ use crate::here::Here;
 use crate::numbers::{bytes, counted};
 use crate::opened::is_damage;
 use crate::progress::Progress;
+use crate::settings;
 use crate::stored::{list_failed, read};
+use crate::words::keep as words;
 
 /// Less than this and a long answer may not fit.
 const SCARCE: u64 = 100 * 1024 * 1024;
@@ -36,6 +38,7 @@ pub(super) fn checks(here: &Here) -> Result<Vec<Check>, Failure> {
     match store.list() {
         Ok(sessions) => {
             checks.push(Check::well("disk use", disk_use(home)));
+            checks.push(archive(here));
             checks.push(locks(home, &sessions));
             checks.push(journals(here, &sessions));
         }
@@ -117,6 +120,16 @@ fn disk_use(home: &Home) -> String {
         parts.push(told(torn, "torn end set aside", "torn ends set aside"));
     }
     parts.join(", ")
+}
+
+/// What is kept of other programs' sessions.
+fn archive(here: &Here) -> Check {
+    let survey = here.archive().map(|archive| archive.survey()).unwrap_or_default();
+    match settings::load(here) {
+        Ok(settings) if settings.keep => Check::well("archive", words::disk_use(&survey)),
+        Ok(_) => Check::well("archive", format!("{}, nothing new is kept", words::disk_use(&survey))),
+        Err(failure) => Check::problem("archive", failure.message(), "`offshoot keep --on` sets it anew"),
+    }
 }
 
 fn files_in(folder: &Path) -> Vec<(String, u64)> {

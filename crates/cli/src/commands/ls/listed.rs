@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use offshoot_store::Archive;
 use offshoot_store::catalog::{self, SessionRow};
 use serde_json::{Value, json};
 
@@ -17,6 +18,8 @@ pub(super) struct Listed {
     /// When something was last written, as the records say; where there is none, as the disk says.
     pub(super) updated_at: Timestamp,
     pub(super) state: State,
+    /// Where its program had it; only the archive has it any more.
+    pub(super) kept_from: Option<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -46,7 +49,7 @@ pub(super) struct About {
 
 impl Listed {
     /// `None` for what is no session of its own, and for files of others that tell nothing.
-    pub(super) fn of(row: SessionRow) -> Option<Self> {
+    pub(super) fn of(row: SessionRow, archive: &Archive) -> Option<Self> {
         let is_foreign_and_unread = !row.is_own && matches!(row.state, catalog::State::Unreadable(_));
         if row.is_side || is_foreign_and_unread {
             return None;
@@ -72,7 +75,8 @@ impl Listed {
             catalog::State::Unreadable(reason) => State::Unreadable(reason),
         };
         let updated_at = moment(row.updated_at).unwrap_or_default();
-        Some(Self { key: row.key, id: row.id, path: row.path, updated_at, state })
+        let kept_from = archive.kept_at(&row.path).map(|kept| kept.original);
+        Some(Self { key: row.key, id: row.id, path: row.path, updated_at, state, kept_from })
     }
 
     pub(super) fn about(&self) -> Option<&About> {
@@ -109,6 +113,7 @@ impl Listed {
             "damaged_records": damaged,
             "error": error,
             "path": self.path.to_string_lossy(),
+            "kept_from": self.kept_from.as_ref().map(|path| path.to_string_lossy()),
         })
     }
 }

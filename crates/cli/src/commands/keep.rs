@@ -1,0 +1,105 @@
+//! `offshoot keep`: what is kept of other programs' sessions, and whether and when more is.
+
+mod schedule;
+
+use std::io::{BufRead, IsTerminal, Write};
+
+use jiff::Timestamp;
+use offshoot_store::archive::Survey;
+use serde_json::{Value, json};
+
+use super::json::printed_object;
+use crate::Answer;
+use crate::args::KeepArgs;
+use crate::cataloged::{Fresh, cataloged};
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::settings;
+use crate::words::keep as words;
+use schedule::Schedule;
+
+pub(crate) fn run(args: &KeepArgs, here: &Here) -> Result<Answer, Failure> {
+    match () {
+        () if args.now => now(args, here),
+        () if args.install => install(args, here),
+        () if args.uninstall => uninstall(here),
+        () if args.on => set(here, true),
+        () if args.off => set(here, false),
+        () => Ok(Answer { text: status(args, here)?, ..Answer::default() }),
+    }
+}
+
+fn status(args: &KeepArgs, here: &Here) -> Result<String, Failure> {
+    let archive = here.archive().map(|archive| (archive.survey(), archive));
+    let survey = archive.as_ref().map(|(survey, _)| *survey).unwrap_or_default();
+    let is_on = settings::load(here)?.keep;
+    let timer = Schedule::installed();
+    if args.json.json.is_some() {
+        let place = archive.as_ref().map(|(_, archive)| archive.root().to_string_lossy().into_owned());
+        return Ok(printed_object(as_json(&survey, is_on, timer.as_deref(), place)));
+    }
+    let place = archive.filter(|_| survey.files > 0).map(|(_, archive)| archive.root().to_owned());
+    Ok(words::status(&survey, place.as_deref(), is_on, timer.as_deref(), &here.look))
+}
+
+fn as_json(survey: &Survey, is_on: bool, timer: Option<&str>, place: Option<String>) -> Value {
+    let since = survey.since.and_then(|since| Timestamp::from_microsecond(since).ok());
+    json!({
+        "on": is_on,
+        "timer": timer,
+        "path": place,
+        "files": survey.files,
+        "without_original": survey.without_original,
+        "earlier_versions": survey.earlier,
+        "bytes": survey.bytes,
+        "bytes_on_disk": survey.packed + survey.linked,
+        "since": since.map(|since| since.to_string()),
+    })
+}
+
+fn now(args: &KeepArgs, here: &Here) -> Result<Answer, Failure> {
+    if !settings::load(here)?.keep {
+        return Err(Failure::refused(words::IS_OFF).hint(words::IS_OFF_HINT));
+    }
+    let ready = cataloged(here, &[], Fresh::Now)?;
+    let text = match args.json.json {
+        Some(_) => status(args, here)?,
+        None => words::kept_now(ready.keeping.kept),
+    };
+    Ok(Answer { text, notes: ready.notes, ..Answer::default() })
+}
+
+fn set(here: &Here, keep: bool) -> Result<Answer, Failure> {
+    settings::set_keep(here, keep)?;
+    let text = if keep { words::TURNED_ON } else { words::TURNED_OFF };
+    Ok(Answer { text: text.to_owned(), ..Answer::default() })
+}
+
+/// What will be written is shown before it is.
+fn install(args: &KeepArgs, here: &Here) -> Result<Answer, Failure> {
+    let schedule = Schedule::for_this_machine(here)?;
+    let shown = words::would_install(&schedule.shown());
+    if !args.yes && !is_agreed(&shown) {
+        return Ok(Answer { text: words::nothing_installed(&shown), ..Answer::default() });
+    }
+    schedule.install()?;
+    let text = if args.yes { shown + words::INSTALLED } else { words::INSTALLED.to_owned() };
+    Ok(Answer { text, ..Answer::default() })
+}
+
+fn uninstall(here: &Here) -> Result<Answer, Failure> {
+    let text = if Schedule::uninstall(here)? { words::UNINSTALLED } else { words::NOT_INSTALLED };
+    Ok(Answer { text: text.to_owned(), ..Answer::default() })
+}
+
+/// Only a person at a terminal can be asked.
+fn is_agreed(shown: &str) -> bool {
+    if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return false;
+    }
+    let mut stderr = std::io::stderr().lock();
+    let asked = write!(stderr, "{shown}{}", words::AGREE).and_then(|()| stderr.flush());
+    let mut answer = String::new();
+    let answered = std::io::stdin().lock().read_line(&mut answer);
+    asked.is_ok() && answered.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
+}

@@ -1,0 +1,38 @@
+//! Files that belong to a session and are none themselves: what a program says of its sub-agents, the results of tools
+//! it has put into files, its list of sessions.
+
+use std::path::{Path, PathBuf};
+
+use super::{Archive, Hold};
+
+/// A folder that is named after a session holds what belongs to it, so deep.
+const DEEPEST: usize = 3;
+
+impl Archive {
+    /// Keeps the files beside a session as they are now, as far as that is possible.
+    pub fn keep_beside(&self, hold: &Hold, session: &Path, now: i64) {
+        for file in beside(session) {
+            let _ = self.keep(hold, &file, now);
+        }
+    }
+}
+
+fn beside(session: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        [session.with_file_name("sessions-index.json")].into_iter().filter(|file| file.is_file()).collect();
+    let mut open = vec![(session.with_extension(""), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        for item in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = item.path();
+            match item.file_type() {
+                Ok(kind) if kind.is_dir() && depth < DEEPEST => open.push((path, depth + 1)),
+                // sessions among them are found by themselves
+                Ok(kind) if kind.is_file() && path.extension().is_none_or(|end| end != "jsonl") => {
+                    found.push(path)
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,230 @@
+//! The bytes of a kept file: frames of zstd, and behind each a mark that says what it completes.
+//!
+//! ```text
+//! frame  mark  frame  mark  …
+//! ```
+//!
+//! What a file grew by is one frame more. A mark is a frame that every reader of zstd steps over, so `zstd -d` gives the
+//! file back. What stands behind the last mark was never finished and is not read. Each frame carries a checksum of
+//! what it holds.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use serde_json::{Value, json};
+use zstd::stream::{read::Decoder, write::Encoder};
+use zstd::zstd_safe;
+
+/// How the original was when it was kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// So many bytes are kept.
+    pub length: u64,
+    /// When it was written last, in nanoseconds since 1970.
+    pub modified: i64,
+    pub inode: u64,
+    pub device: u64,
+    /// Checksums of the first and the last bytes that are kept.
+    pub head: u32,
+    pub tail: u32,
+    /// Of so many frames.
+    pub frames: u32,
+    /// When the first and the last of it were kept, in microseconds since 1970.
+    pub since: i64,
+    pub kept_at: i64,
+}
+
+/// Fast enough to be done while sessions are read; what rests is packed anew.
+const QUICK: i32 = 1;
+const THOROUGH: i32 = 6;
+
+/// Frames that begin so are stepped over (zstd leaves sixteen such numbers to everybody).
+const MAGIC: [u8; 4] = 0x184D_2A5E_u32.to_le_bytes();
+const ROOM: usize = 312;
+/// A mark is always this long, so the last one is found from the end.
+pub(super) const MARK: usize = 8 + ROOM;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    Quick,
+    Thorough,
+}
+
+impl Mark {
+    fn encoded(&self) -> Vec<u8> {
+        let said = json!({
+            "offshoot": 1, "length": self.length, "modified": self.modified, "inode": self.inode,
+            "device": self.device, "head": self.head, "tail": self.tail, "frames": self.frames,
+            "since": self.since, "kept_at": self.kept_at,
+        });
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend((ROOM as u32).to_le_bytes());
+        bytes.extend(said.to_string().into_bytes());
+        bytes.resize(MARK, b' ');
+        bytes
+    }
+
+    fn decoded(bytes: &[u8]) -> Option<Self> {
+        let room = bytes.strip_prefix(&MAGIC)?.strip_prefix(&(ROOM as u32).to_le_bytes())?;
+        let said: Value = serde_json::from_slice(room.get(..ROOM)?).ok()?;
+        (said.get("offshoot")?.as_u64()? == 1).then_some(())?;
+        let number = |name: &str| u32::try_from(said.get(name)?.as_u64()?).ok();
+        Some(Self {
+            length: said.get("length")?.as_u64()?,
+            modified: said.get("modified")?.as_i64()?,
+            inode: said.get("inode")?.as_u64()?,
+            device: said.get("device")?.as_u64()?,
+            head: number("head")?,
+            tail: number("tail")?,
+            frames: number("frames")?,
+            since: said.get("since")?.as_i64()?,
+            kept_at: said.get("kept_at")?.as_i64()?,
+        })
+    }
+}
+
+/// The last mark of a kept file; `None` where nothing was ever finished in it.
+pub fn mark_of(path: &Path) -> Option<Mark> {
+    File::open(path).and_then(|file| finished(&file)).ok()?.map(|(_, mark)| mark)
+}
+
+/// How far the file is finished, and the mark that says so.
+pub(super) fn finished(file: &File) -> io::Result<Option<(u64, Mark)>> {
+    let length = file.metadata()?.len();
+    let mut last = [0; MARK];
+    if length >= MARK as u64 && file.read_exact_at(&mut last, length - MARK as u64).is_ok() {
+        if let Some(mark) = Mark::decoded(&last) {
+            return Ok(Some((length, mark)));
+        }
+    }
+    let mut bytes = Vec::new();
+    (&*file).seek(SeekFrom::Start(0))?;
+    (&*file).read_to_end(&mut bytes)?;
+    Ok(last_mark(&bytes))
+}
+
+/// Steps from frame to frame as long as they are whole.
+fn last_mark(bytes: &[u8]) -> Option<(u64, Mark)> {
+    let (mut at, mut found) = (0, None);
+    while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
+        if let Some(mark) = Mark::decoded(rest) {
+            at += MARK;
+            found = Some((at as u64, mark));
+            continue;
+        }
+        match zstd_safe::find_frame_compressed_size(rest) {
+            Ok(length) if length > 0 => at += length,
+            Ok(_) | Err(_) => break,
+        }
+    }
+    found
+}
+
+/// Adds what `from` still gives, as one frame and the mark `of` makes for so many bytes. The file must end where it is
+/// finished.
+pub(super) fn add(
+    into: &mut File,
+    from: &mut dyn Read,
+    effort: Effort,
+    of: impl FnOnce(u64) -> Mark,
+) -> io::Result<Mark> {
+    into.seek(SeekFrom::End(0))?;
+    let level = match effort {
+        Effort::Quick => QUICK,
+        Effort::Thorough => THOROUGH,
+    };
+    let mut encoder = Encoder::new(&mut *into, level)?;
+    encoder.include_checksum(true)?;
+    let length = io::copy(from, &mut encoder)?;
+    encoder.finish()?;
+    let mark = of(length);
+    into.write_all(&mark.encoded())?;
+    Ok(mark)
+}
+
+/// All that is kept, into `to`.
+pub(super) fn unpack(path: &Path, to: &mut dyn Write) -> io::Result<Mark> {
+    let mut reader = unpacked(path)?;
+    let length = io::copy(&mut reader.bytes, to)?;
+    if length == reader.mark.length { Ok(reader.mark) } else { Err(damaged()) }
+}
+
+pub(super) struct Unpacked {
+    pub(super) mark: Mark,
+    pub(super) bytes: Box<dyn Read>,
+}
+
+pub(super) fn unpacked(path: &Path) -> io::Result<Unpacked> {
+    let mut file = File::open(path)?;
+    let (end, mark) = finished(&file)?.ok_or_else(damaged)?;
+    file.rewind()?;
+    let bytes = Box::new(Decoder::new(BufReader::with_capacity(256 << 10, file.take(end)))?);
+    Ok(Unpacked { mark, bytes })
+}
+
+pub(super) fn damaged() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, "what is kept is damaged")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(pieces: &[&[u8]]) -> (tempfile::NamedTempFile, Mark) {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        let mut mark = Mark::default();
+        for piece in pieces {
+            let before = mark.length;
+            let of = |length| Mark { length: before + length, since: i64::MIN, device: u64::MAX, ..mark };
+            mark = add(file.as_file_mut(), &mut &**piece, Effort::Quick, of).expect("own file");
+        }
+        (file, mark)
+    }
+
+    #[test]
+    fn what_was_packed_in_pieces_comes_back_whole() {
+        let (file, mark) = packed(&[b"one ", b"", b"two "]);
+        let mut bytes = Vec::new();
+        assert_eq!(unpack(file.path(), &mut bytes).expect("own file"), mark);
+        assert_eq!(bytes, b"one two ");
+        assert_eq!(mark_of(file.path()), Some(mark));
+    }
+
+    #[test]
+    fn an_end_that_was_never_finished_is_not_read() {
+        let (file, mark) = packed(&[b"one ", b"two "]);
+        let whole = std::fs::read(file.path()).expect("own file");
+        let (longer, _) = packed(&[b"one ", b"two ", b"three and more"]);
+        let longer = std::fs::read(longer.path()).expect("own file");
+        for end in whole.len()..longer.len() {
+            std::fs::write(file.path(), &longer[..end]).expect("own file");
+            let mut bytes = Vec::new();
+            assert_eq!(unpack(file.path(), &mut bytes).expect("own file"), mark, "cut at {end}");
+            assert_eq!(bytes, b"one two ");
+        }
+        for end in 0..MARK {
+            std::fs::write(file.path(), &whole[..end]).expect("own file");
+            assert_eq!(mark_of(file.path()), None);
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_is_noticed() {
+        let (file, mark) = packed(&[b"a long sentence that is said once, and is said once more"]);
+        let whole = std::fs::read(file.path()).expect("own file");
+        for at in 0..whole.len() - MARK {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 0x10;
+            std::fs::write(file.path(), &bytes).expect("own file");
+            let mut out = Vec::new();
+            let is_same = unpack(file.path(), &mut out).is_ok_and(|read| read == mark);
+            // the frame's header has bits that mean nothing
+            assert!(
+                !is_same || out == b"a long sentence that is said once, and is said once more",
+                "byte {at}"
+            );
+        }
+    }
+}

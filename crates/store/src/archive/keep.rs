@@ -1,0 +1,389 @@
+//! One file, kept as it is now.
+
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+use super::compare::{Says, newer_says};
+use super::frames::{Effort, Mark, add, damaged, finished, mark_of, unpacked};
+use super::place::{self, Version};
+use super::{Archive, Hold, Kept};
+
+/// What tells one state of an original from another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    pub length: u64,
+    /// In nanoseconds since 1970.
+    pub modified: i64,
+    pub inode: u64,
+    pub device: u64,
+}
+
+/// What stands for a session after it was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stood {
+    /// The original. It is kept as it is, and if it `rests` there is nothing left to do.
+    Original { rests: bool },
+    /// What was kept: the original says less by now, or nothing.
+    Kept(Kept),
+    /// The original, and beside it what it was before it was written anew.
+    Both(Kept),
+}
+
+#[derive(Debug, Error)]
+#[error("could not keep `{}`", path.display())]
+pub struct KeepError {
+    pub path: PathBuf,
+    pub source: io::Error,
+}
+
+/// A file that was not written for so long has come to rest, in nanoseconds.
+const REST: i64 = 60 * 60 * 1_000_000_000;
+
+const HEAD: u64 = 512;
+const TAIL: u64 = 4_096;
+
+/// Where the bytes of a state come from.
+enum Source<'s> {
+    File(&'s File),
+    Bytes(&'s [u8]),
+}
+
+impl State {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
+        Self {
+            length: metadata.len(),
+            modified: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
+            inode: metadata.ino(),
+            device: metadata.dev(),
+        }
+    }
+
+    fn is_in(&self, mark: &Mark) -> bool {
+        (self.length, self.modified, self.inode, self.device)
+            == (mark.length, mark.modified, mark.inode, mark.device)
+    }
+
+    fn rests(&self, now: i64) -> bool {
+        now.saturating_mul(1_000).saturating_sub(self.modified) > REST
+    }
+}
+
+impl Archive {
+    /// Keeps a file as it is now; `now` is in microseconds since 1970.
+    pub fn keep(&self, hold: &Hold, original: &Path, now: i64) -> Result<(Stood, State), KeepError> {
+        let keep = || -> io::Result<(Stood, State)> {
+            let kept = place::kept(&self.root, original).ok_or(ErrorKind::InvalidInput)?;
+            let file = File::open(original)?;
+            let state = State::of(&file.metadata()?);
+            self.take_link(hold, &kept, Some(&state), now)?;
+            let stood = take(&kept, &Source::File(&file), &state, now)?;
+            link(original, &kept, &state);
+            Ok((stood, state))
+        };
+        keep().map_err(|source| KeepError { path: original.to_owned(), source })
+    }
+
+    /// Keeps what a database says of a session. `original` names it as if the database were a folder.
+    pub fn keep_lines(
+        &self,
+        _: &Hold,
+        original: &Path,
+        lines: &[u8],
+        modified: i64,
+        now: i64,
+    ) -> Result<Stood, KeepError> {
+        let state = State { length: lines.len() as u64, modified, ..State::default() };
+        let kept = place::kept(&self.root, original).ok_or_else(|| io::Error::from(ErrorKind::InvalidInput));
+        kept.and_then(|kept| take(&kept, &Source::Bytes(lines), &state, now))
+            .map_err(|source| KeepError { path: original.to_owned(), source })
+    }
+
+    /// The original is gone: what it still had under its second name is kept too, and then that name is given up.
+    pub fn take_up(&self, hold: &Hold, original: &Path, now: i64) -> Result<Option<Kept>, KeepError> {
+        let Some(kept) = place::kept(&self.root, original) else { return Ok(None) };
+        self.take_link(hold, &kept, None, now)
+            .map_err(|source| KeepError { path: original.to_owned(), source })?;
+        Ok(mark_of(&kept.path).is_some().then_some(kept))
+    }
+
+    /// What stands for a session, without keeping anything: for whoever does not want more to be kept.
+    pub fn look(&self, original: &Path) -> io::Result<Stood> {
+        let rests = Stood::Original { rests: true };
+        let Some(kept) = self.kept(original) else { return Ok(rests) };
+        let Some(mark) = mark_of(&kept.path) else { return Ok(rests) };
+        let file = File::open(original)?;
+        let (state, source) = (State::of(&file.metadata()?), Source::File(&file));
+        if state.is_in(&mark) || goes_on(&kept, &mark, &source, &state)? {
+            return Ok(rests);
+        }
+        let read = |bytes: &[u8]| kept.read(bytes).ok();
+        Ok(match newer_says(read(&kept.bytes()?), read(&source.all()?)) {
+            Says::AllOfTheOlder => rests,
+            Says::LessThanTheOlder => Stood::Kept(kept),
+            Says::SomethingElse => Stood::Both(kept),
+        })
+    }
+
+    /// Earlier states of a file, each of which says something that no later one says.
+    pub fn earlier(&self, original: &Path) -> Vec<Kept> {
+        let Some(kept) = place::kept(&self.root, original) else { return Vec::new() };
+        let is_there = |one: &Kept| one.path.exists();
+        let mut found = Vec::new();
+        for number in 1.. {
+            let [was, old] =
+                [Version::Was(number), Version::Old(number)].map(|version| kept.as_version(version));
+            match (is_there(&was), is_there(&old)) {
+                (true, _) => found.push(was),
+                (false, true) => {}
+                (false, false) => break,
+            }
+        }
+        found
+    }
+
+    fn take_link(&self, _: &Hold, kept: &Kept, now_at: Option<&State>, now: i64) -> io::Result<()> {
+        let link = kept.link();
+        let file = match File::open(&link) {
+            Ok(file) => file,
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let state = State::of(&file.metadata()?);
+        if now_at.is_some_and(|at| (at.inode, at.device) == (state.inode, state.device)) {
+            return Ok(());
+        }
+        take(kept, &Source::File(&file), &state, now)?;
+        // it is gone from the disk with this name, so what was taken from it has to be there before
+        File::open(&kept.path)?.sync_all()?;
+        std::fs::remove_file(link)
+    }
+}
+
+/// Gives the original a second name where the disk can. Where it cannot, the copy has to do.
+fn link(original: &Path, kept: &Kept, state: &State) {
+    let link = kept.link();
+    let only_grows = original.extension().is_some_and(|end| end == "jsonl");
+    let is_itself = original.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+    if only_grows && is_itself && !link.exists() {
+        let _ = std::fs::hard_link(original, &link);
+        // it may have been replaced between the two
+        if std::fs::metadata(&link).is_ok_and(|metadata| metadata.ino() != state.inode) {
+            let _ = std::fs::remove_file(&link);
+        }
+    }
+}
+
+fn take(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result<Stood> {
+    let rests = state.rests(now);
+    let held = match File::open(&kept.path) {
+        Ok(file) => finished(&file)?,
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    let Some((end, mark)) = held else {
+        begin(&kept.path, source, state, now)?;
+        return Ok(Stood::Original { rests });
+    };
+    if state.is_in(&mark) || goes_on(kept, &mark, source, state)? {
+        let is_in_pieces = mark.frames > 1 && rests;
+        if is_in_pieces && !is_beginning(kept, source)? {
+            // its ends are the same, and something between them is not
+            return written_anew(kept, source, state, now, &mark);
+        }
+        if is_in_pieces {
+            pack_anew(kept, source, state, now, mark.since)?;
+        } else if !state.is_in(&mark) {
+            go_on(&kept.path, end, &mark, source, state, now)?;
+        }
+        return Ok(Stood::Original { rests });
+    }
+    written_anew(kept, source, state, now, &mark)
+}
+
+/// The original is not what was kept and more. Which of the two stands for the session depends on what they say.
+fn written_anew(kept: &Kept, source: &Source<'_>, state: &State, now: i64, mark: &Mark) -> io::Result<Stood> {
+    let rests = state.rests(now);
+    let (older, newer) = (kept.bytes()?, source.all()?);
+    let read = |bytes: &[u8]| kept.read(bytes).ok();
+    let is_document = kept.is_of_database() || kept.original.extension().is_none_or(|end| end != "jsonl");
+    let older_stays = match newer_says(read(&older), read(&newer)) {
+        Says::LessThanTheOlder => return Ok(Stood::Kept(kept.clone())),
+        // a document is written anew with each turn, and the newer one has it all
+        Says::AllOfTheOlder if is_document => {
+            pack_anew(kept, source, state, now, mark.since)?;
+            return Ok(Stood::Original { rests });
+        }
+        Says::AllOfTheOlder => set_aside(kept, &older, Version::Old)?,
+        Says::SomethingElse => set_aside(kept, &older, Version::Was)?,
+    };
+    begin(&kept.path, source, state, now)?;
+    Ok(match older_stays.version {
+        Version::Was(_) => Stood::Both(older_stays),
+        Version::Old(_) | Version::Last => Stood::Original { rests },
+    })
+}
+
+/// Gives what was kept the next free number; one that is there already in the same words is not kept twice.
+fn set_aside(kept: &Kept, bytes: &[u8], version: fn(u32) -> Version) -> io::Result<Kept> {
+    let mut number = 1;
+    loop {
+        let versions = [Version::Was(number), Version::Old(number)].map(|version| kept.as_version(version));
+        let is_free = versions.iter().all(|one| !one.path.exists());
+        if is_free {
+            let aside = kept.as_version(version(number));
+            std::fs::rename(&kept.path, &aside.path)?;
+            return Ok(aside);
+        }
+        for one in versions.into_iter().filter(|one| one.path.exists()) {
+            let is_same = mark_of(&one.path).is_some_and(|mark| mark.length == bytes.len() as u64)
+                && one.bytes().is_ok_and(|own| own == bytes);
+            if is_same {
+                std::fs::remove_file(&kept.path)?;
+                return Ok(one);
+            }
+        }
+        number += 1;
+    }
+}
+
+/// Whether what was kept is how the original begins. A file that only grew is known by its ends; any other is compared
+/// whole.
+fn goes_on(kept: &Kept, mark: &Mark, source: &Source<'_>, state: &State) -> io::Result<bool> {
+    if state.length < mark.length {
+        return Ok(false);
+    }
+    let is_same_file = (state.inode, state.device) == (mark.inode, mark.device) && mark.inode != 0;
+    if is_same_file && state.length > mark.length {
+        return Ok(source.ends(mark.length)? == (mark.head, mark.tail));
+    }
+    is_beginning(kept, source)
+}
+
+fn is_beginning(kept: &Kept, source: &Source<'_>) -> io::Result<bool> {
+    let (mut held, mut now) = (unpacked(&kept.path)?.bytes, source.from(0, u64::MAX));
+    let (mut one, mut other) = (vec![0; 256 << 10], vec![0; 256 << 10]);
+    loop {
+        let count = held.read(&mut one)?;
+        if count == 0 {
+            return Ok(true);
+        }
+        let same = other.get_mut(..count).unwrap_or_default();
+        match now.read_exact(same) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(false),
+            read => read?,
+        }
+        if one.get(..count) != Some(&*same) {
+            return Ok(false);
+        }
+    }
+}
+
+fn begin(path: &Path, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
+    make_folder(path)?;
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    add_from(&mut file, source, 0, state, Effort::Quick, |ends| mark_for(state, ends, 1, now, now)).map(drop)
+}
+
+fn go_on(path: &Path, end: u64, mark: &Mark, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    file.set_len(end)?; // whatever was never finished
+    let of = |ends| mark_for(state, ends, mark.frames.saturating_add(1), mark.since, now);
+    add_from(&mut file, source, mark.length, state, Effort::Quick, of).map(drop)
+}
+
+/// Writes it whole under another name, reads that again, and only then gives it the place of what was kept.
+fn pack_anew(kept: &Kept, source: &Source<'_>, state: &State, now: i64, since: i64) -> io::Result<()> {
+    let folder = kept.path.parent().ok_or(ErrorKind::InvalidInput)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let of = |ends| mark_for(state, ends, 1, since, now);
+    let mark = add_from(file.as_file_mut(), source, 0, state, Effort::Thorough, of)?;
+    file.as_file().sync_all()?;
+    let written = Kept { path: file.path().to_owned(), ..kept.clone() };
+    if mark_of(&written.path) != Some(mark) || !is_beginning(&written, source)? {
+        return Err(damaged());
+    }
+    file.persist(&kept.path).map_err(|error| error.error)?;
+    File::open(folder)?.sync_all()
+}
+
+/// Ends are those of what was read, which may be less than the state says: somebody may be cutting it just now.
+fn add_from(
+    file: &mut File,
+    source: &Source<'_>,
+    from: u64,
+    state: &State,
+    effort: Effort,
+    of: impl FnOnce((u64, (u32, u32))) -> Mark,
+) -> io::Result<Mark> {
+    let mut ends = Ok((0, 0));
+    let mark = add(file, &mut source.from(from, state.length), effort, |length| {
+        ends = source.ends(from + length);
+        of((from + length, ends.as_ref().copied().unwrap_or_default()))
+    })?;
+    ends.map(|_| mark)
+}
+
+fn mark_for(
+    state: &State,
+    (length, (head, tail)): (u64, (u32, u32)),
+    frames: u32,
+    since: i64,
+    now: i64,
+) -> Mark {
+    let State { modified, inode, device, .. } = *state;
+    Mark { length, modified, inode, device, head, tail, frames, since, kept_at: now }
+}
+
+pub(super) fn make_folder(path: &Path) -> io::Result<()> {
+    let folder = path.parent().ok_or(ErrorKind::InvalidInput)?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+impl Source<'_> {
+    fn from(&self, offset: u64, end: u64) -> Box<dyn Read + '_> {
+        match self {
+            Self::File(file) => Box::new(Part { file, at: offset, end }),
+            Self::Bytes(bytes) => {
+                let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+                Box::new(bytes.get(offset..).unwrap_or_default())
+            }
+        }
+    }
+
+    fn all(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.from(0, u64::MAX).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Checksums of the first and last bytes of a beginning of this length.
+    fn ends(&self, length: u64) -> io::Result<(u32, u32)> {
+        let hash = |from: u64, to: u64| -> io::Result<u32> {
+            let mut bytes = Vec::new();
+            self.from(from, to).take(to - from).read_to_end(&mut bytes)?;
+            Ok(crc32fast::hash(&bytes))
+        };
+        Ok((hash(0, HEAD.min(length))?, hash(length.saturating_sub(TAIL), length)?))
+    }
+}
+
+/// A part of a file, whatever others read of it.
+struct Part<'f> {
+    file: &'f File,
+    at: u64,
+    end: u64,
+}
+
+impl Read for Part<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX).min(buffer.len());
+        let count = self.file.read_at(buffer.get_mut(..left).unwrap_or_default(), self.at)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,417 @@
+//! Keeping what was read: every file of another program that is not yet in the archive as it is now.
+//!
+//! This comes after a sync, so a file is kept under what is known of it. What is still to be kept is told by the tables,
+//! not by this process: one that is killed leaves the rest to the next. A file counts as kept when it is safe on the
+//! disk.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::sync_channel;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::in_archive::job;
+use super::read::Outcome;
+use super::rows::{NO_SESSION, UNREADABLE, path_of};
+use super::sync::{Problem, Synced, Writer, all_known, begin};
+use super::visit::Known;
+use super::walk::Sources;
+use super::write::{Put, put};
+use super::{Catalog, CatalogError};
+use crate::archive::{Archive, Hold, Kept, State, Stood, lines_of};
+use crate::opencode_database::OpencodeDatabase;
+
+/// Whether more is to be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    All,
+    /// What is kept already is listed where its original is gone.
+    NoMore,
+}
+
+/// What was done about the archive.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keeping {
+    /// Files that are safe now, and were not before or not as they are.
+    pub kept: usize,
+    pub problems: Vec<Problem>,
+}
+
+/// A file whose row says that it is not kept as it is.
+struct Pending {
+    key: i64,
+    path: PathBuf,
+    state: i64,
+    modified: i64,
+}
+
+struct Done {
+    key: i64,
+    path: PathBuf,
+    was_session: bool,
+    stood: Stood,
+    /// `None` is tried again.
+    state: Option<State>,
+}
+
+/// So many files are made safe together.
+const BATCH: usize = 512;
+const KEEPERS: usize = 2;
+/// In microseconds.
+const AN_HOUR: i64 = 60 * 60 * 1_000_000;
+
+impl Catalog {
+    /// Keeps what is not kept yet. That something cannot be kept is a problem that is told, never a failure.
+    pub fn keep(
+        &mut self,
+        sources: &Sources,
+        keep: Keep,
+        now: Timestamp,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Keeping, CatalogError> {
+        match kept(&mut self.connection, sources, keep, now, progress) {
+            Ok(keeping) => Ok(keeping),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+}
+
+/// To be called before anything is written about a file.
+pub(super) fn has_news(connection: &Connection) -> Result<(), rusqlite::Error> {
+    connection.execute("DELETE FROM fact WHERE name IN ('kept_until', 'looked_until')", []).map(drop)
+}
+
+fn kept(
+    connection: &mut Connection,
+    sources: &Sources,
+    keep: Keep,
+    now: Timestamp,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Keeping, rusqlite::Error> {
+    let mut keeping = Keeping::default();
+    let now = now.as_microsecond();
+    if rests_until(connection, keep)?.is_some_and(|until| now < until) {
+        return Ok(keeping);
+    }
+    let archive = Archive::of(&sources.home);
+    let pending = pending(connection, &archive, now)?;
+    if !pending.is_empty() {
+        let hold = match (keep, archive.try_hold()) {
+            (Keep::NoMore, _) => None,
+            (Keep::All, Ok(Some(hold))) => Some(hold),
+            (Keep::All, Ok(None)) => return Ok(keeping), // somebody else is at it
+            (Keep::All, Err(error)) => {
+                keeping.problems.push(Problem { path: archive.root().to_owned(), reason: error.to_string() });
+                None
+            }
+        };
+        let keeper = Keeper { archive: &archive, hold: hold.as_ref(), sources, now };
+        let listing = keeper.all(connection, &pending, &mut keeping, progress)?;
+        list(connection, sources, &archive, listing, now)?;
+        if hold.is_none() && keep == Keep::All {
+            return Ok(keeping);
+        }
+    }
+    if keeping.problems.is_empty() {
+        rest(connection, keep, now)?;
+    }
+    Ok(keeping)
+}
+
+fn rests_until(connection: &Connection, keep: Keep) -> Result<Option<i64>, rusqlite::Error> {
+    let sql = "SELECT value FROM fact WHERE name = ?1";
+    connection.query_row(sql, [fact(keep)], |row| row.get(0)).optional()
+}
+
+fn fact(keep: Keep) -> &'static str {
+    match keep {
+        Keep::All => "kept_until",
+        Keep::NoMore => "looked_until",
+    }
+}
+
+/// There is nothing to do before the next file comes to rest.
+fn rest(connection: &Connection, keep: Keep, now: i64) -> Result<(), rusqlite::Error> {
+    let sql = "SELECT min(modified) FROM archived WHERE NOT rests";
+    let oldest: Option<i64> = connection.query_row(sql, [], |row| row.get(0))?;
+    let until = oldest.map_or(i64::MAX, |modified| (modified / 1_000 + AN_HOUR).max(now + AN_HOUR / 60));
+    let sql = "INSERT OR REPLACE INTO fact(name, value) VALUES (?1, ?2)";
+    connection.execute(sql, params![fact(keep), until]).map(drop)
+}
+
+fn pending(connection: &Connection, archive: &Archive, now: i64) -> Result<Vec<Pending>, rusqlite::Error> {
+    let sql =
+        "SELECT key, path, state, session.modified FROM session LEFT JOIN archived ON archived.session = key
+        WHERE NOT is_own AND (archived.session IS NULL
+            OR archived.length <> session.length OR archived.modified <> session.modified
+            OR archived.inode <> session.inode OR archived.device <> session.device
+            OR (NOT rests AND session.modified < ?1))
+        ORDER BY path";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([now.saturating_sub(AN_HOUR).saturating_mul(1_000)], |row| {
+        let path = path_of(row.get_ref(1)?.as_bytes()?);
+        Ok(Pending { key: row.get(0)?, path, state: row.get(2)?, modified: row.get(3)? })
+    })?;
+    let rows: Result<Vec<Pending>, _> = rows.collect();
+    Ok(rows?.into_iter().filter(|one| !one.path.starts_with(archive.root())).collect())
+}
+
+struct Keeper<'k> {
+    archive: &'k Archive,
+    /// `None` where nothing may be written.
+    hold: Option<&'k Hold>,
+    sources: &'k Sources,
+    now: i64,
+}
+
+/// What the list has to be told.
+#[derive(Default)]
+struct Listing {
+    /// Originals that cannot stand for themselves.
+    hidden: Vec<i64>,
+    shown: Vec<Kept>,
+    /// Kept files whose originals do.
+    unlisted: Vec<PathBuf>,
+}
+
+impl Keeper<'_> {
+    fn all(
+        &self,
+        connection: &mut Connection,
+        pending: &[Pending],
+        keeping: &mut Keeping,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Listing, rusqlite::Error> {
+        let (in_databases, files): (Vec<&Pending>, Vec<&Pending>) =
+            pending.iter().partition(|one| self.database_of(&one.path).is_some());
+        let mut listing = Listing::default();
+        let next = AtomicUsize::new(0);
+        let mut count = 0;
+        std::thread::scope(|scope| {
+            let (sender, results) = sync_channel(64);
+            for _ in 0..KEEPERS.min(files.len()) {
+                let (sender, next, files) = (sender.clone(), &next, &files);
+                scope.spawn(move || {
+                    while let Some(one) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if sender.send(self.file(one)).is_err() {
+                            return; // the writer has given up
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let mut batch = Vec::new();
+            while let Ok(result) = results.recv() {
+                count += 1;
+                progress(count, pending.len());
+                match result {
+                    Ok(done) => batch.push(done),
+                    Err(problem) => keeping.problems.push(problem),
+                }
+                if batch.len() >= BATCH {
+                    self.batch(connection, std::mem::take(&mut batch), keeping, &mut listing)?;
+                }
+            }
+            self.batch(connection, batch, keeping, &mut listing)
+        })?;
+        let done = self.databases(&in_databases, keeping);
+        self.batch(connection, done, keeping, &mut listing)?;
+        progress(pending.len(), pending.len());
+        Ok(listing)
+    }
+
+    fn file(&self, one: &Pending) -> Result<Done, Problem> {
+        let was_session = one.state != NO_SESSION && one.state != UNREADABLE;
+        let done = |stood, state| Done { key: one.key, path: one.path.clone(), was_session, stood, state };
+        if !was_session {
+            // an original that says nothing any more, or may not be read
+            let kept = match self.hold.map(|hold| self.archive.take_up(hold, &one.path, self.now)) {
+                Some(Ok(kept)) => kept,
+                Some(Err(_)) | None => self.archive.kept(&one.path),
+            };
+            let state = (one.state == NO_SESSION).then(|| state_of(&one.path)).flatten();
+            return Ok(done(kept.map_or(Stood::Original { rests: true }, Stood::Kept), state));
+        }
+        match self.hold {
+            None => match self.archive.look(&one.path) {
+                Ok(stood) => Ok(done(stood, None)),
+                Err(error) => Err(Problem { path: one.path.clone(), reason: error.to_string() }),
+            },
+            Some(hold) => {
+                let kept = self.archive.keep(hold, &one.path, self.now);
+                if kept.is_ok() {
+                    // what cannot be kept of these is tried again with the next change of their session
+                    self.archive.keep_beside(hold, &one.path, self.now);
+                }
+                match kept {
+                    Ok((stood, state)) => Ok(done(stood, Some(state))),
+                    Err(error) => {
+                        Err(Problem { path: one.path.clone(), reason: format!("not kept: {}", error.source) })
+                    }
+                }
+            }
+        }
+    }
+
+    /// All sessions of one database are read as one state of it.
+    fn databases(&self, pending: &[&Pending], keeping: &mut Keeping) -> Vec<Done> {
+        let mut by_database: HashMap<&Path, Vec<&Pending>> = HashMap::new();
+        for one in pending {
+            if let Some(database) = self.database_of(&one.path) {
+                by_database.entry(database).or_default().push(one);
+            }
+        }
+        let mut all = Vec::new();
+        let Some(hold) = self.hold else { return all };
+        for (path, sessions) in by_database {
+            let mut database = match OpencodeDatabase::open(path, &self.sources.scratch) {
+                Ok(database) => database,
+                Err(error) => {
+                    keeping.problems.push(Problem { path: path.to_owned(), reason: error.to_string() });
+                    continue;
+                }
+            };
+            for one in sessions {
+                match self.in_database(&mut database, hold, one) {
+                    Ok(done) => all.push(done),
+                    Err(reason) => keeping.problems.push(Problem { path: one.path.clone(), reason }),
+                }
+            }
+        }
+        all
+    }
+
+    fn in_database(
+        &self,
+        database: &mut OpencodeDatabase,
+        hold: &Hold,
+        one: &Pending,
+    ) -> Result<Done, String> {
+        let id = one.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let rows = database.rows(id).map_err(|error| error.to_string())?.unwrap_or_default();
+        let lines = lines_of(&rows);
+        let messages = rows.messages.len() as u64;
+        let stood = self
+            .archive
+            .keep_lines(hold, &one.path, &lines, one.modified, self.now)
+            .map_err(|error| format!("not kept: {}", error.source))?;
+        // the row of a session in a database counts messages
+        let state = State { length: messages, modified: one.modified, ..State::default() };
+        Ok(Done { key: one.key, path: one.path.clone(), was_session: true, stood, state: Some(state) })
+    }
+
+    /// Files that are not sessions of their own have no database to lie in.
+    fn database_of<'p>(&self, path: &'p Path) -> Option<&'p Path> {
+        path.parent().filter(|folder| self.sources.databases.iter().any(|database| database == folder))
+    }
+
+    fn batch(
+        &self,
+        connection: &mut Connection,
+        batch: Vec<Done>,
+        keeping: &mut Keeping,
+        listing: &mut Listing,
+    ) -> Result<(), rusqlite::Error> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        if let Some(hold) = self.hold
+            && let Err(error) = self.archive.sync(hold, batch.iter().map(|done| done.path.as_path()))
+        {
+            keeping
+                .problems
+                .push(Problem { path: self.archive.root().to_owned(), reason: error.to_string() });
+            return Ok(());
+        }
+        let transaction = begin(connection)?;
+        for done in batch {
+            let rests = !matches!(done.stood, Stood::Original { rests: false });
+            if let Some(state) = done.state.filter(|_| self.hold.is_some()) {
+                let sql = "INSERT OR REPLACE INTO archived(session, length, modified, inode, device, rests)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+                transaction.prepare_cached(sql)?.execute(params![
+                    done.key,
+                    state.length as i64,
+                    state.modified,
+                    state.inode as i64,
+                    state.device as i64,
+                    rests
+                ])?;
+                keeping.kept += usize::from(done.was_session);
+            }
+            listing.learn(done, self.archive);
+        }
+        transaction.commit()
+    }
+}
+
+fn state_of(path: &Path) -> Option<State> {
+    std::fs::metadata(path).ok().map(|metadata| State::of(&metadata))
+}
+
+impl Listing {
+    fn learn(&mut self, done: Done, archive: &Archive) {
+        self.shown.extend(archive.earlier(&done.path));
+        match done.stood {
+            Stood::Original { .. } if done.was_session => self.unlisted.extend(archive.place_of(&done.path)),
+            Stood::Original { .. } => {}
+            Stood::Kept(kept) => {
+                self.hidden.extend(done.was_session.then_some(done.key));
+                self.shown.push(kept);
+            }
+            Stood::Both(kept) => {
+                if archive.place_of(&done.path).as_ref() != Some(&kept.path) {
+                    self.unlisted.extend(archive.place_of(&done.path));
+                    self.shown.push(kept);
+                } else {
+                    self.shown.push(kept);
+                }
+            }
+        }
+    }
+}
+
+/// Brings the rows in line with what stands for each session.
+fn list(
+    connection: &mut Connection,
+    sources: &Sources,
+    archive: &Archive,
+    listing: Listing,
+    now: i64,
+) -> Result<(), rusqlite::Error> {
+    let has_kept_rows = || -> Result<bool, rusqlite::Error> {
+        let root = archive.root().as_os_str().as_encoded_bytes();
+        let sql = "SELECT EXISTS (SELECT 1 FROM session WHERE substr(path, 1, ?2) = ?1)";
+        connection.query_row(sql, params![root, root.len() as i64], |row| row.get(0))
+    };
+    let has_news = !listing.hidden.is_empty() || !listing.shown.is_empty();
+    if !has_news && (listing.unlisted.is_empty() || !has_kept_rows()?) {
+        return Ok(());
+    }
+    let mut known = all_known(connection)?;
+    let now = now.saturating_mul(1_000);
+    let mut synced = Synced::default();
+    let mut writer = Writer { connection, synced: &mut synced, now };
+    let unlisted: HashMap<PathBuf, Known> =
+        listing.unlisted.iter().filter_map(|path| known.remove_entry(path)).collect();
+    writer.forget(unlisted)?;
+    let jobs: Vec<_> = listing.shown.iter().filter_map(|kept| job(kept, known.get(&kept.path))).collect();
+    writer.all(&jobs, sources, &mut |_, _| {})?;
+    let hidden = known.iter().filter(|(_, known)| listing.hidden.contains(&known.key));
+    let transaction = begin(writer.connection)?;
+    for (path, known) in hidden {
+        let nothing = Put {
+            path,
+            is_own: false,
+            id: None,
+            stamp: known.stamp,
+            known: Some(known),
+            outcome: &Outcome::NoSession,
+            now,
+        };
+        put(&transaction, &nothing)?;
+    }
+    transaction.commit()
+}
