@@ -41,7 +41,7 @@ use offshoot_transcripts::{Transcript, Unreadable};
 use crate::home::Home;
 
 pub use frames::{Mark, mark_of};
-pub use keep::{KeepError, State, Stood};
+pub use keep::{KeepError, State, Stood, Taken, Wrote};
 pub use place::{Kept, Version};
 pub use rows::lines_of;
 pub use survey::{Proof, Survey};
@@ -117,17 +117,11 @@ impl Archive {
         items.filter_map(name).collect()
     }
 
-    /// The bytes of a file of another program: its own if they still go on from what was kept, else what was kept.
+    /// The bytes of a file of another program: its own, unless they say less than what was kept, or are gone.
     pub fn bytes_now(&self, original: &Path) -> io::Result<Vec<u8>> {
-        let now = std::fs::read(original);
-        let Some(kept) = self.kept(original) else { return now };
-        match now {
-            Ok(bytes) if bytes.len() as u64 >= mark_of(&kept.path).map_or(0, |mark| mark.length) => Ok(bytes),
-            Ok(bytes) => {
-                let held = kept.bytes()?;
-                Ok(if held.starts_with(&bytes) { held } else { bytes })
-            }
-            Err(_) => kept.bytes(),
+        match (self.look(original), self.kept(original)) {
+            (Ok(Stood::Kept(kept)), _) | (Err(_), Some(kept)) => kept.bytes(),
+            (Ok(Stood::Original { .. } | Stood::Both(_)), _) | (Err(_), None) => std::fs::read(original),
         }
     }
 
@@ -146,16 +140,16 @@ impl Archive {
 
     /// Makes what is kept of these originals safe. For a few that is their own names and bytes; for many it is quicker
     /// to let the whole disk write what it has.
-    pub fn sync<'p>(&self, _: &Hold, originals: impl ExactSizeIterator<Item = &'p Path>) -> io::Result<()> {
+    pub fn sync(&self, _: &Hold, originals: &[(&Path, Wrote)]) -> io::Result<()> {
         if originals.len() > FEW {
             return Ok(rustix::fs::syncfs(File::open(&self.root)?)?);
         }
-        let mut folders = BTreeSet::from([self.root.clone()]);
-        for kept in originals.filter_map(|original| place::kept(&self.root, original)) {
-            match File::open(&kept.path) {
-                Ok(file) => file.sync_all()?,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
+        let mut folders = BTreeSet::new();
+        for (original, wrote) in originals {
+            let Some(kept) = place::kept(&self.root, original) else { continue };
+            File::open(&kept.path)?.sync_all()?;
+            if *wrote != Wrote::New {
+                continue;
             }
             let above = kept.path.ancestors().skip(1).take_while(|folder| folder.starts_with(&self.root));
             folders.extend(above.map(Path::to_owned));

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
+mod kept;
 mod person;
 mod trouble;
 

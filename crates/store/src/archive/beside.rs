@@ -3,17 +3,19 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Archive, Hold};
+use super::{Archive, Hold, Wrote};
 
 /// A folder that is named after a session holds what belongs to it, so deep.
 const DEEPEST: usize = 3;
 
 impl Archive {
     /// Keeps the files beside a session as they are now, as far as that is possible.
-    pub fn keep_beside(&self, hold: &Hold, session: &Path, now: i64) {
-        for file in beside(session) {
-            let _ = self.keep(hold, &file, now);
-        }
+    pub fn keep_beside(&self, hold: &Hold, session: &Path, now: i64) -> Vec<(PathBuf, Wrote)> {
+        let keep = |file: PathBuf| {
+            let (taken, _) = self.keep(hold, &file, now).ok()?;
+            Some((file, taken.wrote))
+        };
+        beside(session).into_iter().filter_map(keep).collect()
     }
 }
 

@@ -9,6 +9,8 @@ use offshoot_session::SessionTree;
 use offshoot_transcripts::Transcript;
 use offshoot_transcripts::gist::{Role, words_of_tree};
 
+use super::Kept;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Says {
     /// All that the older says, and perhaps more.
@@ -21,9 +23,10 @@ pub(super) enum Says {
 /// What was said, and how often.
 type Words = HashMap<(Role, String), usize>;
 
-pub(super) fn newer_says(older: Option<Transcript>, newer: Option<Transcript>) -> Says {
-    let (older, newer) = match (older.map(words), newer.map(words)) {
-        (None, _) => return Says::AllOfTheOlder,
+pub(super) fn newer_says(kept: &Kept, older: &[u8], newer: &[u8]) -> Says {
+    let read = |bytes: &[u8]| kept.read(bytes).ok().map(words);
+    let (older, newer) = match (read(older), read(newer)) {
+        (None, _) => return other_file_says(older, newer),
         (Some(_), None) => return Says::LessThanTheOlder,
         (Some(older), Some(newer)) => (older, newer),
     };
@@ -34,6 +37,13 @@ pub(super) fn newer_says(older: Option<Transcript>, newer: Option<Transcript>) -
     } else {
         Says::SomethingElse
     }
+}
+
+/// A file that is no session: a newer one takes its place, unless it is broken.
+fn other_file_says(older: &[u8], newer: &[u8]) -> Says {
+    let is_json = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).is_ok();
+    let is_broken = is_json(older) && !is_json(newer);
+    if is_broken || older.starts_with(newer) { Says::LessThanTheOlder } else { Says::AllOfTheOlder }
 }
 
 fn words(transcript: Transcript) -> Words {

@@ -33,6 +33,23 @@ pub enum Stood {
     Both(Kept),
 }
 
+/// What was written for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wrote {
+    Nothing,
+    /// Behind what was there, or in its place.
+    More,
+    /// Under a new name.
+    New,
+}
+
+/// What keeping a file came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Taken {
+    pub stood: Stood,
+    pub wrote: Wrote,
+}
+
 #[derive(Debug, Error)]
 #[error("could not keep `{}`", path.display())]
 pub struct KeepError {
@@ -74,15 +91,15 @@ impl State {
 
 impl Archive {
     /// Keeps a file as it is now; `now` is in microseconds since 1970.
-    pub fn keep(&self, hold: &Hold, original: &Path, now: i64) -> Result<(Stood, State), KeepError> {
-        let keep = || -> io::Result<(Stood, State)> {
+    pub fn keep(&self, hold: &Hold, original: &Path, now: i64) -> Result<(Taken, State), KeepError> {
+        let keep = || -> io::Result<(Taken, State)> {
             let kept = place::kept(&self.root, original).ok_or(ErrorKind::InvalidInput)?;
             let file = File::open(original)?;
             let state = State::of(&file.metadata()?);
             self.take_link(hold, &kept, Some(&state), now)?;
-            let stood = take(&kept, &Source::File(&file), &state, now)?;
+            let taken = take(&kept, &Source::File(&file), &state, now)?;
             link(original, &kept, &state);
-            Ok((stood, state))
+            Ok((taken, state))
         };
         keep().map_err(|source| KeepError { path: original.to_owned(), source })
     }
@@ -95,7 +112,7 @@ impl Archive {
         lines: &[u8],
         modified: i64,
         now: i64,
-    ) -> Result<Stood, KeepError> {
+    ) -> Result<Taken, KeepError> {
         let state = State { length: lines.len() as u64, modified, ..State::default() };
         let kept = place::kept(&self.root, original).ok_or_else(|| io::Error::from(ErrorKind::InvalidInput));
         kept.and_then(|kept| take(&kept, &Source::Bytes(lines), &state, now))
@@ -120,8 +137,7 @@ impl Archive {
         if state.is_in(&mark) || goes_on(&kept, &mark, &source, &state)? {
             return Ok(rests);
         }
-        let read = |bytes: &[u8]| kept.read(bytes).ok();
-        Ok(match newer_says(read(&kept.bytes()?), read(&source.all()?)) {
+        Ok(match newer_says(&kept, &kept.bytes()?, &source.all()?) {
             Says::AllOfTheOlder => rests,
             Says::LessThanTheOlder => Stood::Kept(kept),
             Says::SomethingElse => Stood::Both(kept),
@@ -177,7 +193,7 @@ fn link(original: &Path, kept: &Kept, state: &State) {
     }
 }
 
-fn take(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result<Stood> {
+fn take(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result<Taken> {
     let rests = state.rests(now);
     let held = match File::open(&kept.path) {
         Ok(file) => finished(&file)?,
@@ -186,7 +202,7 @@ fn take(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result
     };
     let Some((end, mark)) = held else {
         begin(&kept.path, source, state, now)?;
-        return Ok(Stood::Original { rests });
+        return Ok(Taken { stood: Stood::Original { rests }, wrote: Wrote::New });
     };
     if state.is_in(&mark) || goes_on(kept, &mark, source, state)? {
         let is_in_pieces = mark.frames > 1 && rests;
@@ -194,37 +210,43 @@ fn take(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result
             // its ends are the same, and something between them is not
             return written_anew(kept, source, state, now, &mark);
         }
-        if is_in_pieces {
+        let wrote = if is_in_pieces {
             pack_anew(kept, source, state, now, mark.since)?;
-        } else if !state.is_in(&mark) {
+            Wrote::More
+        } else if state.is_in(&mark) {
+            Wrote::Nothing
+        } else {
             go_on(&kept.path, end, &mark, source, state, now)?;
-        }
-        return Ok(Stood::Original { rests });
+            Wrote::More
+        };
+        return Ok(Taken { stood: Stood::Original { rests }, wrote });
     }
     written_anew(kept, source, state, now, &mark)
 }
 
 /// The original is not what was kept and more. Which of the two stands for the session depends on what they say.
-fn written_anew(kept: &Kept, source: &Source<'_>, state: &State, now: i64, mark: &Mark) -> io::Result<Stood> {
+fn written_anew(kept: &Kept, source: &Source<'_>, state: &State, now: i64, mark: &Mark) -> io::Result<Taken> {
     let rests = state.rests(now);
     let (older, newer) = (kept.bytes()?, source.all()?);
-    let read = |bytes: &[u8]| kept.read(bytes).ok();
     let is_document = kept.is_of_database() || kept.original.extension().is_none_or(|end| end != "jsonl");
-    let older_stays = match newer_says(read(&older), read(&newer)) {
-        Says::LessThanTheOlder => return Ok(Stood::Kept(kept.clone())),
+    let older_stays = match newer_says(kept, &older, &newer) {
+        Says::LessThanTheOlder => {
+            return Ok(Taken { stood: Stood::Kept(kept.clone()), wrote: Wrote::Nothing });
+        }
         // a document is written anew with each turn, and the newer one has it all
         Says::AllOfTheOlder if is_document => {
             pack_anew(kept, source, state, now, mark.since)?;
-            return Ok(Stood::Original { rests });
+            return Ok(Taken { stood: Stood::Original { rests }, wrote: Wrote::More });
         }
         Says::AllOfTheOlder => set_aside(kept, &older, Version::Old)?,
         Says::SomethingElse => set_aside(kept, &older, Version::Was)?,
     };
     begin(&kept.path, source, state, now)?;
-    Ok(match older_stays.version {
+    let stood = match older_stays.version {
         Version::Was(_) => Stood::Both(older_stays),
         Version::Old(_) | Version::Last => Stood::Original { rests },
-    })
+    };
+    Ok(Taken { stood, wrote: Wrote::New })
 }
 
 /// Gives what was kept the next free number; one that is there already in the same words is not kept twice.

@@ -20,7 +20,7 @@ use super::visit::Known;
 use super::walk::Sources;
 use super::write::{Put, put};
 use super::{Catalog, CatalogError};
-use crate::archive::{Archive, Hold, Kept, State, Stood, lines_of};
+use crate::archive::{Archive, Hold, Kept, State, Stood, Taken, Wrote, lines_of};
 use crate::opencode_database::OpencodeDatabase;
 
 /// Whether more is to be kept.
@@ -52,6 +52,9 @@ struct Done {
     path: PathBuf,
     was_session: bool,
     stood: Stood,
+    wrote: Wrote,
+    /// Files that belong to it.
+    beside: Vec<(PathBuf, Wrote)>,
     /// `None` is tried again.
     state: Option<State>,
 }
@@ -224,7 +227,10 @@ impl Keeper<'_> {
 
     fn file(&self, one: &Pending) -> Result<Done, Problem> {
         let was_session = one.state != NO_SESSION && one.state != UNREADABLE;
-        let done = |stood, state| Done { key: one.key, path: one.path.clone(), was_session, stood, state };
+        let done = |stood, wrote, state| {
+            let (key, path) = (one.key, one.path.clone());
+            Done { key, path, was_session, stood, wrote, beside: Vec::new(), state }
+        };
         if !was_session {
             // an original that says nothing any more, or may not be read
             let kept = match self.hold.map(|hold| self.archive.take_up(hold, &one.path, self.now)) {
@@ -232,21 +238,22 @@ impl Keeper<'_> {
                 Some(Err(_)) | None => self.archive.kept(&one.path),
             };
             let state = (one.state == NO_SESSION).then(|| state_of(&one.path)).flatten();
-            return Ok(done(kept.map_or(Stood::Original { rests: true }, Stood::Kept), state));
+            let stood = kept.map_or(Stood::Original { rests: true }, Stood::Kept);
+            return Ok(done(stood, Wrote::Nothing, state));
         }
         match self.hold {
             None => match self.archive.look(&one.path) {
-                Ok(stood) => Ok(done(stood, None)),
+                Ok(stood) => Ok(done(stood, Wrote::Nothing, None)),
                 Err(error) => Err(Problem { path: one.path.clone(), reason: error.to_string() }),
             },
             Some(hold) => {
                 let kept = self.archive.keep(hold, &one.path, self.now);
-                if kept.is_ok() {
-                    // what cannot be kept of these is tried again with the next change of their session
-                    self.archive.keep_beside(hold, &one.path, self.now);
-                }
                 match kept {
-                    Ok((stood, state)) => Ok(done(stood, Some(state))),
+                    Ok((Taken { stood, wrote }, state)) => {
+                        // what cannot be kept of these is tried again with the next change of their session
+                        let beside = self.archive.keep_beside(hold, &one.path, self.now);
+                        Ok(Done { beside, ..done(stood, wrote, Some(state)) })
+                    }
                     Err(error) => {
                         Err(Problem { path: one.path.clone(), reason: format!("not kept: {}", error.source) })
                     }
@@ -293,13 +300,21 @@ impl Keeper<'_> {
         let rows = database.rows(id).map_err(|error| error.to_string())?.unwrap_or_default();
         let lines = lines_of(&rows);
         let messages = rows.messages.len() as u64;
-        let stood = self
+        let Taken { stood, wrote } = self
             .archive
             .keep_lines(hold, &one.path, &lines, one.modified, self.now)
             .map_err(|error| format!("not kept: {}", error.source))?;
         // the row of a session in a database counts messages
         let state = State { length: messages, modified: one.modified, ..State::default() };
-        Ok(Done { key: one.key, path: one.path.clone(), was_session: true, stood, state: Some(state) })
+        Ok(Done {
+            key: one.key,
+            path: one.path.clone(),
+            was_session: true,
+            stood,
+            wrote,
+            beside: Vec::new(),
+            state: Some(state),
+        })
     }
 
     /// Files that are not sessions of their own have no database to lie in.
@@ -317,8 +332,13 @@ impl Keeper<'_> {
         if batch.is_empty() {
             return Ok(());
         }
+        let own = batch.iter().map(|done| (done.path.as_path(), done.wrote));
+        let beside = batch.iter().flat_map(|done| &done.beside);
+        let beside = beside.map(|(path, wrote)| (path.as_path(), *wrote));
+        let written: Vec<(&Path, Wrote)> =
+            own.chain(beside).filter(|(_, wrote)| *wrote != Wrote::Nothing).collect();
         if let Some(hold) = self.hold
-            && let Err(error) = self.archive.sync(hold, batch.iter().map(|done| done.path.as_path()))
+            && let Err(error) = self.archive.sync(hold, &written)
         {
             keeping
                 .problems
@@ -339,7 +359,7 @@ impl Keeper<'_> {
                     state.device as i64,
                     rests
                 ])?;
-                keeping.kept += usize::from(done.was_session);
+                keeping.kept += usize::from(done.wrote != Wrote::Nothing);
             }
             listing.learn(done, self.archive);
         }

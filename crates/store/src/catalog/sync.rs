@@ -213,8 +213,10 @@ impl Writer<'_> {
                 },
             )?;
             self.synced.bytes_read += read.bytes;
-            let is_known = job.known.is_some() || matches!(job.seen.kind, Kind::Kept(_));
-            count(self.synced, &job.seen.path, is_known, &read.outcome);
+            // those that only the archive has are counted by themselves
+            if !matches!(job.seen.kind, Kind::Kept(_)) {
+                count(self.synced, &job.seen.path, job.known.is_some(), &read.outcome);
+            }
         }
         transaction.commit()
     }

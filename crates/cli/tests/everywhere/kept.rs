@@ -1,0 +1,270 @@
+//! Sessions of agents that have cleaned up after themselves.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::person::{NOW, Person};
+
+const CLAUDE: &str = ".claude/projects/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001.jsonl";
+const SUB_AGENT: &str =
+    ".claude/projects/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001/subagents/agent-a1.jsonl";
+
+fn sub_agent(person: &Person) {
+    let line = |uuid: &str, parent: Option<&str>, kind: &str, content: Value| {
+        json!({
+            "parentUuid": parent, "isSidechain": true, "agentId": "a1", "type": kind, "uuid": uuid,
+            "cwd": "/home/dev/ledger", "sessionId": "0f5c0000-0000-4000-8000-000000000001",
+            "timestamp": "2025-03-04T09:00:05.000Z", "message": {"role": kind, "content": content},
+        })
+    };
+    person.write(
+        SUB_AGENT,
+        &[
+            line("s1", None, "user", json!("Look for a platypus")),
+            line(
+                "s2",
+                Some("s1"),
+                "assistant",
+                json!([{"type":"text","text":"The platypus is in the pond."}]),
+            ),
+        ],
+    );
+    let meta = SUB_AGENT.replace(".jsonl", ".meta.json");
+    person.write(&meta, &[json!({"agentType":"Explore","description":"platypus hunt"})]);
+}
+
+/// All that can be asked about the sessions, as it is told.
+fn everything(person: &Person) -> Vec<String> {
+    let mut told = Vec::new();
+    for id in ["6f2a91", "77be40", "0f5c00", "01a1e0"] {
+        for line in [
+            "show ID",
+            "tree ID",
+            "show ID --context",
+            "cost ID",
+            "export ID --to markdown",
+            "export ID --to pi",
+        ] {
+            told.push(person.run(&line.replace("ID", id)));
+        }
+        let inspected: Value =
+            serde_json::from_str(&person.run(&format!("inspect {id} --json"))).expect("JSON");
+        told.push(format!("{} {} {}", inspected["dialect"], inspected["entries"], inspected["bytes"]));
+    }
+    for line in
+        ["search burst", "search lexer --tools", "search platypus", "search re:win+ow", "search urs --inside"]
+    {
+        told.push(person.run(line));
+    }
+    for row in person.json_lines("ls --json=lines") {
+        told.push(format!("{} {} {} {}", row["id"], row["title"], row["prompts"], row["parent"]));
+    }
+    told
+}
+
+fn files_of_agents(person: &Person) -> Vec<PathBuf> {
+    let mut open = [".pi", ".claude", ".codex"].map(|name| person.user(name)).to_vec();
+    let mut files = Vec::new();
+    while let Some(path) = open.pop() {
+        match std::fs::read_dir(&path) {
+            Ok(items) => open.extend(items.map(|item| item.expect("an item").path())),
+            Err(_) => files.push(path),
+        }
+    }
+    files
+}
+
+fn kept_from(person: &Person) -> usize {
+    person.json_lines("ls --json=lines").iter().filter(|row| !row["kept_from"].is_null()).count()
+}
+
+fn check(what: &str, happens: impl Fn(&Path)) {
+    let person = Person::with_agents();
+    sub_agent(&person);
+    person.run("sync");
+    let before = everything(&person);
+    assert!(before.iter().any(|told| told.contains("platypus is in the pond")), "{before:?}");
+    files_of_agents(&person).iter().for_each(|file| happens(file));
+    person.run_at(NOW + 1, "sync");
+    assert_eq!(kept_from(&person), 4, "{what}");
+    for (before, after) in before.iter().zip(everything(&person)) {
+        assert_eq!(*before, after, "{what}");
+    }
+    std::fs::remove_file(person.home().join("catalog.db")).expect("own file");
+    assert_eq!(everything(&person), before, "{what}, with a new catalog");
+    assert!(person.run("fsck").contains("kept files: clean"), "{what}");
+    assert!(person.run("ls --width 95").contains("(kept) Port the parser"), "{what}");
+}
+
+#[test]
+fn what_was_deleted_is_told_as_before() {
+    check("deleted", |file| std::fs::remove_file(file).expect("own file"));
+}
+
+#[test]
+fn what_was_cut_is_told_as_before() {
+    check("cut", |file| {
+        let opened = OpenOptions::new().write(true).open(file).expect("a file");
+        opened.set_len(40).expect("own file");
+    });
+}
+
+#[test]
+fn what_was_overwritten_is_told_as_before() {
+    check("overwritten", |file| std::fs::write(file, "nothing of it\n").expect("own file"));
+    check("replaced", |file| {
+        let new = file.with_extension("new");
+        std::fs::write(&new, "").expect("own file");
+        std::fs::rename(new, file).expect("own file");
+    });
+}
+
+#[test]
+fn a_file_that_was_there_can_be_named_by_its_path() {
+    let person = Person::with_agents();
+    person.run("sync");
+    let path = person.user(CLAUDE);
+    let before = person.run(&format!("show {}", path.display()));
+    std::fs::remove_file(&path).expect("own file");
+    assert_eq!(person.run(&format!("show {}", path.display())), before);
+    let rows = person.json_lines_at(NOW + 1, "ls --agent claude --json=lines");
+    let kept = rows.first().and_then(|row| row["path"].as_str()).expect("a path").to_owned();
+    assert_eq!(rows.first().and_then(|row| row["kept_from"].as_str()), path.to_str());
+    assert_eq!(person.run(&format!("show {kept}")), before);
+    assert!(person.run(&format!("import {kept}")).contains("Port the parser"), "it can be taken over");
+}
+
+#[test]
+fn a_session_deleted_from_a_database_is_kept() {
+    let person = Person::alone();
+    let path = person.user(".local/share/opencode/opencode.db");
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    let database = rusqlite::Connection::open(&path).expect("a database");
+    database
+        .execute_batch(
+            "CREATE TABLE session(id TEXT PRIMARY KEY, title TEXT, directory TEXT, time_created INTEGER, time_updated INTEGER);
+             CREATE TABLE message(id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+             CREATE TABLE part(id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);",
+        )
+        .expect("tables");
+    for (id, said) in [("ses_aaa", "Where is the quokka?"), ("ses_bbb", "Where is the wombat?")] {
+        database
+            .execute(
+                "INSERT INTO session VALUES (?1, ?2, '/home/dev/x', 1741096800000, 1741096800000)",
+                [id, said],
+            )
+            .expect("a row");
+        let message = json!({"role":"user","time":{"created":1_741_096_800_000_i64}}).to_string();
+        database
+            .execute("INSERT INTO message VALUES (?1 || 'm', ?1, 1741096800000, ?2)", [id, &message])
+            .expect("a row");
+        let part = json!({"type":"text","text":said}).to_string();
+        database
+            .execute("INSERT INTO part VALUES (?1 || 'p', ?1 || 'm', ?1, ?2)", [id, &part])
+            .expect("a row");
+    }
+    person.run("sync");
+    let before = person.run("show ses_aaa");
+    assert!(before.contains("Where is the quokka?"), "{before}");
+    for table in ["session WHERE id", "message WHERE session_id", "part WHERE session_id"] {
+        database.execute(&format!("DELETE FROM {table} = 'ses_aaa'"), []).expect("a row");
+    }
+    assert!(person.run_at(NOW + 1, "sync").contains("1 kept"));
+    assert_eq!(person.run("show ses_aaa"), before);
+    assert_eq!(person.json_lines("search quokka --json=lines").len(), 1);
+    drop(database);
+    std::fs::remove_file(&path).expect("own file");
+    assert_eq!(person.run_at(NOW + 2, "sync"), "2 sessions: 1 kept\n");
+    assert_eq!(person.json_lines("search wombat --json=lines").len(), 1);
+    assert_eq!(person.run("show ses_aaa"), before);
+    std::fs::remove_file(person.home().join("catalog.db")).expect("own file");
+    assert_eq!(person.run("show ses_aaa"), before);
+    assert!(person.run("export ses_bbb --to markdown").contains("Where is the wombat?"));
+}
+
+#[test]
+fn keeping_can_be_turned_off_and_says_how_it_stands() {
+    let person = Person::with_agents();
+    assert!(person.run("keep").starts_with("Nothing is kept yet.\n"));
+    assert_eq!(person.run("keep --off"), "Nothing new is kept. What is kept stays.\n");
+    person.run("sync");
+    assert!(person.run("keep").starts_with("Nothing is kept yet.\nNew ones are not kept"));
+    assert!(person.run("keep --now").contains("nothing is kept, as was asked for"));
+    person.run("keep --on");
+    assert_eq!(person.run("keep --now"), "4 files kept.\n");
+    assert_eq!(person.run("keep --now"), "Everything is kept already.\n");
+    let told: Value = serde_json::from_str(&person.run("keep --json")).expect("JSON");
+    assert_eq!((&told["files"], &told["on"], &told["timer"]), (&4.into(), &true.into(), &Value::Null));
+    assert!(person.run("doctor").contains("archive     4 files with "));
+}
+
+#[test]
+fn an_archive_that_cannot_be_written_is_told_beside_the_list() {
+    let person = Person::with_agents();
+    std::fs::create_dir_all(person.home()).expect("a folder");
+    std::fs::write(person.home().join("archive"), "in the way").expect("own file");
+    let told = person.run("ls --width 95");
+    assert!(told.contains("4 sessions.") && told.contains("Could not keep `"), "{told}");
+}
+
+/// A program of this name that writes down what it is told.
+fn program(person: &Person, name: &str, script: &str) {
+    let path = person.user("bin").join(name);
+    std::fs::create_dir_all(person.user("bin")).expect("a folder");
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("own file");
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("own file");
+}
+
+fn run_with_programs(person: &Person, line: &str) -> String {
+    let mut command = person.command_at(NOW);
+    command.env("PATH", format!("{}:/bin:/usr/bin", person.user("bin").display()));
+    let output = command
+        .args(line.split(' '))
+        .stdin(std::process::Stdio::null())
+        .output()
+        .expect("the program starts");
+    String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text")
+}
+
+#[test]
+fn a_timer_is_shown_before_it_is_installed_and_can_be_taken_away() {
+    let person = Person::with_agents();
+    let asked = person.user("asked");
+    program(&person, "systemctl", &format!("echo \"$*\" >> {}", asked.display()));
+    program(&person, "crontab", "exit 1");
+    let units = person.user(".config/systemd/user");
+    let shown = run_with_programs(&person, "keep --install");
+    assert!(shown.contains("OnCalendar=hourly") && shown.contains("Nothing was written."), "{shown}");
+    assert!(!units.exists());
+    assert!(run_with_programs(&person, "keep --install --yes").contains("Done."));
+    let service = std::fs::read_to_string(units.join("offshoot-keep.service")).expect("a unit");
+    assert!(service.contains(&format!("--home \"{}\" keep --now", person.home().display())), "{service}");
+    assert!(
+        std::fs::read_to_string(&asked).expect("asked").contains("--user enable --now offshoot-keep.timer")
+    );
+    assert!(run_with_programs(&person, "keep").contains("Every hour by "));
+    assert_eq!(run_with_programs(&person, "keep --uninstall"), "Taken away. What is kept stays.\n");
+    assert!(!units.join("offshoot-keep.timer").exists());
+    assert_eq!(run_with_programs(&person, "keep --uninstall"), "There was nothing to take away.\n");
+}
+
+#[test]
+fn where_there_is_no_systemd_cron_does_it() {
+    let person = Person::with_agents();
+    let table = person.user("crontab");
+    std::fs::write(&table, "5 5 * * * backup\n").expect("own file");
+    let script =
+        format!("if [ \"$1\" = -l ]; then cat {0}; else cat > {0}.new; mv {0}.new {0}; fi", table.display());
+    program(&person, "crontab", &script);
+    program(&person, "systemctl", "exit 1");
+    assert!(run_with_programs(&person, "keep --install --yes").contains("keep --now"));
+    run_with_programs(&person, "keep --install --yes");
+    let lines = std::fs::read_to_string(&table).expect("a table");
+    assert_eq!(lines.lines().count(), 2, "{lines}");
+    assert!(lines.starts_with("5 5 * * * backup\n17 * * * * '"), "{lines}");
+    run_with_programs(&person, "keep --uninstall");
+    assert_eq!(std::fs::read_to_string(&table).expect("a table"), "5 5 * * * backup\n");
+}
