@@ -7,6 +7,7 @@
 //! sessions/<id>.idx        where its entries lie; can be deleted
 //! index/<hash>.idx         the same for a file of another program, by its path
 //! blobs/ab/abcd…           bytes under their hash
+//! archive/<path>.zst       what is kept of a file of another program
 //! ```
 
 use std::io;

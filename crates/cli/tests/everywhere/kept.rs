@@ -1,8 +1,10 @@
 //! Sessions of agents that have cleaned up after themselves.
 
 use std::fs::OpenOptions;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -267,4 +269,88 @@ fn where_there_is_no_systemd_cron_does_it() {
     assert!(lines.starts_with("5 5 * * * backup\n17 * * * * '"), "{lines}");
     run_with_programs(&person, "keep --uninstall");
     assert_eq!(std::fs::read_to_string(&table).expect("a table"), "5 5 * * * backup\n");
+}
+
+/// A session of pi of so many prompts.
+fn session(n: usize, prompts: usize) -> Vec<Value> {
+    let id = format!("{n:08}-0000-7000-8000-000000000001");
+    let mut lines = vec![
+        json!({"type":"session","version":3,"id":id,"timestamp":"2025-03-04T12:00:00.000Z","cwd":"/home/dev"}),
+    ];
+    let words = format!("number{n} {}", "word of it ".repeat(300));
+    lines.extend((0..prompts).map(|at| {
+        let message = json!({"role":"user","content":format!("{at} {words}")});
+        json!({"type":"message","id":format!("u{at}"),"parentId":null,"timestamp":"2025-03-04T12:00:01.000Z","message":message})
+    }));
+    lines
+}
+
+/// Bytes of all that is kept.
+fn kept_bytes(person: &Person) -> u64 {
+    let mut open = vec![person.home().join("archive")];
+    let mut bytes = 0;
+    while let Some(path) = open.pop() {
+        match std::fs::read_dir(&path) {
+            Ok(items) => open.extend(items.flatten().map(|item| item.path())),
+            Err(_) if path.extension().is_some_and(|end| end == "zst") => {
+                bytes += std::fs::metadata(&path).map_or(0, |file| file.len());
+            }
+            Err(_) => {}
+        }
+    }
+    bytes
+}
+
+/// The process is killed while it keeps, first new files and then what they grew by. The next one goes on, and then the
+/// originals can go.
+#[test]
+fn whoever_is_killed_while_keeping_loses_nothing() {
+    const FILES: usize = 40;
+    let person = Person::alone();
+    let name = |n: usize| format!(".pi/agent/sessions/p/{n}.jsonl");
+    let write = |prompts: usize| (0..FILES).for_each(|n| person.write(&name(n), &session(n, prompts)));
+    let points: u64 =
+        if std::env::var_os("OFFSHOOT_PROOFS").is_some_and(|proofs| proofs == "full") { 100 } else { 8 };
+    let mut killed = 0;
+    for point in 0..points {
+        write(2);
+        let mut kill_when_kept = |enough: u64| {
+            let mut child =
+                person.command_at(NOW).arg("sync").stdout(Stdio::null()).spawn().expect("the program starts");
+            while child.try_wait().expect("a child").is_none() {
+                if kept_bytes(&person) >= enough {
+                    child.kill().expect("own child");
+                    killed += 1;
+                    break;
+                }
+            }
+            child.wait().expect("a child");
+        };
+        let step = 14_000 / points;
+        kill_when_kept(1 + step * point);
+        (0..FILES).for_each(|n| {
+            let all: String = session(n, 3).iter().map(|line| format!("{line}\n")).collect();
+            let grown = all.get(std::fs::metadata(person.user(&name(n))).expect("a file").len() as usize..);
+            let mut file = OpenOptions::new().append(true).open(person.user(&name(n))).expect("a file");
+            file.write_all(grown.expect("it grew").as_bytes()).expect("own file");
+        });
+        let before = kept_bytes(&person);
+        kill_when_kept(before + step * point);
+        person.run("sync");
+        (0..FILES).for_each(|n| std::fs::remove_file(person.user(&name(n))).expect("own file"));
+        person.run("sync");
+        let rows = person.json_lines("ls --json=lines");
+        assert_eq!(rows.len(), FILES, "killed at {point}");
+        assert!(
+            rows.iter().all(|row| row["prompts"] == 3 && !row["kept_from"].is_null()),
+            "killed at {point}"
+        );
+        let proof: Value = serde_json::from_str(&person.run("fsck --json")).expect("JSON");
+        assert_eq!(
+            (&proof["clean"], &proof["kept"], &proof["unfinished"]),
+            (&true.into(), &FILES.into(), &0.into())
+        );
+        std::fs::remove_dir_all(person.home()).expect("own folder");
+    }
+    assert!(killed > points as usize, "only {killed} were killed in time");
 }

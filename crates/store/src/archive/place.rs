@@ -55,6 +55,8 @@ pub(super) fn kept(root: &Path, original: &Path) -> Option<Kept> {
 }
 
 pub(super) fn kept_at(root: &Path, path: &Path) -> Option<Kept> {
+    // asked of every file of a list, so what is surely no kept file is told from its letters
+    path.as_os_str().as_bytes().starts_with(root.as_os_str().as_bytes()).then_some(())?;
     let below = path.strip_prefix(root).ok()?;
     let name = below.file_name()?.as_bytes().strip_suffix(b".zst")?;
     let (name, version) = split_version(name);
