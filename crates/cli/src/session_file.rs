@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use offshoot_session::{Odd, Oddity, SessionId, SessionTree};
 use offshoot_store::archive::Kept;
+use offshoot_store::opencode_storage::Messages;
 use offshoot_store::steady::{Changed, Steady, read_steadily};
 use offshoot_store::{DiskFiles, Finding, Loaded};
 use offshoot_transcripts::{Transcript, Unreadable, Watched};
@@ -84,8 +85,9 @@ pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
         }
     };
     let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
-    let transcript = beside::read(path, Watched::by(&watch, &bytes), archive.as_ref())
-        .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
+    let transcript =
+        beside::read(path, Watched::by(&watch, &bytes), archive.as_ref(), Messages::ThatAreThere)
+            .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
     Ok(understood(path, &bytes, changed, transcript))
 }
 
@@ -95,7 +97,10 @@ fn open_kept(here: &Here, kept: &Kept) -> Result<SessionFile, Failure> {
     let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
     let transcript = match kept.is_of_database() {
         true => kept.read(&bytes),
-        false => beside::read(&kept.original, Watched::by(&watch, &bytes), here.archive().as_ref()),
+        false => {
+            let (archive, file) = (here.archive(), Watched::by(&watch, &bytes));
+            beside::read(&kept.original, file, archive.as_ref(), Messages::ThatWereThere)
+        }
     };
     let transcript = transcript.map_err(|unreadable| not_understood(&kept.path, &bytes, &unreadable))?;
     Ok(understood(&kept.path, &bytes, None, transcript))

@@ -54,11 +54,13 @@ fn usual(variables: &Variables<'_>) -> Vec<PathBuf> {
     let omp_in_xdg = data.as_ref().map(|data| data.join("omp/sessions"));
     let gemini = variables.folder("GEMINI_CLI_HOME").or_else(|| variables.folder("HOME"));
     let gemini = gemini.map(|home| home.join(".gemini/tmp"));
-    let opencode = data.map(|data| data.join("opencode/opencode.db"));
+    let opencode = data.map(|data| data.join("opencode"));
+    let opencode = ["storage", "opencode.db"].map(|name| opencode.as_ref().map(|folder| folder.join(name)));
     let mut places: Vec<PathBuf> = [claude, claude_in_xdg]
         .into_iter()
         .chain(codex)
-        .chain([pi, pi_elsewhere, omp, omp_in_xdg, gemini, opencode])
+        .chain([pi, pi_elsewhere, omp, omp_in_xdg, gemini])
+        .chain(opencode)
         .flatten()
         .collect();
     places.dedup();
@@ -85,7 +87,7 @@ mod tests {
             found(&[("HOME", "/u")], &[]),
             "/u/.claude/projects /u/.config/claude/projects /u/.codex/sessions /u/.codex/archived_sessions \
              /u/.pi/agent/sessions /u/.omp/agent/sessions /u/.local/share/omp/sessions /u/.gemini/tmp \
-             /u/.local/share/opencode/opencode.db"
+             /u/.local/share/opencode/storage /u/.local/share/opencode/opencode.db"
         );
         assert_eq!(found(&[], &[]), "", "without a home there is no usual place");
     }
@@ -102,7 +104,7 @@ mod tests {
         assert_eq!(
             found(&variables, &[]),
             "/c/projects /x/sessions /x/archived_sessions /p/sessions /d/omp/sessions /g/.gemini/tmp \
-             /d/opencode/opencode.db"
+             /d/opencode/storage /d/opencode/opencode.db"
         );
     }
 

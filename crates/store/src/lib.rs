@@ -11,6 +11,7 @@
 //! | the shape of a long file of Claude Code or Codex | [`light`] |
 //! | the last messages of a long file of Claude Code | [`recent`] |
 //! | the database of opencode, read where it lies | [`opencode_database`] |
+//! | its older storage of many files | [`opencode_storage`] |
 //! | a whole file that somebody else may be writing | [`steady`] |
 //! | who may write | [`lock`] |
 //! | long strings beside the journals | [`blobs`] |
@@ -39,6 +40,7 @@ pub mod light;
 pub mod lock;
 pub mod memory_store;
 pub mod opencode_database;
+pub mod opencode_storage;
 pub mod recent;
 pub mod steady;
 pub mod store;

@@ -354,3 +354,99 @@ fn whoever_is_killed_while_keeping_loses_nothing() {
     }
     assert!(killed > points as usize, "only {killed} were killed in time");
 }
+
+const STORAGE: &str = ".local/share/opencode/storage";
+
+fn opencode_storage(person: &Person) {
+    let time = json!({"created":1_741_096_800_000_i64,"updated":1_741_096_801_000_i64});
+    let session = json!({"id":"ses_ccc","projectID":"p","directory":"/home/dev/x","title":"Marsupials","version":"0.5.0","time":time});
+    person.write(&format!("{STORAGE}/session/p/ses_ccc.json"), &[session]);
+    for (message, role, said) in
+        [("msg_1", "user", "Where is the bilby?"), ("msg_2", "assistant", "Under the saltbush.")]
+    {
+        let line = json!({"id":message,"sessionID":"ses_ccc","role":role,"parentID":"msg_1","time":time,"modelID":"m","providerID":"p"});
+        person.write(&format!("{STORAGE}/message/ses_ccc/{message}.json"), &[line]);
+        let part = json!({"id":format!("prt_{message}"),"messageID":message,"sessionID":"ses_ccc","type":"text","text":said});
+        person.write(&format!("{STORAGE}/part/{message}/prt_{message}.json"), &[part]);
+    }
+}
+
+#[test]
+fn the_older_storage_of_opencode_is_listed_searched_and_kept() {
+    for cut in [None, Some(10)] {
+        let person = Person::alone();
+        opencode_storage(&person);
+        assert_eq!(person.run("sync"), "1 session: 1 new\n");
+        let told = |person: &Person| {
+            let rows = person.json_lines("ls --json=lines");
+            let row = rows.first().expect("a session");
+            [
+                format!("{} {} {} {}", row["id"], row["title"], row["prompts"], row["entries"]),
+                person.run("show ses_ccc"),
+                person.run("search saltbush"),
+                person.run("export ses_ccc --to markdown"),
+            ]
+        };
+        let before = told(&person);
+        assert!(before.iter().all(|told| told.contains("ses_cc")), "{before:?}");
+        assert!(before[1].contains("bilby") && before[2].contains("saltbush"), "{before:?}");
+        match cut {
+            None => std::fs::remove_dir_all(person.user(STORAGE)).expect("own folder"),
+            Some(length) => {
+                let mut open = vec![person.user(STORAGE)];
+                while let Some(path) = open.pop() {
+                    match std::fs::read_dir(&path) {
+                        Ok(items) => open.extend(items.map(|item| item.expect("an item").path())),
+                        Err(_) => {
+                            let file = OpenOptions::new().write(true).open(&path).expect("a file");
+                            file.set_len(length).expect("own file");
+                        }
+                    }
+                }
+            }
+        }
+        person.run_at(NOW + 1, "sync");
+        assert_eq!(kept_from(&person), 1);
+        assert_eq!(told(&person), before, "cut to {cut:?}");
+        std::fs::remove_file(person.home().join("catalog.db")).expect("own file");
+        assert_eq!(told(&person), before, "cut to {cut:?}, with a new catalog");
+    }
+}
+
+#[test]
+fn forks_and_reverts_of_codex_stand_below_what_they_came_from() {
+    let person = Person::alone();
+    let line = |ordinal: u32, kind: &str, payload: Value| json!({"timestamp":format!("2025-03-04T05:00:{ordinal:02}.000Z"),"ordinal":ordinal,"type":kind,"payload":payload});
+    let said = |ordinal: u32, text: &str| {
+        line(
+            ordinal,
+            "response_item",
+            json!({"type":"message","role":"user","content":[{"type":"input_text","text":text}]}),
+        )
+    };
+    let thread = |letter: char| format!("01a1e09{letter}-0000-7000-8000-000000000001");
+    let meta = |id: char, more: Value| {
+        let mut meta = json!({"id":thread(id),"timestamp":"2025-03-04T05:00:00.000Z","cwd":"/home/dev/x","originator":"codex_cli_rs","cli_version":"0.160.0"});
+        meta.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        line(0, "session_meta", meta)
+    };
+    let base = |of: char| json!({"history_base":{"thread_id":thread(of),"end_ordinal_exclusive":2}});
+    let folder = ".codex/sessions/2025/03/04/rollout-2025-03-04T05-0";
+    person.write(
+        &format!("{folder}0-00-{}.jsonl", thread('a')),
+        &[meta('a', json!({})), said(1, "A quokka?"), said(2, "A wombat?")],
+    );
+    person.write(
+        &format!("{folder}1-00-{}_{}.jsonl", thread('a'), thread('b')),
+        &[meta('a', base('a')), said(2, "A bilby?")],
+    );
+    let mut fork = base('a');
+    fork["forked_from_id"] = thread('a').into();
+    person.write(&format!("{folder}2-00-{}.jsonl", thread('c')), &[meta('c', fork), said(2, "A numbat?")]);
+    let rows = person.json_lines("ls --json=lines");
+    let parents: Vec<&Value> = rows.iter().map(|row| &row["parent"]).collect();
+    assert_eq!(rows.len(), 3);
+    assert_eq!(parents.iter().filter(|parent| **parent == &Value::from(thread('a'))).count(), 2, "{rows:?}");
+    let drawn = person.run("ls --width 95");
+    assert_eq!(drawn.matches('╰').count(), 2, "{drawn}");
+}

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Archive, Hold, Wrote};
+use crate::opencode_storage::{Messages, files_of};
 
 /// A folder that is named after a session holds what belongs to it, so deep.
 const DEEPEST: usize = 3;
@@ -15,7 +16,8 @@ impl Archive {
             let (taken, _) = self.keep(hold, &file, now).ok()?;
             Some((file, taken.wrote))
         };
-        beside(session).into_iter().filter_map(keep).collect()
+        let messages = files_of(session, Messages::ThatAreThere, self);
+        beside(session).into_iter().chain(messages).filter_map(keep).collect()
     }
 }
 

@@ -11,9 +11,10 @@ use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, Unusual, lines_of, o
 
 use super::visit::{Known, Visit};
 use super::walk::{Kind, Seen, Stamp};
-use crate::archive::{Kept, transcript_of};
+use crate::archive::{Archive, Kept, transcript_of};
 use crate::journal_store::JournalStore;
 use crate::opencode_database::OpencodeDatabase;
+use crate::opencode_storage::{self, Messages};
 use crate::store::{Finding, ReadError, SessionStore};
 
 /// What reading brought.
@@ -80,7 +81,7 @@ pub(super) fn read_file(
     kept: Option<Vec<u8>>,
     store: &JournalStore,
 ) -> Read {
-    let mut reader = Reader { bytes: 0 };
+    let mut reader = Reader { bytes: 0, archive: Archive::of(store.home()) };
     let (outcome, stamp) = match reader.outcome(seen, visit, known, kept, store) {
         Ok(answer) => answer,
         Err(error) if error.kind() == io::ErrorKind::NotFound => (Outcome::Gone, seen.stamp),
@@ -91,6 +92,7 @@ pub(super) fn read_file(
 
 struct Reader {
     bytes: u64,
+    archive: Archive,
 }
 
 impl Reader {
@@ -126,7 +128,7 @@ impl Reader {
                 self.bytes += stamp.length as u64;
                 journal(store, id)
             }
-            Kind::File => self.whole(&file, &stamp, &seen.path)?,
+            Kind::File => self.whole(&file, &stamp, &seen.path, Messages::ThatAreThere)?,
             Kind::Database | Kind::Kept(_) => Outcome::NoSession,
         };
         Ok((self.with_ends(outcome, &file, &stamp)?, stamp))
@@ -137,7 +139,7 @@ impl Reader {
         let stamp = Stamp::of(&std::fs::metadata(&kept.path)?);
         let file = kept.content()?;
         let content = Stamp { length: file.metadata()?.len() as i64, ..stamp };
-        let outcome = self.whole(&file, &content, &kept.original)?;
+        let outcome = self.whole(&file, &content, &kept.original, Messages::ThatWereThere)?;
         Ok((self.with_ends(outcome, &file, &content)?, stamp))
     }
 
@@ -152,7 +154,7 @@ impl Reader {
         })
     }
 
-    fn whole(&mut self, file: &File, stamp: &Stamp, path: &Path) -> io::Result<Outcome> {
+    fn whole(&mut self, file: &File, stamp: &Stamp, path: &Path, messages: Messages) -> io::Result<Outcome> {
         let name = path.to_string_lossy();
         let beginning = self.beginning(file)?;
         if let Some(lines) = lines_of(Some(&name), &beginning)
@@ -163,7 +165,8 @@ impl Reader {
         let mut bytes = vec![0; usize::try_from(stamp.length).unwrap_or_default()];
         let length = self.read_at(file, 0, &mut bytes)?;
         bytes.truncate(length);
-        let Ok(transcript) = transcript_of(&name, &bytes) else {
+        let in_storage = opencode_storage::read(path, &bytes, messages, &self.archive);
+        let Some(transcript) = in_storage.or_else(|| transcript_of(&name, &bytes).ok()) else {
             return Ok(Outcome::NoSession);
         };
         drop(bytes);

@@ -17,11 +17,12 @@ use super::query::Query;
 use super::rows::SessionRow;
 use super::search::Within;
 use super::walk::Sources;
-use crate::archive::Archive;
+use crate::archive::{Archive, transcript_of};
 use crate::files::{PAGE, Pages};
 use crate::journal_store::JournalStore;
 use crate::lock::Locking;
 use crate::opencode_database::OpencodeDatabase;
+use crate::opencode_storage::{self, Messages};
 use crate::store::SessionStore;
 
 pub(super) type LinesByKey = HashMap<i64, Lines>;
@@ -181,13 +182,15 @@ fn tree_of(row: &SessionRow, sources: &Sources) -> Option<SessionTree> {
             Some(database) => {
                 OpencodeDatabase::open(database, &sources.scratch).ok()?.read(&row.id).ok()??.records
             }
-            None => match Archive::of(&sources.home).kept_at(&row.path) {
-                Some(kept) => kept.read(&kept.bytes().ok()?).ok()?.records,
-                None => {
-                    let bytes = std::fs::read(&row.path).ok()?;
-                    offshoot_transcripts::read(Some(&row.path.to_string_lossy()), &bytes).ok()?.records
-                }
-            },
+            None => {
+                let archive = Archive::of(&sources.home);
+                let (bytes, path, messages) = match archive.kept_at(&row.path) {
+                    Some(kept) => (kept.bytes().ok()?, kept.original, Messages::ThatWereThere),
+                    None => (std::fs::read(&row.path).ok()?, row.path.clone(), Messages::ThatAreThere),
+                };
+                let in_storage = opencode_storage::read(&path, &bytes, messages, &archive);
+                in_storage.or_else(|| transcript_of(&path.to_string_lossy(), &bytes).ok())?.records
+            }
         };
     Some(SessionTree::replay(records).0)
 }

@@ -11,6 +11,7 @@ use offshoot_transcripts::{FileRole, classify};
 
 use crate::archive::Kept;
 use crate::home::{Home, session_of};
+use crate::opencode_storage::holds_no_sessions;
 
 /// Where sessions may lie. Nothing of it has to exist.
 #[derive(Clone, Debug)]
@@ -134,7 +135,9 @@ fn files(folder: &Path, visited: &mut HashSet<(u64, u64)>, found: &mut Vec<Named
         for (path, name, kind) in listing(&folder, walked) {
             let is_link = kind.is_some_and(|kind| kind.is_symlink());
             if kind.is_some_and(|kind| kind.is_dir()) || (is_link && path.is_dir()) {
-                open.push(path);
+                if !holds_no_sessions(&path) {
+                    open.push(path);
+                }
             } else if may_be_a_session(&path, &name) {
                 found.push((path, Kind::File));
             }
