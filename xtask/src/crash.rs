@@ -26,6 +26,8 @@ enum Suite {
     Store,
     /// The program itself, in processes of its own.
     Program,
+    /// The program and the sessions of other agents.
+    Everywhere,
 }
 
 impl Suite {
@@ -33,11 +35,12 @@ impl Suite {
         match self {
             Self::Store => ["offshoot-store", "store"],
             Self::Program => ["offshoot", "cli"],
+            Self::Everywhere => ["offshoot", "everywhere"],
         }
     }
 }
 
-const PROOFS: [Proof; 10] = [
+const PROOFS: [Proof; 11] = [
     Proof {
         name: "crash",
         what: "10,000 crash points on a disk that forgets",
@@ -81,6 +84,12 @@ const PROOFS: [Proof; 10] = [
         what: "8 processes, 2,000 appends each",
         home: Suite::Program,
         tests: "together::",
+    },
+    Proof {
+        name: "sync",
+        what: "100 syncs ended by kill -9",
+        home: Suite::Everywhere,
+        tests: "trouble::a_killed_sync",
     },
     Proof { name: "frozen", what: "stores of earlier versions", home: Suite::Store, tests: "frozen::" },
 ];

@@ -11,7 +11,7 @@ use offshoot_session::outline::Filter;
 use crate::failure::Failure;
 pub(crate) use reading::{
     CompletionsArgs, CostArgs, CostBy, DoctorArgs, ExportArgs, Format, FsckArgs, KeepArgs, LsArgs, ManArgs,
-    RoleName, SearchArgs, SyncArgs, VersionsArgs,
+    OnOff, RoleName, SearchArgs, SyncArgs, VersionsArgs,
 };
 
 pub(crate) use changes::{

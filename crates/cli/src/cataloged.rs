@@ -2,9 +2,12 @@
 
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use offshoot_session::Stamps;
-use offshoot_store::catalog::{Catalog, CatalogError, Keep, Keeping, Rebuilt, SessionRow, Sources, Synced};
+use offshoot_store::catalog::{
+    Catalog, CatalogError, Keep, Keeping, Reached, Rebuilt, SessionRow, Sources, Synced,
+};
 
 use crate::failure::Failure;
 use crate::here::Here;
@@ -25,6 +28,16 @@ pub(crate) enum Fresh {
 /// A sync that is older than this is made again, in microseconds.
 const LATELY: i64 = 10 * 60 * 1_000_000;
 
+/// Once in a while an answer takes longer by this, and the indexes come further.
+const A_MOMENT: Duration = Duration::from_millis(100);
+
+/// How far the indexes are that are made little by little.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Indexes {
+    pub(crate) parts: Reached,
+    pub(crate) tools: Reached,
+}
+
 #[derive(Debug)]
 pub(crate) struct Cataloged {
     pub(crate) catalog: Catalog,
@@ -42,8 +55,13 @@ pub(crate) fn cataloged(here: &Here, named: &[PathBuf], fresh: Fresh) -> Result<
     let mut notes = Vec::new();
     let catalog = open(here, &sources, &mut notes)?;
     let mut cataloged = Cataloged { catalog, sources, synced: None, keeping: Keeping::default(), notes };
-    if fresh == Fresh::Now || cataloged.is_old(here)? {
-        cataloged.sync(here)?;
+    match fresh {
+        Fresh::Now => cataloged.sync(here)?,
+        Fresh::Lately if cataloged.is_old(here)? => {
+            cataloged.sync(here)?;
+            cataloged.go_on(Some(A_MOMENT))?;
+        }
+        Fresh::Lately => {}
     }
     if let Some(rebuilt) = cataloged.catalog.rebuilt() {
         match rebuilt {
@@ -130,6 +148,22 @@ impl Cataloged {
         }
         self.keeping = keeping;
         Ok(())
+    }
+
+    /// Goes on with the indexes that are made little by little, for so long or to their end. One that is damaged is
+    /// seen by whoever asks next.
+    pub(crate) fn go_on(&mut self, time: Option<Duration>) -> Result<Indexes, Failure> {
+        let began = Instant::now();
+        let mut has_time = || time.is_none_or(|time| began.elapsed() < time);
+        let parts = self.catalog.index_parts(&self.sources, &mut has_time);
+        let tools = self.catalog.index_tools(&self.sources, &mut has_time);
+        match (parts, tools) {
+            (Ok(parts), Ok(tools)) => Ok(Indexes { parts, tools }),
+            (Err(CatalogError::Damaged { .. }), _) | (_, Err(CatalogError::Damaged { .. })) => {
+                Ok(Indexes::default())
+            }
+            (Err(error), _) | (_, Err(error)) => Err(store_failed(error)),
+        }
     }
 
     fn rebuild(&mut self) -> Result<(), Failure> {

@@ -101,6 +101,8 @@ pub(crate) enum Sign {
     Offspring,
     /// The one of several that is shown.
     Shown,
+    /// In the place of a figure that nobody knows.
+    Unknown,
 }
 
 impl Sign {
@@ -125,6 +127,7 @@ impl Sign {
             Self::Times => ("×", "x"),
             Self::Offspring => ("╰ ", "` "),
             Self::Shown => ("›", ">"),
+            Self::Unknown => ("–", "-"),
         }
     }
 }

@@ -30,6 +30,7 @@ mod steps;
 mod stored;
 mod table;
 mod text;
+mod watching;
 mod which;
 mod words;
 mod write_back;

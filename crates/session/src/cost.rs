@@ -8,10 +8,12 @@
 mod branches;
 mod charges;
 mod prices;
+mod turns;
 
 pub use branches::{BranchCost, BranchKind, by_branch};
 pub use charges::{Charge, charges};
 pub use prices::{Price, Prices, fits};
+pub use turns::{TurnCost, by_turn};
 
 use crate::{Body, SessionTree, Usage};
 
@@ -30,6 +32,8 @@ pub struct Tally {
     pub usage: Usage,
     /// Replies with tokens that neither the session nor the table has a price for.
     pub unpriced: u64,
+    /// Replies whose price is known.
+    pub priced: u64,
 }
 
 impl Tally {
@@ -38,8 +42,15 @@ impl Tally {
         for charge in charges {
             tally.usage = tally.usage.plus(&charge.usage);
             tally.unpriced += u64::from(charge.is_unpriced);
+            let is_something = charge.usage.context_tokens() > 0 || charge.usage.cost_micros != 0;
+            tally.priced += u64::from(is_something && !charge.is_unpriced);
         }
         tally
+    }
+
+    /// In millionths of a dollar; `None` where nobody knows any of the prices.
+    pub fn money(&self) -> Option<i64> {
+        (self.priced > 0 || self.unpriced == 0).then_some(self.usage.cost_micros)
     }
 
     /// All tokens that went in and came out.

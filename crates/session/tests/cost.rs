@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use offshoot_session::cost::{BranchKind, Charge, Price, Prices, Tally, by_branch, charges, fits};
+use offshoot_session::cost::{BranchKind, Charge, Price, Prices, Tally, by_branch, by_turn, charges, fits};
 use offshoot_session::{Body, Change, Entry, Fact, Model, Record, Reply, SessionHeader, SessionTree, Usage};
 use offshoot_testkit::FixedStamps;
 
@@ -109,7 +109,11 @@ fn the_first_price_that_fits_counts() {
     let model = |provider: &str, name: &str| Model { provider: provider.into(), name: name.into() };
     assert_eq!(prices.of(&model("ours", "claude-opus-4-1")), Some(&own));
     assert_eq!(prices.of(&model("anthropic", "claude-opus-4-1")).map(|price| price.input), Some(15_000_000));
-    assert_eq!(prices.of(&model("x", "unheard-of")), None);
+    let dated = prices.of(&model("anthropic", "claude-opus-4-5-20251101"));
+    assert_eq!(dated.map(|price| price.input), Some(5_000_000));
+    for successor in ["unheard-of", "claude-opus-4-9", "gpt-5.7", "o3-mini"] {
+        assert_eq!(prices.of(&model("x", successor)), None, "{successor}: not guessed");
+    }
     let usage = Usage { input: 3, output: 1, cache_read: 2, ..Usage::default() };
     assert_eq!(own.cost(&usage), 6);
 }
@@ -126,4 +130,38 @@ fn stars_stand_for_any_letters() {
     ] {
         assert_eq!(fits(pattern, name), expected, "{pattern} {name}");
     }
+}
+
+#[test]
+fn each_turn_has_its_own_row() {
+    let (tree, charges) = charged(records());
+    let rows: Vec<(usize, usize, usize, String, i64)> = by_turn(&tree, &charges)
+        .into_iter()
+        .map(|turn| (turn.number, turn.version, turn.versions, turn.text, turn.tally.usage.input / 1_000_000))
+        .collect();
+    let row =
+        |number, version, versions, text: &str, tokens| (number, version, versions, text.to_owned(), tokens);
+    assert_eq!(
+        rows,
+        [row(1, 1, 1, "one", 1), row(2, 1, 2, "two", 2), row(2, 2, 2, "three", 4), row(3, 1, 1, "four", 8)]
+    );
+}
+
+#[test]
+fn what_nobody_has_a_price_for_has_no_money() {
+    let mut unknown = reply("a1", "u1", 1_000_000);
+    if let Change::Entry(entry) = &mut unknown.change {
+        let mut changed = Entry::clone(entry);
+        if let Body::Reply(reply) = &mut changed.body {
+            reply.model = Some(Model { provider: "home".into(), name: "made-up-9".into() });
+        }
+        *entry = changed.into();
+    }
+    let (_, charges) = charged(vec![entry("u1", None, Body::prompt("one")), unknown]);
+    let tally = Tally::of(&charges);
+    assert_eq!((tally.money(), tally.tokens(), tally.unpriced), (None, 1_100_000, 1));
+    let (_, known) = charged(records());
+    let both = Tally::of(known.iter().chain(&charges));
+    assert_eq!((both.money(), both.unpriced), (Tally::of(&known).money(), 1), "what is known is told");
+    assert_eq!(Tally::default().money(), Some(0));
 }

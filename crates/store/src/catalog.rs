@@ -14,6 +14,7 @@
 //! | the tables, and one row of them | `schema`, `write`, `rows` |
 //! | what a person asks for | [`query`] |
 //! | answers by the index, and by looking through the files | `search`, `scan` |
+//! | indexes that are made little by little | `parts`, `tools` |
 //!
 //! One decision: what was said is not kept, only an index of its words. A hit is shown from the file it lies in. So
 //! the catalog stays small, and a text that is gone is not shown any more.
@@ -23,6 +24,7 @@
 
 mod in_archive;
 mod keep;
+mod parts;
 pub mod query;
 mod read;
 mod rows;
@@ -30,6 +32,7 @@ mod scan;
 mod schema;
 mod search;
 mod sync;
+mod tools;
 mod visit;
 mod walk;
 mod write;
@@ -42,6 +45,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use thiserror::Error;
 
 pub use keep::{Keep, Keeping};
+pub use parts::Reached;
 pub use query::{NotAQuery, Query};
 pub use rows::{SessionRow, State};
 pub use search::{Filter, Found, Hit, Within};

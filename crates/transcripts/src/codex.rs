@@ -13,6 +13,7 @@
 mod bases;
 mod echo;
 mod family;
+pub(crate) mod follow;
 mod header;
 mod item;
 mod names;

@@ -9,12 +9,13 @@
 //! of its own: the catalog has.
 
 mod follow;
+mod journal;
 mod shape;
 mod whole;
 
 use std::collections::BTreeMap;
 
-use offshoot_session::{Block, Body};
+use offshoot_session::{Block, Body, Fact, TitleSource};
 use serde::{Deserialize, Serialize};
 
 pub use follow::{Follow, Lines, lines_of, moment_of_line, words_of_line};
@@ -53,6 +54,27 @@ impl Gist {
         self.user_title.as_deref().or(self.auto_title.as_deref())
     }
 
+    /// A fact that a list tells of; others are passed over.
+    pub(crate) fn tell(&mut self, fact: &Fact) {
+        match fact {
+            Fact::Title { title, source } => {
+                let title = title.clone().filter(|title| !title.trim().is_empty());
+                match source {
+                    TitleSource::User => self.user_title = title,
+                    TitleSource::Auto => self.auto_title = title,
+                }
+            }
+            Fact::Label { target, label: Some(label) } if !label.is_empty() => {
+                self.labels.insert(target.to_string(), label.clone());
+            }
+            Fact::Label { target, .. } => {
+                self.labels.remove(target.as_str());
+            }
+            Fact::Spent { usage } => self.cost_micros += usage.cost_micros,
+            _ => {}
+        }
+    }
+
     fn at(&mut self, moment: Option<i64>) {
         self.updated_at = self.updated_at.max(moment);
     }
@@ -84,6 +106,8 @@ pub enum Role {
     User,
     Assistant,
     Tool,
+    /// Nobody: it is the title of the session.
+    Title,
 }
 
 /// The file cannot be followed line by line.

@@ -6,6 +6,7 @@
 //! which was reformatted counts as another one.
 
 mod branch;
+pub(crate) mod follow;
 mod read;
 mod store;
 mod write;

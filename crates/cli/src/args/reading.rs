@@ -82,11 +82,23 @@ pub(crate) struct SyncArgs {
     /// Stay, and follow what agents write
     #[arg(long)]
     pub(crate) watch: bool,
+    /// Finish all indexes now, which otherwise are made little by little
+    #[arg(long)]
+    pub(crate) finish: bool,
+    /// Index also what tools were given and answered, from now on or no more; it takes much room
+    #[arg(long, value_enum, value_name = "ON|OFF", hide_possible_values = true)]
+    pub(crate) index_tools: Option<OnOff>,
     /// Look there for sessions of other programs, and not in their usual places
     #[arg(long, value_name = "DIR")]
     pub(crate) source: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OnOff {
+    On,
+    Off,
 }
 
 #[derive(ClapArgs, Debug)]
@@ -174,10 +186,15 @@ pub(crate) enum Format {
 }
 
 #[derive(ClapArgs, Debug)]
+#[command(
+    after_help = "Money is what the session itself says. Where it says none, tokens are priced by your own table, \
+    prices.toml in the home, and then by list prices of November 2026 that are part of this program; `--prices` \
+    shows both. A reply whose model has no price counts with its tokens and shows `–` for money."
+)]
 pub(crate) struct CostArgs {
     #[command(flatten)]
     pub(crate) session: SessionArg,
-    /// Sum up by; anything but `branch` is about all sessions, unless one is named
+    /// Sum up by; project, model and day are about all sessions of all agents, unless one is named
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) by: Option<CostBy>,
     /// Show what tokens cost, and who says so
@@ -191,6 +208,8 @@ pub(crate) struct CostArgs {
 pub(crate) enum CostBy {
     /// What each branch of a session has added
     Branch,
+    /// What each turn of a session has used
+    Turn,
     /// The folder that sessions are about
     Project,
     Model,

@@ -3,26 +3,27 @@
 use std::collections::{BTreeMap, HashSet};
 
 use jiff::tz::TimeZone;
-use offshoot_session::cost::{BranchCost, BranchKind, Charge, Prices, Tally, by_branch, charges};
+use offshoot_session::cost::{
+    BranchCost, BranchKind, Charge, Prices, Tally, TurnCost, by_branch, by_turn, charges,
+};
 use offshoot_session::{SessionId, SessionTree};
-use offshoot_store::{Loaded, SessionStore};
 use offshoot_transcripts::claude::billed_as;
 use serde_json::{Value, json};
 
 use super::json::printed;
 use crate::Answer;
 use crate::args::{CostArgs, CostBy};
+use crate::cataloged::{Fresh, cataloged};
 use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::look::{Ink, Look};
+use crate::look::{Ink, Look, Sign};
 use crate::numbers::{grouped, money, thousands};
 use crate::opened::{Opened, open_this};
 use crate::prices::{self, PriceTable};
 use crate::progress::Progress;
-use crate::stored::list_failed;
 use crate::text::harmless_line;
-use crate::which::which;
+use crate::which::{Which, which};
 use crate::words::reading as words;
 
 /// One line of the answer.
@@ -39,21 +40,29 @@ pub(crate) fn run(args: &CostArgs, here: &Here) -> Result<Answer, Failure> {
     if args.prices {
         return Ok(Answer { text: shown(&table, args, &here.look), ..Answer::default() });
     }
-    let is_about_one = args.session.named().is_some() || matches!(args.by, None | Some(CostBy::Branch));
+    let by = args.by.unwrap_or(CostBy::Branch);
+    let is_about_one = args.session.named().is_some() || matches!(by, CostBy::Branch | CostBy::Turn);
     let (rows, charges, total, mut notes) = if is_about_one {
         let which = which(here, args.session.named())?;
         let Opened { tree, notes } = open_this(here, &which)?;
         let all = charges_of(&tree, &table.prices);
-        let rows = match args.by {
-            None | Some(CostBy::Branch) => of_branches(&tree, &all),
-            Some(by) => grouped_by(by, all.iter().map(|charge| (charge, project_of(&tree)))),
+        let rows = match by {
+            CostBy::Branch => by_branch(&tree, &all).into_iter().map(of_branch).collect(),
+            CostBy::Turn => by_turn(&tree, &all).into_iter().map(of_turn).collect(),
+            CostBy::Project => grouped_by(Group::Project, with_project(&all, &project_of(&tree))),
+            CostBy::Model => grouped_by(Group::Model, with_project(&all, "")),
+            CostBy::Day => grouped_by(Group::Day, with_project(&all, "")),
         };
         let turns = offshoot_session::about::prompts(&tree).len();
         (rows, all, ("session", Some(turns)), notes)
     } else {
         let (all, notes) = of_all_sessions(&table.prices, here)?;
-        let by = args.by.unwrap_or(CostBy::Project);
-        let rows = grouped_by(by, all.iter().map(|(charge, project)| (charge, project.clone())));
+        let group = match by {
+            CostBy::Model => Group::Model,
+            CostBy::Day => Group::Day,
+            CostBy::Project | CostBy::Branch | CostBy::Turn => Group::Project,
+        };
+        let rows = grouped_by(group, all.iter().map(|(charge, project)| (charge, project.as_str())));
         (rows, all.into_iter().map(|(charge, _)| charge).collect(), ("all sessions", None), notes)
     };
     let tally = Tally::of(&charges);
@@ -85,49 +94,66 @@ fn project_of(tree: &SessionTree) -> String {
 
 type OfProject = (Charge, String);
 
-/// What several sessions hold is counted with the first.
+/// All sessions of all agents, the oldest first: what several of them hold is counted with the first.
 fn of_all_sessions(prices: &Prices, here: &Here) -> Result<(Vec<OfProject>, Vec<String>), Failure> {
-    let store = here.store()?;
-    let ids: Vec<SessionId> = store.list().map_err(|error| list_failed(&error))?;
+    let mut ready = cataloged(here, &[], Fresh::Now)?;
+    let mut rows = ready.ask(here, |catalog, _| catalog.sessions())?;
+    rows.retain(|row| !row.is_side); // told with the session it is a part of
+    rows.sort_by(|one, other| (one.opened_at, &one.path).cmp(&(other.opened_at, &other.path)));
     let mut progress = Progress::of("sessions", &here.look);
     let (mut all, mut seen, mut unread) = (Vec::new(), HashSet::new(), 0);
-    for (at, id) in ids.iter().enumerate() {
-        progress.at(at, ids.len());
-        match store.read(id) {
-            Ok(Some(Loaded { tree, .. })) if !tree.is_taken_back() => {
-                let project = project_of(&tree);
-                let new =
-                    charges_of(&tree, prices).into_iter().filter(|charge| seen.insert(charge.name.clone()));
-                all.extend(new.map(|charge| (charge, project.clone())));
-            }
-            Ok(_) => {}
-            Err(_) => unread += 1,
-        }
+    for (at, row) in rows.iter().enumerate() {
+        progress.at(at, rows.len());
+        let which = match row.is_own {
+            true => Which::Stored(SessionId::from(row.id.as_str())),
+            false => Which::File(row.path.clone()),
+        };
+        let Ok(Opened { tree, .. }) = open_this(here, &which) else {
+            unread += 1;
+            continue;
+        };
+        let project = project_of(&tree);
+        let new = charges_of(&tree, prices).into_iter().filter(|charge| seen.insert(charge.name.clone()));
+        all.extend(new.map(|charge| (charge, project.clone())));
     }
     drop(progress);
-    let notes =
-        if unread > 0 { vec![words::sessions_damaged(unread).trim_end().to_owned()] } else { Vec::new() };
+    let mut notes = ready.notes;
+    if unread > 0 {
+        notes.push(words::sessions_damaged(unread).trim_end().to_owned());
+    }
     Ok((all, notes))
 }
 
-fn grouped_by<'c>(by: CostBy, charges: impl Iterator<Item = (&'c Charge, String)>) -> Vec<Row> {
+/// What sums over many sessions are about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Group {
+    Project,
+    Model,
+    Day,
+}
+
+fn with_project<'c>(charges: &'c [Charge], project: &'c str) -> impl Iterator<Item = (&'c Charge, &'c str)> {
+    charges.iter().map(move |charge| (charge, project))
+}
+
+fn grouped_by<'c>(by: Group, charges: impl Iterator<Item = (&'c Charge, &'c str)>) -> Vec<Row> {
     let mut groups: BTreeMap<String, Vec<&Charge>> = BTreeMap::new();
     for (charge, project) in charges {
         let group = match by {
-            CostBy::Project | CostBy::Branch => project,
-            CostBy::Model => charge
+            Group::Project => project.to_owned(),
+            Group::Model => charge
                 .model
                 .as_ref()
                 .map(|model| format!("{}/{}", model.provider, model.name))
                 .unwrap_or_default(),
-            CostBy::Day => charge.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d").to_string(),
+            Group::Day => charge.at.to_zoned(TimeZone::system()).strftime("%Y-%m-%d").to_string(),
         };
         groups.entry(group).or_default().push(charge);
     }
     let key = match by {
-        CostBy::Project | CostBy::Branch => "project",
-        CostBy::Model => "model",
-        CostBy::Day => "day",
+        Group::Project => "project",
+        Group::Model => "model",
+        Group::Day => "day",
     };
     let row = |(name, charges): (String, Vec<&Charge>)| Row {
         what: if name.is_empty() { words::NOT_SAID.to_owned() } else { name.clone() },
@@ -136,14 +162,22 @@ fn grouped_by<'c>(by: CostBy, charges: impl Iterator<Item = (&'c Charge, String)
         about: json!({ key: Some(&name).filter(|name| !name.is_empty()) }),
     };
     let mut rows: Vec<Row> = groups.into_iter().map(row).collect();
-    if by != CostBy::Day {
+    if by != Group::Day {
         rows.sort_by_key(|row| std::cmp::Reverse((row.tally.usage.cost_micros, row.tally.tokens())));
     }
     rows
 }
 
-fn of_branches(tree: &SessionTree, charges: &[Charge]) -> Vec<Row> {
-    by_branch(tree, charges).into_iter().map(of_branch).collect()
+fn of_turn(turn: TurnCost) -> Row {
+    let TurnCost { prompt, number, version, versions, text, tally } = turn;
+    let what = match (&prompt, versions) {
+        (None, _) => words::BESIDE_TURNS.to_owned(),
+        (Some(_), 1) => format!("#{number} {text}"),
+        (Some(_), _) => format!("#{number} {version}/{versions} {text}"),
+    };
+    let turn = prompt.as_ref().map(|_| number);
+    let prompt = prompt.map(|prompt| prompt.to_string());
+    Row { what, tally, turns: None, about: json!({ "turn": turn, "version": version, "entry": prompt }) }
 }
 
 fn of_branch(branch: BranchCost) -> Row {
@@ -157,7 +191,7 @@ fn of_branch(branch: BranchCost) -> Row {
             (format!("#{turn} version {version}"), None, "branch")
         }
         BranchKind::SubAgents => ("sub-agents".to_owned(), None, "sub_agents"),
-        BranchKind::Beside => ("beside the turns".to_owned(), None, "beside"),
+        BranchKind::Beside => (words::BESIDE_TURNS.to_owned(), None, "beside"),
     };
     let turns = (!matches!(kind, "sub_agents" | "beside")).then_some(turns);
     Row { what, tally, turns, about: json!({ "kind": kind, "name": name, "tip": tip }) }
@@ -176,8 +210,11 @@ fn drawn_rows(rows: &[Row], total: &Row, look: &Look) -> String {
         let tokens = row.tally.tokens();
         let tokens = if look.for_a_person { thousands(tokens) } else { tokens.to_string() };
         let cost = match look.for_a_person {
-            true => money(row.tally.usage.cost_micros).unwrap_or_else(|| "$0.00".to_owned()),
-            false => row.tally.usage.cost_micros.to_string(),
+            true => match row.tally.money() {
+                Some(micros) => money(micros).unwrap_or_else(|| "$0.00".to_owned()),
+                None => look.sign(Sign::Unknown).to_owned(),
+            },
+            false => row.tally.money().map(|micros| micros.to_string()).unwrap_or_default(),
         };
         vec![
             Cell::new(ink, harmless_line(&row.what, look.ascii)),
@@ -198,7 +235,7 @@ impl Row {
         let usage = &self.tally.usage;
         let mut row = json!({
             "what": self.what,
-            "cost_micros": usage.cost_micros,
+            "cost_micros": self.tally.money(),
             "tokens": self.tally.tokens(),
             "input": usage.input,
             "output": usage.output,

@@ -86,7 +86,10 @@ fn table(asked: &str, found: &Found, query: &Query, look: &Look) -> String {
     let rows: Vec<Vec<Cell>> = found.hits.iter().map(|hit| cells(hit, query, look)).collect();
     let mut text = drawn(&COLUMNS, &rows, look);
     if look.for_a_person && !look.quiet {
-        let open = found.hits.last().map(|hit| format!("{} --at {}", short(hit), point(hit)));
+        let open = found.hits.last().map(|hit| match point(hit) {
+            Some(point) => format!("{} --at {point}", short(hit)),
+            None => short(hit),
+        });
         text.push_str(&words::found(found.matches, found.sessions, found.hits.len(), open.as_deref()));
     }
     text
@@ -113,6 +116,7 @@ fn who(hit: &Hit) -> &str {
         Role::User => "you",
         Role::Assistant => hit.session.agent.as_deref().map_or("agent", agent_name),
         Role::Tool => "tool",
+        Role::Title => "title",
     }
 }
 
@@ -120,11 +124,13 @@ fn short(hit: &Hit) -> String {
     hit.session.id.chars().take(SHORT_ID).collect()
 }
 
-/// A number names a turn on the way to the head; in a session with branches that may be another one.
-fn point(hit: &Hit) -> String {
+/// A number names a turn on the way to the head; in a session with branches that may be another one. A title is no
+/// point.
+fn point(hit: &Hit) -> Option<String> {
     match hit.turn {
-        Some(turn) if hit.session.branches <= 1 => turn.to_string(),
-        Some(_) | None => hit.entry.clone(),
+        _ if hit.role == Role::Title => None,
+        Some(turn) if hit.session.branches <= 1 => Some(turn.to_string()),
+        Some(_) | None => Some(hit.entry.clone()),
     }
 }
 
@@ -174,12 +180,13 @@ fn as_json(asked: &str, found: &Found, query: &Query) -> Value {
         let place = hit.text.as_deref().and_then(|text| query.first(text));
         json!({
             "session": hit.session.id,
-            "entry": hit.entry,
+            "entry": Some(&hit.entry).filter(|entry| !entry.is_empty()),
             "turn": hit.turn,
             "role": match hit.role {
                 Role::User => "user",
                 Role::Assistant => "assistant",
                 Role::Tool => "tool",
+                Role::Title => "title",
             },
             "text": hit.text,
             "match": place.map(|place| json!([place.start, place.end])),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use offshoot_store::catalog::{CatalogError, Synced};
+use offshoot_store::catalog::{CatalogError, Reached, Synced};
 
 use crate::numbers::{counted, grouped};
 
@@ -25,6 +25,34 @@ pub(crate) fn synced(sessions: usize, agents: usize, synced: &Synced) -> String 
     let news = if parts.is_empty() { "nothing new".to_owned() } else { parts.join(", ") };
     let of = if agents > 1 { format!(" of {} agents", grouped(agents)) } else { String::new() };
     format!("{}{of}: {news}\n", counted(sessions, "session", "sessions"))
+}
+
+/// `Parts of words are indexed for 34 % of what was said; the next syncs go on.`
+pub(crate) fn parts_reached(reached: &Reached) -> String {
+    format!(
+        "Parts of words are indexed for {} of what was said; the next syncs go on. At once: offshoot sync --finish",
+        percent(reached)
+    )
+}
+
+pub(crate) fn tools_reached(reached: &Reached) -> String {
+    format!(
+        "What tools said is indexed for {} of the sessions; the next syncs go on. At once: offshoot sync --finish",
+        percent(reached)
+    )
+}
+
+/// `1,204 texts by their words, 34 % of them by parts of words`
+pub(crate) fn indexed(parts: &Reached, tools: Option<&Reached>) -> String {
+    let texts = counted(usize::try_from(parts.of).unwrap_or(usize::MAX), "text", "texts");
+    let tools =
+        tools.map(|tools| format!(", tools of {} of the sessions", percent(tools))).unwrap_or_default();
+    format!("{texts} by their words, {} of them by parts of words{tools}", percent(parts))
+}
+
+fn percent(reached: &Reached) -> String {
+    let percent = reached.done.saturating_mul(100).checked_div(reached.of).unwrap_or(100);
+    format!("{percent} %")
 }
 
 pub(crate) fn not_read(path: &Path, reason: &str) -> String {

@@ -147,6 +147,7 @@ pub(crate) fn tool_summarised(calls: usize, tool: &str, program: &str) -> String
 }
 
 pub(crate) const COUNTED_ONCE: &str = "every turn counted once";
+pub(crate) const BESIDE_TURNS: &str = "beside the turns";
 pub(crate) const NOT_SAID: &str = "(not said)";
 pub(crate) const LISTED: &str = "listed";
 

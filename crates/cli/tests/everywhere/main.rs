@@ -2,9 +2,11 @@
 
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
+mod costs;
 mod kept;
 mod person;
 mod trouble;
+mod watching;
 
 use person::{NOW, Person};
 

@@ -89,7 +89,8 @@ impl Person {
     }
 
     pub(crate) fn bytes_of_agents(&self) -> Vec<Vec<u8>> {
-        let mut open = vec![self.user(".pi"), self.user(".claude"), self.user(".codex")];
+        let mut open: Vec<PathBuf> = [".pi", ".claude", ".codex"].map(|name| self.user(name)).into();
+        open.retain(|folder| folder.exists());
         let mut files = Vec::new();
         while let Some(path) = open.pop() {
             match std::fs::read_dir(&path) {
@@ -144,6 +145,12 @@ impl Person {
                 output => return text_of(output.expect("the program starts")),
             }
         }
+    }
+
+    /// One object; what is said beside it goes to the person.
+    pub(crate) fn json(&self, line: &str) -> Value {
+        let output = self.command_at(NOW).args(line.split(' ')).stdin(Stdio::null()).output();
+        serde_json::from_slice(&output.expect("the program starts").stdout).expect("JSON")
     }
 
     pub(crate) fn json_lines(&self, line: &str) -> Vec<Value> {

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
+use std::time::Instant;
 
 use serde_json::json;
 
@@ -55,43 +56,88 @@ fn a_damaged_catalog_is_made_anew_and_that_is_said() {
     assert_eq!(person.run("search burst --width 95"), before);
 }
 
-/// The process is killed while it writes, at many points; what it leaves is brought up to date by the next.
+fn many_sessions(count: u64) -> Person {
+    let person = Person::alone();
+    for n in 0..count {
+        write_session(&person, n, "word of it");
+    }
+    person
+}
+
+fn write_session(person: &Person, n: u64, words: &str) {
+    let said = |id: &str, role: &str, words: &str| json!({"type":"message","id":id,"parentId":null,"timestamp":"2025-03-04T12:00:01.000Z","message":{"role":role,"content":words}});
+    let words = format!("number{n} {}", format!("{words} ").repeat(200));
+    let id = format!("{n:08}-0000-7000-8000-000000000001");
+    person.write(&format!(".pi/agent/sessions/p/{id}.jsonl"), &[
+        json!({"type":"session","version":3,"id":id,"timestamp":"2025-03-04T12:00:00.000Z","cwd":"/home/dev"}),
+        said("u1", "user", &words),
+        said("a1", "assistant", &words),
+    ]);
+}
+
+fn answers(person: &Person) -> [Vec<serde_json::Value>; 3] {
+    ["ls --json=lines", "search number7* --json=lines", "search umber14 --inside --json=lines"]
+        .map(|line| person.json_lines(line))
+}
+
+#[test]
+fn several_syncs_at_once_do_no_harm() {
+    let person = many_sessions(60);
+    let mut children: Vec<_> = (0..4)
+        .map(|_| {
+            person.command_at(NOW).args(["sync", "--finish"]).stdout(Stdio::null()).spawn().expect("a start")
+        })
+        .collect();
+    for child in &mut children {
+        assert!(child.wait().expect("a child").success());
+    }
+    let together = answers(&person);
+    std::fs::remove_dir_all(person.home()).expect("own folder");
+    assert_eq!(together, answers(&person), "other answers than of a catalog made afresh");
+    assert_eq!(together.each_ref().map(Vec::len), [60, 2, 2]);
+}
+
+/// The process is killed at many points: when the log has grown so far, or after a part of the time that a whole sync
+/// takes. What it leaves is brought up to date by the next, and files change between two of them.
 #[test]
 fn a_killed_sync_loses_nothing() {
-    let person = Person::alone();
-    for n in 0..150 {
-        let said = |id: &str, role: &str, words: &str| json!({"type":"message","id":id,"parentId":null,"timestamp":"2025-03-04T12:00:01.000Z","message":{"role":role,"content":words}});
-        let words = format!("number{n} {}", "word of it ".repeat(200));
-        let id = format!("{n:08}-0000-7000-8000-000000000001");
-        person.write(&format!(".pi/agent/sessions/p/{id}.jsonl"), &[
-            json!({"type":"session","version":3,"id":id,"timestamp":"2025-03-04T12:00:00.000Z","cwd":"/home/dev"}),
-            said("u1", "user", &words),
-            said("a1", "assistant", &words),
-        ]);
-    }
-    let answers = |person: &Person| {
-        (person.json_lines("ls --json=lines"), person.json_lines("search number7* --json=lines"))
-    };
+    let points: u64 =
+        if std::env::var_os("OFFSHOOT_PROOFS").is_some_and(|proofs| proofs == "full") { 100 } else { 10 };
+    let person = many_sessions(150);
+    let begun = Instant::now();
+    person.run("sync --finish");
+    let takes = begun.elapsed();
     let expected = answers(&person);
-    assert_eq!((expected.0.len(), expected.1.len()), (150, 22));
-    let points =
-        if std::env::var_os("OFFSHOOT_PROOFS").is_some_and(|proofs| proofs == "full") { 100 } else { 12 };
+    assert_eq!(expected.each_ref().map(Vec::len), [150, 22, 22]);
+    let mut killed = 0;
     for point in 0..points {
-        std::fs::remove_dir_all(person.home()).expect("own folder");
+        if point % 3 == 0 {
+            std::fs::remove_dir_all(person.home()).expect("own folder");
+        } else {
+            // some are to be read again, and are the same then
+            (0..150).step_by(7).for_each(|n| write_session(&person, n, "something else"));
+            person.run("sync");
+            (0..150).step_by(7).for_each(|n| write_session(&person, n, "word of it"));
+        }
         let mut child =
-            person.command_at(NOW).arg("sync").stdout(Stdio::null()).spawn().expect("the program starts");
+            person.command_at(NOW).args(["sync", "--finish"]).stdout(Stdio::null()).spawn().expect("a start");
+        let begun = Instant::now();
         let log = person.home().join("catalog.db-wal");
-        // when the log has grown so far, or when it is done
-        let enough = 40_000 * point;
+        let (enough, late) = (20_000 * point, takes.mul_f64(point as f64 / points as f64));
         while child.try_wait().expect("a child").is_none() {
-            if std::fs::metadata(&log).is_ok_and(|log| log.len() >= enough) {
+            let is_there = match point % 2 {
+                0 => std::fs::metadata(&log).is_ok_and(|log| log.len() >= enough),
+                _ => begun.elapsed() >= late,
+            };
+            if is_there {
                 child.kill().expect("own child");
             }
         }
-        child.wait().expect("a child");
+        killed += u64::from(child.wait().expect("a child").code().is_none());
         assert!(
             answers(&person) == expected,
-            "killed at {enough} bytes: other answers than of one that was not"
+            "killed at point {point}: other answers than of one that was not"
         );
     }
+    assert!(killed * 2 > points, "{killed} of {points} were killed before they were done");
 }

@@ -18,33 +18,69 @@ pub struct Price {
 pub struct Prices(pub Vec<Price>);
 
 impl Prices {
-    /// What providers list, in dollars: input, output, read from the cache, written to it.
+    /// What providers listed in November 2026, in dollars: input, output, read from the cache, written to it. Each is
+    /// in the catalogs of models that pi 0.87.1 and oh-my-pi 18.2.3 ship, and the same in both where both have it; what
+    /// Claude Code says its own replies cost agrees with it. Where writing to the cache has no price of its own, it costs
+    /// what input costs. A model that is not named has no price: its successor may cost something else.
     pub fn listed() -> Self {
         const LISTED: &[(&str, [f64; 4])] = &[
-            ("claude-opus-5*", [4.0, 20.0, 0.4, 5.0]),
-            ("claude-opus-4-5*", [5.0, 25.0, 0.5, 6.25]),
-            ("claude-opus-4*", [15.0, 75.0, 1.5, 18.75]),
-            ("claude-3-opus*", [15.0, 75.0, 1.5, 18.75]),
-            ("claude-sonnet-4*", [3.0, 15.0, 0.3, 3.75]),
-            ("claude-3-*-sonnet*", [3.0, 15.0, 0.3, 3.75]),
-            ("claude-haiku-4-5*", [1.0, 5.0, 0.1, 1.25]),
-            ("claude-3-5-haiku*", [0.8, 4.0, 0.08, 1.0]),
-            ("claude-3-haiku*", [0.25, 1.25, 0.03, 0.3]),
-            ("gpt-5*-mini*", [0.25, 2.0, 0.025, 0.25]),
-            ("gpt-5*-nano*", [0.05, 0.4, 0.005, 0.05]),
+            ("claude-opus-5-5", [4.0, 20.0, 0.2, 5.0]),
+            ("claude-opus-5", [5.0, 25.0, 0.5, 6.25]),
+            ("claude-opus-4-8", [5.0, 25.0, 0.5, 6.25]),
+            ("claude-opus-4-7", [5.0, 25.0, 0.5, 6.25]),
+            ("claude-opus-4-6", [5.0, 25.0, 0.5, 6.25]),
+            ("claude-opus-4-5", [5.0, 25.0, 0.5, 6.25]),
+            ("claude-opus-4-1", [15.0, 75.0, 1.5, 18.75]),
+            ("claude-opus-4-0", [15.0, 75.0, 1.5, 18.75]),
+            ("claude-opus-4", [15.0, 75.0, 1.5, 18.75]),
+            ("claude-sonnet-5", [2.0, 10.0, 0.2, 2.5]),
+            ("claude-sonnet-4-6", [3.0, 15.0, 0.3, 3.75]),
+            ("claude-sonnet-4-5", [3.0, 15.0, 0.3, 3.75]),
+            ("claude-sonnet-4-0", [3.0, 15.0, 0.3, 3.75]),
+            ("claude-sonnet-4", [3.0, 15.0, 0.3, 3.75]),
+            ("claude-3-5-sonnet", [3.0, 15.0, 0.3, 3.75]),
+            ("claude-haiku-4-5", [1.0, 5.0, 0.1, 1.25]),
+            ("claude-3-haiku", [0.25, 1.25, 0.03, 0.3]),
+            ("claude-fable-5-1", [10.0, 50.0, 0.25, 12.5]),
+            ("claude-fable-5", [10.0, 50.0, 1.0, 12.5]),
+            ("gpt-6-astra", [10.0, 50.0, 1.0, 12.5]),
+            ("gpt-5.6-sol", [4.0, 20.0, 0.4, 5.0]),
+            ("gpt-5.6-terra", [2.0, 12.0, 0.2, 2.5]),
+            ("gpt-5.6-luna", [0.2, 1.2, 0.02, 0.25]),
+            ("gpt-5.5", [5.0, 30.0, 0.5, 5.0]),
+            ("gpt-5.4", [2.5, 15.0, 0.25, 2.5]),
+            ("gpt-5.4-mini", [0.75, 4.5, 0.075, 0.75]),
+            ("gpt-5.4-nano", [0.2, 1.25, 0.02, 0.2]),
+            ("gpt-5.3-codex", [1.75, 14.0, 0.175, 1.75]),
+            ("gpt-5.2", [1.75, 14.0, 0.175, 1.75]),
+            ("gpt-5.2-codex", [1.75, 14.0, 0.175, 1.75]),
+            ("gpt-5.1", [1.25, 10.0, 0.125, 1.25]),
+            ("gpt-5.1-codex", [1.25, 10.0, 0.125, 1.25]),
+            ("gpt-5.1-codex-max", [1.25, 10.0, 0.125, 1.25]),
+            ("gpt-5.1-codex-mini", [0.25, 2.0, 0.025, 0.25]),
             ("gpt-5", [1.25, 10.0, 0.125, 1.25]),
-            ("gpt-5-codex*", [1.25, 10.0, 0.125, 1.25]),
-            ("gpt-5.1*", [1.25, 10.0, 0.125, 1.25]),
-            ("gpt-4.1-mini*", [0.4, 1.6, 0.1, 0.4]),
-            ("gpt-4.1*", [2.0, 8.0, 0.5, 2.0]),
-            ("gpt-4o-mini*", [0.15, 0.6, 0.075, 0.15]),
-            ("gpt-4o*", [2.5, 10.0, 1.25, 2.5]),
-            ("o4-mini*", [1.1, 4.4, 0.275, 1.1]),
+            ("gpt-5-codex", [1.25, 10.0, 0.125, 1.25]),
+            ("gpt-5-mini", [0.25, 2.0, 0.025, 0.25]),
+            ("gpt-5-nano", [0.05, 0.4, 0.005, 0.05]),
+            ("gpt-4.1", [2.0, 8.0, 0.5, 2.0]),
+            ("gpt-4.1-mini", [0.4, 1.6, 0.1, 0.4]),
+            ("gpt-4.1-nano", [0.1, 0.4, 0.025, 0.1]),
+            ("gpt-4o", [2.5, 10.0, 1.25, 2.5]),
+            ("gpt-4o-mini", [0.15, 0.6, 0.075, 0.15]),
+            ("o4-mini", [1.1, 4.4, 0.275, 1.1]),
             ("o3", [2.0, 8.0, 0.5, 2.0]),
-            ("gemini-2.5-pro*", [1.25, 10.0, 0.125, 1.25]),
-            ("gemini-2.5-flash*", [0.3, 2.5, 0.03, 0.3]),
+            ("gemini-3.5-flash", [1.5, 9.0, 0.15, 1.5]),
+            ("gemini-2.5-pro", [1.25, 10.0, 0.125, 1.25]),
+            ("gemini-2.5-flash", [0.3, 2.5, 0.03, 0.3]),
+            ("gemini-2.5-flash-lite", [0.1, 0.4, 0.01, 0.1]),
         ];
-        Self(LISTED.iter().map(|(model, dollars)| Price::in_dollars(model, *dollars)).collect())
+        // Anthropic dates the names of its models and keeps their prices
+        let dated = |model: &str| model.starts_with("claude-").then(|| format!("{model}-20*"));
+        let names = |model: &str| std::iter::once(model.to_owned()).chain(dated(model)).collect::<Vec<_>>();
+        let prices = LISTED.iter().flat_map(|(model, dollars)| {
+            names(model).into_iter().map(|name| Price::in_dollars(&name, *dollars))
+        });
+        Self(prices.collect())
     }
 
     pub fn of(&self, model: &Model) -> Option<&Price> {

@@ -20,6 +20,7 @@ pub struct Query {
     terms: Vec<Term>,
     /// One for each term, or the one that was given.
     patterns: Vec<Regex>,
+    bounds: Bounds,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,14 +66,14 @@ impl Query {
             })
             .map(|pattern| compiled(&pattern))
             .collect();
-        Ok(Self { terms, patterns: patterns? })
+        Ok(Self { terms, patterns: patterns?, bounds })
     }
 
     fn pattern(pattern: &str) -> Result<Self, NotAQuery> {
         if pattern.trim().is_empty() {
             return Err(NotAQuery::NoWord(format!("re:{pattern}")));
         }
-        Ok(Self { terms: Vec::new(), patterns: vec![compiled(pattern)?] })
+        Ok(Self { terms: Vec::new(), patterns: vec![compiled(pattern)?], bounds: Bounds::Words })
     }
 
     /// In the language of the index; `None` where the index cannot answer.
@@ -83,6 +84,25 @@ impl Query {
         };
         let all: Vec<String> = self.terms.iter().map(quoted).collect();
         (!all.is_empty()).then(|| all.join(" AND "))
+    }
+
+    /// What may stand in the middle of a word, where that was asked for.
+    pub(super) fn part(&self) -> Option<&str> {
+        let only = self.terms.first().filter(|_| self.bounds == Bounds::Anywhere)?;
+        Some(only.text.as_str())
+    }
+
+    /// All words of it, where each is one word to any index and stands for itself.
+    pub(super) fn plain_words(&self) -> Option<Vec<&str>> {
+        if self.bounds == Bounds::Anywhere
+            || self.terms.is_empty()
+            || self.terms.iter().any(|term| term.is_prefix)
+        {
+            return None;
+        }
+        let words = self.terms.iter().flat_map(|term| term.text.split(|letter| !is_in_word(letter)));
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        words.iter().all(|word| word.is_ascii()).then_some(words)
     }
 
     /// Whether all that is asked for is in the text.
@@ -188,6 +208,10 @@ fn has_no_spaces(letter: char) -> bool {
         | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' // Han
         | '\u{ac00}'..='\u{d7af}' // Hangul: a word and its endings are one
         | '\u{20000}'..='\u{323af}') // Han, continued
+}
+
+pub(super) fn is_without_spaces(text: &str) -> bool {
+    text.chars().all(has_no_spaces)
 }
 
 /// The text as it goes into the index: each letter of such a language is a word.

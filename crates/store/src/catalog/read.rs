@@ -113,7 +113,7 @@ impl Reader {
         if let Some(known) = known
             && self.ends(&file, known.read_to)? == known.ends()
         {
-            if visit == Visit::Closer && stamp == known.stamp {
+            if visit == Visit::Closer && stamp == seen.stamp {
                 return Ok((Outcome::Same, stamp));
             }
             if let Some(follow) = kept.as_deref().and_then(Follow::resume)
@@ -124,10 +124,19 @@ impl Reader {
             }
         }
         let outcome = match &seen.kind {
-            Kind::Journal(id) => {
-                self.bytes += stamp.length as u64;
-                journal(store, id)
-            }
+            Kind::Journal(id) => match self.follow(
+                &file,
+                &stamp,
+                0,
+                Follow::begin(Lines::Journal, None),
+                &seen.path.to_string_lossy(),
+            )? {
+                Ok(told) => Outcome::All(Box::new(told)),
+                Err(Unusual) => {
+                    self.bytes = stamp.length as u64;
+                    journal(store, id)
+                }
+            },
             Kind::File => self.whole(&file, &stamp, &seen.path, Messages::ThatAreThere)?,
             Kind::Database | Kind::Kept(_) => Outcome::NoSession,
         };
@@ -158,7 +167,7 @@ impl Reader {
         let name = path.to_string_lossy();
         let beginning = self.beginning(file)?;
         if let Some(lines) = lines_of(Some(&name), &beginning)
-            && let Ok(told) = self.follow(file, stamp, 0, Follow::begin(lines), &name)?
+            && let Ok(told) = self.follow(file, stamp, 0, Follow::begin(lines, Some(&name)), &name)?
         {
             return Ok(Outcome::All(Box::new(told)));
         }
@@ -336,6 +345,9 @@ pub(super) fn lines_number(lines: Lines) -> i64 {
     match lines {
         Lines::Pi => 0,
         Lines::Claude => 1,
+        Lines::Codex => 2,
+        Lines::Rollouts => 3,
+        Lines::Journal => 4,
     }
 }
 
@@ -343,6 +355,9 @@ pub(super) fn lines_numbered(number: Option<i64>) -> Option<Lines> {
     match number {
         Some(0) => Some(Lines::Pi),
         Some(1) => Some(Lines::Claude),
+        Some(2) => Some(Lines::Codex),
+        Some(3) => Some(Lines::Rollouts),
+        Some(4) => Some(Lines::Journal),
         Some(_) | None => None,
     }
 }

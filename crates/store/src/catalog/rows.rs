@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Row;
+use rusqlite::{OptionalExtension, Row};
 
 use super::{Catalog, CatalogError};
 
@@ -76,6 +76,11 @@ impl Catalog {
         let title = title.to_lowercase();
         rows.retain(|row| row.title.as_ref().is_some_and(|own| own.to_lowercase() == title));
         Ok(rows)
+    }
+
+    pub(super) fn row(&self, key: i64) -> Result<Option<SessionRow>, rusqlite::Error> {
+        let sql = format!("SELECT {COLUMNS} FROM session WHERE key = ?1");
+        self.connection.prepare_cached(&sql)?.query_row([key], session_row).optional()
     }
 
     pub(super) fn rows(

@@ -3,7 +3,7 @@
 //! A file is looked at as bytes first: a line is only taken apart where the longest word of the query stands in it.
 
 use std::collections::HashMap;
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,13 +40,12 @@ const READERS: usize = 2;
 const PIECE: usize = 256 << 10;
 
 pub(super) fn look_through(
-    rows: &HashMap<i64, SessionRow>,
+    mut rows: Vec<&SessionRow>,
     lines: &LinesByKey,
     query: &Query,
     within: Within,
     sources: &Sources,
 ) -> Vec<Looked> {
-    let mut rows: Vec<&SessionRow> = rows.values().collect();
     // long ones first, so that no thread is left alone with one at the end
     rows.sort_unstable_by_key(|row| (std::cmp::Reverse(row.length), row.key));
     let look = Look { query, in_json: query.in_json(), within, sources };
@@ -165,6 +164,30 @@ impl Look<'_> {
             at = end + 1;
         }
     }
+}
+
+/// All that tools were given and answered in a session, as one text.
+pub(super) fn tools_of(row: &SessionRow, lines: Option<Lines>, sources: &Sources) -> io::Result<String> {
+    let mut all = String::new();
+    let mut add = |role: Role, text: &str| {
+        if role == Role::Tool {
+            all.push_str(text);
+            all.push('\n');
+        }
+    };
+    match lines {
+        None => words_in_whole(row, sources).iter().for_each(|said| add(said.role, &said.text)),
+        Some(lines) => {
+            let mut file = BufReader::with_capacity(PIECE, in_archive::open(row, sources)?);
+            let mut line = Vec::new();
+            while file.read_until(b'\n', &mut line)? > 0 {
+                let words = words_of_line(lines, line.trim_ascii_end());
+                words.iter().for_each(|(_, role, text)| add(*role, text));
+                line.clear();
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// All words of a session that is not taken line by line.

@@ -1,12 +1,12 @@
 //! The tables.
 //!
 //! What was said has a number of its own: the number of its session, shifted, and its place there. So all of a
-//! session is a range, in the table and in the index of words.
+//! session is a range, in the table and in the index of words. The last number of that range is the title's.
 
 use rusqlite::{Connection, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
-const VERSION: i64 = 3;
+const VERSION: i64 = 4;
 
 /// A session has room for so many texts, as bits.
 pub(super) const ROOM: u32 = 24;
@@ -27,8 +27,10 @@ CREATE TABLE IF NOT EXISTS session(
     -- the file as it was when it was read
     length INTEGER NOT NULL,
     modified INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
     inode INTEGER NOT NULL,
     device INTEGER NOT NULL,
+    links INTEGER NOT NULL,
     is_settled INTEGER NOT NULL,
     -- how far it was read, and what stood at both ends of that
     read_to INTEGER NOT NULL,
@@ -82,8 +84,28 @@ CREATE TABLE IF NOT EXISTS said(
     length INTEGER
 );
 
+-- the texts of a session below these numbers are in the index of words, and in that of parts of words
+CREATE TABLE IF NOT EXISTS reached(
+    session INTEGER PRIMARY KEY,
+    words INTEGER NOT NULL,
+    parts INTEGER NOT NULL
+);
+
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
     text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2"
+);
+
+-- which three letters stand together somewhere in a text; `parts` folds them
+CREATE VIRTUAL TABLE IF NOT EXISTS parts USING fts5(
+    text, content='', contentless_delete=1, detail=none, tokenize="trigram case_sensitive 1"
+);
+
+-- sessions whose tools are in the index of them, and how long the file was then
+CREATE TABLE IF NOT EXISTS tooled(session INTEGER PRIMARY KEY, length INTEGER NOT NULL, modified INTEGER NOT NULL);
+
+-- one text for each session: all that tools were given and answered
+CREATE VIRTUAL TABLE IF NOT EXISTS tools USING fts5(
+    text, content='', contentless_delete=1, detail=none, tokenize="unicode61 remove_diacritics 2"
 );
 "#;
 
@@ -121,8 +143,12 @@ pub(super) fn create(connection: &Connection) -> Result<(), rusqlite::Error> {
     let created = connection.execute_batch(TABLES).and_then(|()| {
         connection.execute("INSERT OR REPLACE INTO fact(name, value) VALUES ('version', ?1)", [VERSION])?;
         // fewer and larger pieces to merge; 16 MB of words are gathered before they are written
-        connection.execute("INSERT INTO words(words, rank) VALUES ('hashsize', 16777216)", [])
+        for index in ["words", "parts", "tools"] {
+            connection
+                .execute(&format!("INSERT INTO {index}({index}, rank) VALUES ('hashsize', 16777216)"), [])?;
+        }
+        Ok(())
     });
     connection.execute_batch(if created.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
-    created.map(drop)
+    created
 }

@@ -5,17 +5,18 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use offshoot_transcripts::gist::{Follow, Place, Role, Said, words_of_line};
+use offshoot_transcripts::gist::{Follow, Lines, Place, Role, Said, words_of_line};
 use rusqlite::params;
 
 use super::in_archive;
+use super::parts::Narrowed;
 use super::query::Query;
 use super::read::lines_numbered;
 use super::rows::SessionRow;
 use super::scan::{self, Looked};
 use super::schema::ROOM;
 use super::walk::Sources;
-use super::write::{role_number, role_numbered};
+use super::write::{numbers_of, role_number, role_numbered};
 use super::{Catalog, CatalogError};
 
 /// Which sessions and speakers are asked for.
@@ -66,8 +67,8 @@ pub struct Found {
 }
 
 /// A match before it is known what it says.
-struct Match {
-    key: i64,
+pub(super) struct Match {
+    pub(super) key: i64,
     /// The order of writing.
     place: u64,
     at: Option<i64>,
@@ -78,6 +79,22 @@ enum What {
     /// A number of the index.
     Indexed(i64),
     Seen(Box<Said>),
+    Read(Box<Hit>),
+}
+
+impl Match {
+    fn is_title(&self) -> bool {
+        matches!(self.what, What::Indexed(number) if number == numbers_of(self.key).1)
+    }
+
+    /// A title is as old as what was last said below it.
+    fn is_wanted(&mut self, row: &SessionRow, filter: &Filter) -> bool {
+        if !self.is_title() {
+            return true;
+        }
+        self.at = Some(row.updated_at);
+        filter.lets_through_said(Role::Title, self.at)
+    }
 }
 
 impl Filter {
@@ -112,34 +129,23 @@ impl Catalog {
         let mut matches: Vec<Match>;
         match query.for_index().filter(|_| within == Within::Said) {
             Some(words) => {
-                matches = self.by_index(&words, filter).map_err(|error| self.failed(error))?;
+                matches = self.by_index("words", &words, filter).map_err(|error| self.failed(error))?;
                 let keys: HashSet<i64> = matches.iter().map(|one| one.key).collect();
                 rows = self.rows_of(&keys)?.into_iter().map(|row| (row.key, row)).collect();
             }
             None => {
                 let wanted = self.rows("state <> 1", &[])?.into_iter().filter(|row| filter.lets_through(row));
                 rows = wanted.map(|row| (row.key, row)).collect();
-                let lines = self.lines().map_err(|error| self.failed(error))?;
-                matches = scan::look_through(&rows, &lines, query, within, sources)
-                    .into_iter()
-                    .filter(|looked| filter.lets_through_said(looked.said.role, looked.said.at))
-                    .map(|Looked { key, place, said }| Match {
-                        key,
-                        place,
-                        at: said.at,
-                        what: What::Seen(Box::new(said)),
-                    })
-                    .collect();
+                matches = self.in_files(&rows, query, within, filter, sources)?;
             }
         }
         rows.retain(|_, row| filter.lets_through(row));
-        matches.retain(|one| rows.contains_key(&one.key));
+        matches.retain_mut(|one| rows.get(&one.key).is_some_and(|row| one.is_wanted(row, filter)));
         in_order(&mut matches, &rows);
         let sessions: HashSet<i64> = matches.iter().map(|one| one.key).collect();
         let mut found =
             Found { matches: matches.len(), sessions: sessions.len(), searched, agents, ..Found::default() };
-        let mut texts =
-            Texts { catalog: self, sources, whole: HashMap::new(), follows: HashMap::new(), file: None };
+        let mut texts = Texts::new(self, sources);
         for one in matches.into_iter().take(limit) {
             let Some(row) = rows.get(&one.key) else { continue };
             found.hits.extend(texts.hit(row, one.what).map_err(|error| self.failed(error))?);
@@ -147,10 +153,73 @@ impl Catalog {
         Ok(found)
     }
 
-    fn by_index(&self, words: &str, filter: &Filter) -> Result<Vec<Match>, rusqlite::Error> {
-        let sql = "SELECT said.number, said.at FROM words JOIN said ON said.number = words.rowid
-            WHERE words MATCH ?1 AND (?2 IS NULL OR said.role = ?2) AND (?3 IS NULL OR said.at >= ?3)";
-        let mut statement = self.connection.prepare_cached(sql)?;
+    /// In titles and in the files, and in as few of them as the indexes allow.
+    fn in_files(
+        &self,
+        rows: &HashMap<i64, SessionRow>,
+        query: &Query,
+        within: Within,
+        filter: &Filter,
+        sources: &Sources,
+    ) -> Result<Vec<Match>, CatalogError> {
+        let titles = rows.values().filter(|row| row.title.as_ref().is_some_and(|title| query.finds(title)));
+        let mut matches: Vec<Match> = titles
+            .map(|row| Match {
+                key: row.key,
+                place: u64::MAX,
+                at: None,
+                what: What::Indexed(numbers_of(row.key).1),
+            })
+            .collect();
+        let narrowed = match within {
+            Within::Said | Within::SaidInFiles => {
+                self.narrowed(query, filter).map_err(|error| self.failed(error))?
+            }
+            Within::Everything => {
+                self.sessions_with(query)?.map(|sessions| Narrowed { texts: Vec::new(), sessions })
+            }
+        };
+        let looked_through: Vec<&SessionRow> = match &narrowed {
+            Some(narrowed) => narrowed.sessions.iter().filter_map(|key| rows.get(key)).collect(),
+            None => rows.values().collect(),
+        };
+        let lines = self.lines().map_err(|error| self.failed(error))?;
+        let looked = scan::look_through(looked_through, &lines, query, within, sources).into_iter();
+        let looked = looked.filter(|looked| filter.lets_through_said(looked.said.role, looked.said.at));
+        matches.extend(looked.map(|Looked { key, place, said }| Match {
+            key,
+            place,
+            at: said.at,
+            what: What::Seen(Box::new(said)),
+        }));
+        let Some(Narrowed { texts, sessions }) = narrowed else { return Ok(matches) };
+        let mut reader = Texts::new(self, sources);
+        for mut one in texts.into_iter().filter(|one| !sessions.contains(&one.key)) {
+            let (Some(row), false) = (rows.get(&one.key), one.is_title()) else { continue };
+            let hit = reader.hit(row, one.what).map_err(|error| self.failed(error))?;
+            let Some(hit) = hit.filter(|hit| hit.text.as_ref().is_some_and(|text| query.finds(text))) else {
+                continue;
+            };
+            one.what = What::Read(Box::new(hit));
+            matches.push(one);
+        }
+        Ok(matches)
+    }
+
+    pub(super) fn by_index(
+        &self,
+        index: &str,
+        words: &str,
+        filter: &Filter,
+    ) -> Result<Vec<Match>, rusqlite::Error> {
+        // a title has no time of its own
+        let sql = format!(
+            "SELECT said.number, said.at FROM {index} JOIN said ON said.number = {index}.rowid
+             WHERE {index} MATCH ?1 AND (?2 IS NULL OR said.role = ?2)
+                AND (?3 IS NULL OR said.at >= ?3 OR said.role = {})",
+            role_number(Role::Title)
+        );
+        let mut statement = self.connection.prepare_cached(&sql)?;
         let rows =
             statement.query_map(params![words, filter.role.map(role_number), filter.since], |row| {
                 let number: i64 = row.get(0)?;
@@ -180,12 +249,13 @@ impl Catalog {
         counted.map_err(|error| self.failed(error))
     }
 
-    /// Which sessions can be taken line by line, and how.
-    fn lines(&self) -> Result<scan::LinesByKey, rusqlite::Error> {
+    /// Which sessions can be looked through line by line, and how.
+    pub(super) fn lines(&self) -> Result<scan::LinesByKey, rusqlite::Error> {
         let mut statement =
             self.connection.prepare_cached("SELECT key, lines FROM session WHERE lines IS NOT NULL")?;
         let rows = statement.query_map([], |row| Ok((row.get(0)?, lines_numbered(row.get(1)?))))?;
-        rows.filter_map(|row| row.map(|(key, lines)| Some((key, lines?))).transpose()).collect()
+        let alone = |lines: Option<Lines>| lines.filter(|lines| lines.stand_alone());
+        rows.filter_map(|row| row.map(|(key, lines)| Some((key, alone(lines)?))).transpose()).collect()
     }
 }
 
@@ -207,19 +277,28 @@ fn in_order(matches: &mut [Match], rows: &HashMap<i64, SessionRow>) {
 }
 
 /// What was said, from where it lies.
-struct Texts<'c> {
+pub(super) struct Texts<'c> {
     catalog: &'c Catalog,
     sources: &'c Sources,
     whole: HashMap<i64, Vec<Said>>,
     follows: HashMap<i64, Option<Follow>>,
-    /// The file of the last hit: the next is mostly in the same.
-    file: Option<(i64, File)>,
+    /// The file of the last text: the next one is often in it too.
+    open: Option<(i64, File)>,
 }
 
-impl Texts<'_> {
+pub(super) fn place_of(offset: Option<i64>, length: Option<u32>) -> Option<Place> {
+    Some(Place { offset: offset? as u64, length: length? })
+}
+
+impl<'c> Texts<'c> {
+    pub(super) fn new(catalog: &'c Catalog, sources: &'c Sources) -> Self {
+        Self { catalog, sources, whole: HashMap::new(), follows: HashMap::new(), open: None }
+    }
+
     fn hit(&mut self, row: &SessionRow, what: What) -> Result<Option<Hit>, rusqlite::Error> {
         let number = match what {
             What::Seen(said) => return Ok(Some(self.seen(row, *said)?)),
+            What::Read(hit) => return Ok(Some(*hit)),
             What::Indexed(number) => number,
         };
         let sql = "SELECT entry, role, turn, branch, at, offset, length FROM said WHERE number = ?1";
@@ -227,10 +306,7 @@ impl Texts<'_> {
         let mut found = statement.query([number])?;
         let Some(said) = found.next()? else { return Ok(None) };
         let (entry, role): (String, Role) = (said.get(0)?, role_numbered(said.get(1)?));
-        let place = match (said.get::<_, Option<i64>>(5)?, said.get(6)?) {
-            (Some(offset), Some(length)) => Some(Place { offset: offset as u64, length }),
-            _ => None,
-        };
+        let place = place_of(said.get(5)?, said.get(6)?);
         let (turn, branch, at) = (said.get(2)?, said.get(3)?, said.get(4)?);
         drop(found);
         let text = self.text(row, &entry, role, place)?;
@@ -246,13 +322,16 @@ impl Texts<'_> {
         Ok(Hit { session: row.clone(), entry, role, turn, branch, at, text: Some(text) })
     }
 
-    fn text(
+    pub(super) fn text(
         &mut self,
         row: &SessionRow,
         entry: &str,
         role: Role,
         place: Option<Place>,
     ) -> Result<Option<String>, rusqlite::Error> {
+        if role == Role::Title {
+            return Ok(row.title.clone());
+        }
         let Some(place) = place else {
             let all = self.whole.entry(row.key).or_insert_with(|| scan::words_in_whole(row, self.sources));
             let found = all.iter().find(|said| said.entry == entry && said.role == role);
@@ -260,13 +339,16 @@ impl Texts<'_> {
         };
         let Some(lines) = self.follow(row.key)?.map(Follow::lines) else { return Ok(None) };
         let mut line = vec![0; place.length as usize];
-        if self.file.as_ref().is_none_or(|(key, _)| *key != row.key) {
-            self.file = in_archive::open(row, self.sources).ok().map(|file| (row.key, file));
+        if self.open.as_ref().is_none_or(|(key, _)| *key != row.key) {
+            self.open = in_archive::open(row, self.sources).ok().map(|file| (row.key, file));
         }
-        let read = self.file.as_ref().map(|(_, file)| file.read_exact_at(&mut line, place.offset));
-        let words =
-            if read.is_some_and(|read| read.is_ok()) { words_of_line(lines, &line) } else { Vec::new() };
-        Ok(words.into_iter().find(|(id, who, _)| id == entry && *who == role).map(|(_, _, text)| text))
+        let read =
+            self.open.as_ref().is_some_and(|(_, file)| file.read_exact_at(&mut line, place.offset).is_ok());
+        let words = if read { words_of_line(lines, &line) } else { Vec::new() };
+        Ok(words
+            .into_iter()
+            .find(|(id, who, _)| (id.is_empty() || id == entry) && *who == role)
+            .map(|(_, _, text)| text))
     }
 
     fn follow(&mut self, key: i64) -> Result<Option<&Follow>, rusqlite::Error> {

@@ -12,8 +12,8 @@ use super::in_archive::InArchive;
 use super::read::{InDatabase, Outcome, Read, database, read_file, session_in_database};
 use super::rows::path_of;
 use super::visit::{Known, Visit, visit};
-use super::walk::{Kind, Seen, Sources, Stamp, walk};
-use super::write::{Put, forget, put};
+use super::walk::{Kind, Seen, Sources, walk};
+use super::write::{Put, forget, put, stamp_at};
 use super::{Catalog, CatalogError};
 use crate::archive::Archive;
 use crate::journal_store::JournalStore;
@@ -215,7 +215,7 @@ impl Writer<'_> {
             self.synced.bytes_read += read.bytes;
             // those that only the archive has are counted by themselves
             if !matches!(job.seen.kind, Kind::Kept(_)) {
-                count(self.synced, &job.seen.path, job.known.is_some(), &read.outcome);
+                count(self.synced, &job.seen.path, is_listed(job.known.as_ref()), &read.outcome);
             }
         }
         transaction.commit()
@@ -258,7 +258,7 @@ impl Writer<'_> {
             let one =
                 Put { path: &path, id: Some(&id), stamp, known: known.as_ref(), outcome: &outcome, ..file };
             put(&transaction, &one)?;
-            count(self.synced, &path, known.is_some(), &outcome);
+            count(self.synced, &path, is_listed(known.as_ref()), &outcome);
         }
         transaction.commit()
     }
@@ -292,6 +292,11 @@ fn text_in(outcome: &Outcome) -> usize {
     }
 }
 
+/// A file that was no session yet is new when it is one.
+fn is_listed(known: Option<&Known>) -> bool {
+    known.is_some_and(|known| known.is_session)
+}
+
 fn count(synced: &mut Synced, path: &Path, is_known: bool, outcome: &Outcome) {
     match outcome {
         Outcome::More(_) | Outcome::All(_) if is_known => synced.changed += 1,
@@ -306,24 +311,20 @@ fn count(synced: &mut Synced, path: &Path, is_known: bool, outcome: &Outcome) {
 
 pub(super) fn all_known(connection: &Connection) -> Result<HashMap<PathBuf, Known>, rusqlite::Error> {
     let mut statement = connection.prepare(
-        "SELECT path, key, length, modified, inode, device, is_settled, read_to, head, tail, lines IS NOT NULL, state
+        "SELECT path, key, is_settled, read_to, head, tail, lines IS NOT NULL, state, length, modified, changed, inode,
+            device, links
          FROM session",
     )?;
     let rows = statement.query_map([], |row| {
         let known = Known {
             key: row.get(1)?,
-            stamp: Stamp {
-                length: row.get(2)?,
-                modified: row.get(3)?,
-                inode: row.get(4)?,
-                device: row.get(5)?,
-            },
-            is_settled: row.get(6)?,
-            read_to: row.get::<_, i64>(7)? as u64,
-            head: row.get(8)?,
-            tail: row.get(9)?,
-            is_followed: row.get(10)?,
-            is_session: row.get::<_, i64>(11)? != super::rows::NO_SESSION,
+            stamp: stamp_at(row, 8)?,
+            is_settled: row.get(2)?,
+            read_to: row.get::<_, i64>(3)? as u64,
+            head: row.get(4)?,
+            tail: row.get(5)?,
+            is_followed: row.get(6)?,
+            is_session: row.get::<_, i64>(7)? != super::rows::NO_SESSION,
         };
         Ok((path_of(row.get_ref(0)?.as_bytes()?), known))
     })?;

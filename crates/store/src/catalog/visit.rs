@@ -22,7 +22,8 @@ pub(super) struct Known {
 pub(super) enum Visit {
     /// It is what it was.
     Nothing,
-    /// It has the same stamp, but it could have been changed within the same tick of the clock.
+    /// It has the same stamp, but it could have been changed within the same tick of the clock; or it was only given
+    /// another name.
     Closer,
     /// It may only have grown.
     ReadOn,
@@ -35,28 +36,36 @@ pub(super) fn visit(known: Option<&Known>, now: &Stamp) -> Visit {
     if known.stamp == *now {
         return if known.is_settled { Visit::Nothing } else { Visit::Closer };
     }
-    let is_same_file = known.stamp.inode == now.inode && known.stamp.device == now.device;
-    let has_grown = now.length > known.stamp.length;
+    let before = &known.stamp;
+    let has_other_names = before.links != now.links;
+    if has_other_names && (Stamp { changed: now.changed, links: now.links, ..*before }) == *now {
+        return Visit::Closer;
+    }
+    let is_same_file = before.inode == now.inode && before.device == now.device;
+    let has_grown = now.length > before.length;
     if known.is_followed && is_same_file && has_grown { Visit::ReadOn } else { Visit::ReadAll }
 }
 
 /// Long enough for the clock of any disk to tick, in nanoseconds.
 const REST: i64 = 2_000_000_000;
 
+/// By the disk's own time: a file can be given any other one.
 pub(super) fn is_settled(stamp: &Stamp, now: i64) -> bool {
-    now.checked_sub(stamp.modified).is_some_and(|age| age > REST)
+    now.checked_sub(stamp.changed).is_some_and(|age| age > REST)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn known(length: i64, modified: i64) -> Known {
+    const STAMP: Stamp = Stamp { length: 100, modified: 5, changed: 5, inode: 7, device: 1, links: 1 };
+
+    fn known() -> Known {
         Known {
             key: 1,
-            stamp: Stamp { length, modified, inode: 7, device: 1 },
+            stamp: STAMP,
             is_settled: true,
-            read_to: length as u64,
+            read_to: 100,
             head: 0,
             tail: 0,
             is_followed: true,
@@ -66,33 +75,38 @@ mod tests {
 
     #[test]
     fn a_file_is_read_as_far_as_it_changed() {
-        let known = known(100, 5);
-        let seen =
-            |length, modified, inode| visit(Some(&known), &Stamp { length, modified, inode, device: 1 });
-        assert_eq!(seen(100, 5, 7), Visit::Nothing);
-        assert_eq!(seen(120, 6, 7), Visit::ReadOn);
-        assert_eq!(seen(120, 4, 7), Visit::ReadOn, "the clock was put back");
-        assert_eq!(seen(100, 6, 7), Visit::ReadAll, "rewritten in place");
-        assert_eq!(seen(80, 6, 7), Visit::ReadAll, "truncated");
-        assert_eq!(seen(120, 6, 8), Visit::ReadAll, "replaced");
-        assert_eq!(visit(None, &Stamp::default()), Visit::ReadAll);
+        let seen = |stamp: Stamp| visit(Some(&known()), &stamp);
+        let changed = Stamp { modified: 6, changed: 6, ..STAMP };
+        assert_eq!(seen(STAMP), Visit::Nothing);
+        assert_eq!(seen(Stamp { length: 120, ..changed }), Visit::ReadOn);
+        assert_eq!(
+            seen(Stamp { length: 120, modified: 4, ..STAMP }),
+            Visit::ReadOn,
+            "the clock was put back"
+        );
+        assert_eq!(seen(changed), Visit::ReadAll, "rewritten in place");
+        assert_eq!(seen(Stamp { changed: 6, ..STAMP }), Visit::ReadAll, "and its time put back");
+        assert_eq!(seen(Stamp { length: 80, ..changed }), Visit::ReadAll, "truncated");
+        assert_eq!(seen(Stamp { length: 120, inode: 8, ..changed }), Visit::ReadAll, "replaced");
+        assert_eq!(seen(Stamp { changed: 6, links: 2, ..STAMP }), Visit::Closer, "another name");
+        assert_eq!(visit(None, &STAMP), Visit::ReadAll);
     }
 
     #[test]
     fn what_cannot_be_followed_is_read_whole() {
-        let known = Known { is_followed: false, ..known(100, 5) };
-        let grown = Stamp { length: 120, modified: 6, inode: 7, device: 1 };
+        let known = Known { is_followed: false, ..known() };
+        let grown = Stamp { length: 120, modified: 6, changed: 6, ..STAMP };
         assert_eq!(visit(Some(&known), &grown), Visit::ReadAll);
     }
 
     #[test]
     fn what_was_written_a_moment_ago_is_looked_at_again() {
-        let known = Known { is_settled: false, ..known(100, 5) };
-        assert_eq!(visit(Some(&known), &known.stamp), Visit::Closer);
-        let stamp = known.stamp;
-        assert!(!is_settled(&stamp, 5 + REST));
-        assert!(is_settled(&stamp, 6 + REST));
-        assert!(!is_settled(&stamp, 0), "a file from the future never rests");
-        assert!(!is_settled(&Stamp { modified: i64::MIN, ..stamp }, i64::MAX));
+        let known = Known { is_settled: false, ..known() };
+        assert_eq!(visit(Some(&known), &STAMP), Visit::Closer);
+        assert!(!is_settled(&STAMP, 5 + REST));
+        assert!(is_settled(&STAMP, 6 + REST));
+        assert!(!is_settled(&STAMP, 0), "a disk whose clock is ahead");
+        assert!(is_settled(&Stamp { modified: i64::MAX, ..STAMP }, 6 + REST), "a time that somebody set");
+        assert!(!is_settled(&Stamp { changed: i64::MIN, ..STAMP }, i64::MAX));
     }
 }

@@ -58,8 +58,12 @@ impl Kind {
 pub(super) struct Stamp {
     pub(super) length: i64,
     pub(super) modified: i64,
+    /// The disk's own time of the last change, which nobody can set.
+    pub(super) changed: i64,
     pub(super) inode: i64,
     pub(super) device: i64,
+    /// How many names the file has. Giving it another one changes its time, and nothing in it.
+    pub(super) links: i64,
 }
 
 #[derive(Debug, Default)]
@@ -71,19 +75,43 @@ pub(super) struct Walked {
 
 impl Stamp {
     pub(super) fn of(metadata: &Metadata) -> Self {
+        let moment = |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
         Self {
             length: metadata.len() as i64,
-            modified: metadata.mtime().saturating_mul(1_000_000_000).saturating_add(metadata.mtime_nsec()),
+            modified: moment(metadata.mtime(), metadata.mtime_nsec()),
+            changed: moment(metadata.ctime(), metadata.ctime_nsec()),
             inode: metadata.ino() as i64,
             device: metadata.dev() as i64,
+            links: metadata.nlink() as i64,
         }
     }
+}
+
+impl Sources {
+    /// All folders that there are now in which a session may appear.
+    pub fn folders_now(&self) -> Vec<PathBuf> {
+        let (mut walked, mut visited) = (Walked::default(), Visited::default());
+        for folder in &self.folders {
+            files(folder, &mut visited, &mut Vec::new(), &mut walked);
+        }
+        let beside = self.databases.iter().filter_map(|path| path.parent()).map(Path::to_owned);
+        visited.folders.extend(beside.chain([self.home.sessions()]));
+        visited.folders.retain(|folder| folder.is_dir());
+        visited.folders
+    }
+}
+
+/// Folders that were looked into, each once.
+#[derive(Default)]
+struct Visited {
+    seen: HashSet<(u64, u64)>,
+    folders: Vec<PathBuf>,
 }
 
 pub(super) fn walk(sources: &Sources) -> Walked {
     let mut walked = Walked::default();
     let mut found = journals(&sources.home, &mut walked);
-    let mut visited = HashSet::new();
+    let mut visited = Visited::default();
     for folder in &sources.folders {
         files(folder, &mut visited, &mut found, &mut walked);
     }
@@ -121,17 +149,18 @@ fn journals(home: &Home, walked: &mut Walked) -> Vec<Named> {
 }
 
 /// All files below a folder that may be sessions. A link is followed; a folder is visited once, so a loop ends.
-fn files(folder: &Path, visited: &mut HashSet<(u64, u64)>, found: &mut Vec<Named>, walked: &mut Walked) {
+fn files(folder: &Path, visited: &mut Visited, found: &mut Vec<Named>, walked: &mut Walked) {
     let mut open = vec![folder.to_owned()];
     while let Some(folder) = open.pop() {
         match std::fs::metadata(&folder) {
-            Ok(metadata) if metadata.is_dir() && visited.insert((metadata.dev(), metadata.ino())) => {}
+            Ok(metadata) if metadata.is_dir() && visited.seen.insert((metadata.dev(), metadata.ino())) => {}
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 walked.unseen.push((folder, error));
                 continue;
             }
             Ok(_) | Err(_) => continue,
         }
+        visited.folders.push(folder.clone());
         for (path, name, kind) in listing(&folder, walked) {
             let is_link = kind.is_some_and(|kind| kind.is_symlink());
             if kind.is_some_and(|kind| kind.is_dir()) || (is_link && path.is_dir()) {
@@ -198,5 +227,6 @@ fn database(path: &Path, walked: &mut Walked) {
         let log = Stamp::of(&log);
         seen.stamp.length = seen.stamp.length.wrapping_add(log.length);
         seen.stamp.modified = seen.stamp.modified.max(log.modified);
+        seen.stamp.changed = seen.stamp.changed.max(log.changed);
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use offshoot_transcripts::gist::{Role, Said};
-use rusqlite::{Connection, OptionalExtension, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::query::spread;
 use super::read::{Outcome, Told, lines_number};
@@ -42,18 +42,21 @@ pub(super) fn put(batch: &Transaction<'_>, put: &Put<'_>) -> Result<Done, rusqli
     let key = now.map(|(key, _)| key);
     match put.outcome {
         Outcome::Same => batch
-            .prepare_cached("UPDATE session SET is_settled = ?2 WHERE key = ?1")?
-            .execute(params![key, is_settled(&put.stamp, put.now)])
+            .prepare_cached("UPDATE session SET is_settled = ?2, changed = ?3, links = ?4 WHERE key = ?1")?
+            .execute(params![key, is_settled(&put.stamp, put.now), put.stamp.changed, put.stamp.links])
             .map(drop)?,
         Outcome::Gone => key.map_or(Ok(()), |key| forget(batch, key))?,
         Outcome::More(told) => {
+            let title = key.map(|key| title_of(batch, key)).transpose()?.flatten();
             let key = row(batch, put, key, Some(told), WHOLE, None)?;
             add_said(batch, key, &told.said)?;
+            put_title(batch, key, title.as_deref(), told.gist.title())?;
         }
         Outcome::All(told) => {
             key.map_or(Ok(()), |key| forget_said(batch, key))?;
             let key = row(batch, put, key, Some(told), WHOLE, None)?;
             add_said(batch, key, &told.said)?;
+            put_title(batch, key, None, told.gist.title())?;
         }
         Outcome::NoSession => {
             key.map_or(Ok(()), |key| forget_said(batch, key))?;
@@ -68,15 +71,23 @@ pub(super) fn put(batch: &Transaction<'_>, put: &Put<'_>) -> Result<Done, rusqli
 }
 
 fn standing(connection: &Connection, path: &Path) -> Result<Option<(i64, Stamp)>, rusqlite::Error> {
-    let sql = "SELECT key, length, modified, inode, device FROM session WHERE path = ?1";
+    let sql = "SELECT key, length, modified, changed, inode, device, links FROM session WHERE path = ?1";
     connection
         .prepare_cached(sql)?
-        .query_row([bytes_of(path)], |row| {
-            let stamp =
-                Stamp { length: row.get(1)?, modified: row.get(2)?, inode: row.get(3)?, device: row.get(4)? };
-            Ok((row.get(0)?, stamp))
-        })
+        .query_row([bytes_of(path)], |row| Ok((row.get(0)?, stamp_at(row, 1)?)))
         .optional()
+}
+
+/// The columns of a stamp, from this one on.
+pub(super) fn stamp_at(row: &Row<'_>, first: usize) -> Result<Stamp, rusqlite::Error> {
+    Ok(Stamp {
+        length: row.get(first)?,
+        modified: row.get(first + 1)?,
+        changed: row.get(first + 2)?,
+        inode: row.get(first + 3)?,
+        device: row.get(first + 4)?,
+        links: row.get(first + 5)?,
+    })
 }
 
 fn row(
@@ -94,18 +105,20 @@ fn row(
     let labels = (!labels.is_empty()).then(|| serde_json::Value::from(labels).to_string());
     // one that could not be read is tried again each time
     let length = if state == UNREADABLE { -1 } else { put.stamp.length };
-    let sql = "INSERT OR REPLACE INTO session(key, path, length, modified, inode, device, is_settled, read_to, head,
-            tail, lines, state, damaged, reason, is_own, is_side, agent, id, project, title, is_user_title,
+    let sql = "INSERT OR REPLACE INTO session(key, path, length, modified, changed, inode, device, links,
+            is_settled, read_to, head, tail, lines, state, damaged, reason, is_own, is_side, agent, id, project, title, is_user_title,
             first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, prompts, cost_micros)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-            ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31)";
+            ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33)";
     batch.prepare_cached(sql)?.execute(params![
         key,
         bytes_of(put.path),
         length,
         put.stamp.modified,
+        put.stamp.changed,
         put.stamp.inode,
         put.stamp.device,
+        put.stamp.links,
         is_settled(&put.stamp, put.now),
         ends.read_to as i64,
         ends.head,
@@ -143,18 +156,19 @@ fn row(
 }
 
 fn add_said(batch: &Connection, key: i64, said: &[Said]) -> Result<(), rusqlite::Error> {
-    let (first, last) = numbers_of(key);
-    let highest: Option<i64> = batch
-        .prepare_cached("SELECT max(number) FROM said WHERE number BETWEEN ?1 AND ?2")?
-        .query_row([first, last], |row| row.get(0))?;
-    let next = highest.map_or(first, |highest| highest + 1);
+    let (first, title) = numbers_of(key);
+    let next: Option<i64> = batch
+        .prepare_cached("SELECT words FROM reached WHERE session = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    let mut next = next.unwrap_or(first);
     let mut texts = batch.prepare_cached(
         "INSERT INTO said(number, entry, role, turn, branch, at, offset, length)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     )?;
     let mut words = batch.prepare_cached("INSERT INTO words(rowid, text) VALUES (?1, ?2)")?;
     // there is room for more than a person could say in a life
-    for (number, said) in (next..=last).zip(said) {
+    for (number, said) in (next..title).zip(said) {
         let place = said.place;
         texts.execute(params![
             number,
@@ -167,8 +181,43 @@ fn add_said(batch: &Connection, key: i64, said: &[Said]) -> Result<(), rusqlite:
             place.map(|place| place.length),
         ])?;
         words.execute(params![number, spread(&said.text)])?;
+        next = number + 1;
+    }
+    if !said.is_empty() {
+        let sql = "INSERT INTO reached(session, words, parts) VALUES (?1, ?2, ?3)
+            ON CONFLICT(session) DO UPDATE SET words = excluded.words";
+        batch.prepare_cached(sql)?.execute([key, next, first])?;
     }
     Ok(())
+}
+
+/// A title is found like something that was said. `before` is the one that was there.
+fn put_title(
+    batch: &Connection,
+    key: i64,
+    before: Option<&str>,
+    title: Option<&str>,
+) -> Result<(), rusqlite::Error> {
+    if before == title {
+        return Ok(());
+    }
+    let (_, number) = numbers_of(key);
+    if before.is_some() {
+        batch.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([number])?;
+        batch.prepare_cached("DELETE FROM said WHERE number = ?1")?.execute([number])?;
+    }
+    if let Some(title) = title {
+        let sql = "INSERT INTO said(number, entry, role) VALUES (?1, '', ?2)";
+        batch.prepare_cached(sql)?.execute([number, role_number(Role::Title)])?;
+        let sql = "INSERT INTO words(rowid, text) VALUES (?1, ?2)";
+        batch.prepare_cached(sql)?.execute(params![number, spread(title)])?;
+    }
+    Ok(())
+}
+
+fn title_of(batch: &Connection, key: i64) -> Result<Option<String>, rusqlite::Error> {
+    let mut statement = batch.prepare_cached("SELECT title FROM session WHERE key = ?1")?;
+    statement.query_row([key], |row| row.get(0)).optional().map(Option::flatten)
 }
 
 pub(super) fn forget(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
@@ -179,21 +228,38 @@ pub(super) fn forget(batch: &Connection, key: i64) -> Result<(), rusqlite::Error
     Ok(())
 }
 
+/// Everything that was said, and the title.
 fn forget_said(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
     let (first, last) = numbers_of(key);
     let numbers: Vec<i64> = batch
         .prepare_cached("SELECT number FROM said WHERE number BETWEEN ?1 AND ?2")?
         .query_map([first, last], |row| row.get(0))?
         .collect::<Result<_, _>>()?;
-    let mut words = batch.prepare_cached("DELETE FROM words WHERE rowid = ?1")?;
+    let parts: Option<i64> = batch
+        .prepare_cached("SELECT parts FROM reached WHERE session = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    let mut of_words = batch.prepare_cached("DELETE FROM words WHERE rowid = ?1")?;
+    let mut of_parts = batch.prepare_cached("DELETE FROM parts WHERE rowid = ?1")?;
     for number in numbers {
-        words.execute([number])?;
+        of_words.execute([number])?;
+        if parts.is_some_and(|parts| number < parts) {
+            of_parts.execute([number])?;
+        }
     }
     batch.prepare_cached("DELETE FROM said WHERE number BETWEEN ?1 AND ?2")?.execute([first, last])?;
+    batch.prepare_cached("DELETE FROM reached WHERE session = ?1")?.execute([key])?;
+    forget_tools(batch, key)
+}
+
+pub(super) fn forget_tools(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
+    if batch.prepare_cached("DELETE FROM tooled WHERE session = ?1")?.execute([key])? > 0 {
+        batch.prepare_cached("DELETE FROM tools WHERE rowid = ?1")?.execute([key])?;
+    }
     Ok(())
 }
 
-/// The first and the last number that a text of this session may have.
+/// The first number that a text of this session may have, and the one of its title, which is the last.
 pub(super) fn numbers_of(key: i64) -> (i64, i64) {
     let first = key << ROOM;
     (first, first | ((1 << ROOM) - 1))
@@ -204,6 +270,7 @@ pub(super) fn role_number(role: Role) -> i64 {
         Role::User => 0,
         Role::Assistant => 1,
         Role::Tool => 2,
+        Role::Title => 3,
     }
 }
 
@@ -211,6 +278,7 @@ pub(super) fn role_numbered(number: i64) -> Role {
     match number {
         0 => Role::User,
         1 => Role::Assistant,
-        _ => Role::Tool,
+        2 => Role::Tool,
+        _ => Role::Title,
     }
 }

@@ -131,13 +131,10 @@ fn what_is_no_session_is_read_once_and_not_listed() {
     machine.write("pi/binary.jsonl", "\u{0}\u{1}\u{2}");
     machine.write("pi/empty.jsonl", "");
     machine.write("claude/sessions-index.json", "{}");
-    let old = |name: &str| {
-        let file = std::fs::OpenOptions::new().append(true).open(machine.path(name)).expect("a file");
-        file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("own file");
-    };
-    ["pi/notes.json", "pi/binary.jsonl", "pi/empty.jsonl"].into_iter().for_each(old);
-    let first = machine.sync();
+    let later = Timestamp::now() + jiff::SignedDuration::from_secs(60);
+    let sync = || machine.catalog().sync(&machine.sources(), later, &mut |_, _| {}).expect("a sync");
+    let first = sync();
     assert_eq!((first.new, first.problems.len(), first.files), (0, 0, 3));
     assert!(machine.answers(&[]).0.is_empty());
-    assert_eq!(machine.sync().bytes_read, 0);
+    assert_eq!(sync().bytes_read, 0);
 }

@@ -1,6 +1,8 @@
 //! Files that grow, are replaced, are cut, and go.
 
+use offshoot_session::{Body, Entry, EntryId, Fact, Record, SessionHeader, SessionId, TitleSource};
 use offshoot_store::catalog::Within;
+use offshoot_store::{Home, JournalStore, Locking, SessionStore};
 use serde_json::json;
 
 use crate::machine::{Machine, claude_line, pi_message, pi_session};
@@ -17,30 +19,117 @@ fn claude_session() -> String {
     .concat()
 }
 
+const CODEX: &str = "pi/rollout-2025-03-05T05-00-00-01a1e09c-0000-7000-8000-000000000001.jsonl";
+const ROLLOUT: &str = "pi/session_r1.jsonl";
+
+fn codex_line(second: u32, kind: &str, payload: serde_json::Value) -> String {
+    format!(
+        "{}\n",
+        json!({"timestamp":format!("2025-03-05T05:00:{second:02}.000Z"),"type":kind,"payload":payload})
+    )
+}
+
+fn codex_said(second: u32, role: &str, text: &str) -> String {
+    let kind = if role == "user" { "input_text" } else { "output_text" };
+    codex_line(
+        second,
+        "response_item",
+        json!({"type":"message","role":role,"content":[{"type":kind,"text":text}]}),
+    )
+}
+
+fn codex_session(answer: &str) -> String {
+    let event = |second, payload| codex_line(second, "event_msg", payload);
+    [
+        codex_line(0, "session_meta", json!({"id":"01a1e09c-0000-7000-8000-000000000001","timestamp":"2025-03-05T05:00:00.000Z","cwd":"/home/dev/gatehouse","model_provider":"openai"})),
+        event(1, json!({"type":"task_started","turn_id":"t1"})),
+        codex_line(1, "turn_context", json!({"cwd":"/home/dev/gatehouse","model":"gpt-5-codex","turn_id":"t1"})),
+        codex_said(2, "user", "Why is the fish refused?"),
+        event(2, json!({"type":"user_message","message":"Why is the fish refused?"})),
+        codex_said(3, "assistant", answer),
+        event(3, json!({"type":"agent_message","message":answer})),
+        event(4, json!({"type":"task_complete","turn_id":"t1"})),
+    ]
+    .concat()
+}
+
+fn rollout_said(second: u32, role: &str, text: &str) -> String {
+    format!(
+        "{}\n",
+        json!({"type":"message","role":role,"content":text,"timestamp":format!("2025-03-05T06:00:{second:02}.000Z")})
+    )
+}
+
+fn rollout_session(answer: &str) -> String {
+    let header = json!({"type":"session","id":"r1","timestamp":"2025-03-05T06:00:00.000Z","cwd":"/home/dev","model":"m","provider":"p"});
+    format!("{header}\n") + &rollout_said(1, "user", "A fish?") + &rollout_said(2, "assistant", answer)
+}
+
+#[test]
+fn a_session_of_ours_that_grew_costs_what_is_new() {
+    let machine = Machine::new();
+    let store = JournalStore::at(Home::at(machine.path("home")), Locking::by("test"));
+    let at: jiff::Timestamp = "2025-03-06T10:00:00Z".parse().expect("a time");
+    let entry = |id: &str, parent: Option<&str>, words: &str| {
+        let parent = parent.map(EntryId::from);
+        Record::entry(Entry { id: id.into(), parent, written_at: at, turn: None, body: Body::prompt(words) })
+    };
+    let id = SessionId::from("own-1");
+    let opened = Record::opened(SessionHeader::new(id.clone(), at));
+    let long = "word ".repeat(10_000);
+    drop(store.create(&[opened, entry("e1", None, &long)]).expect("a session"));
+    machine.sync();
+    let append = |records: &[Record]| {
+        store.append(&id, &mut |_| Some(records.to_vec())).expect("room").expect("a step");
+    };
+    append(&[entry("e2", Some("e1"), "And the quokkas?")]);
+    let synced = machine.sync();
+    assert!(synced.changed == 1 && synced.bytes_read < 3_000, "{synced:?}");
+    let title = Fact::Title { title: Some("Quokkas".to_owned()), source: TitleSource::User };
+    append(&[entry("e3", Some("e2"), "More quokkas"), Record::marked(at, title)]);
+    let synced = machine.sync();
+    assert!(synced.changed == 1 && synced.bytes_read < 3_000, "{synced:?}");
+    assert_eq!(machine.found("quokkas", Within::Said).len(), 3);
+    assert_eq!(machine.answers(&["quokkas", "word"]), machine.fresh_answers(&["quokkas", "word"]));
+    let name = Fact::BranchName { at: "e2".into(), name: Some("zoo".to_owned()) };
+    append(&[Record::marked(at, name)]);
+    assert!(machine.sync().bytes_read > 50_000, "a name changes what was said before it");
+    assert_eq!(machine.answers(&["quokkas", "word"]), machine.fresh_answers(&["quokkas", "word"]));
+}
+
 #[test]
 fn a_session_that_grew_by_one_line_costs_that_line() {
     let machine = Machine::new();
     let long = "word ".repeat(40_000);
+    machine.write(CODEX, &codex_session(&long));
+    machine.write(ROLLOUT, &rollout_session(&long));
     machine.write("pi/a.jsonl", &pi_session("a", &[("begin", &long)]));
     machine.write(CLAUDE, &(claude_session() + &claude_line("c5", Some("c4"), 5, "user", json!(long))));
     machine.sync();
     let lines = [
         ("pi/a.jsonl", pi_message("u9", Some("a0"), 60, "user", "What about quokkas?")),
         (CLAUDE, claude_line("c6", Some("c5"), 6, "user", json!("And the quokkas?"))),
+        (CODEX, codex_said(9, "assistant", "The quokkas of Codex.")),
+        (ROLLOUT, rollout_said(9, "user", "Quokkas rolled out?")),
     ];
     for (file, line) in lines {
         machine.append(file, &line);
         let synced = machine.sync();
         assert_eq!((synced.new, synced.changed), (0, 1));
         let line = line.len() as u64;
-        // both ends are looked at before and after, and once those of the other file, which was written just now
-        let ends = 3 * (512 + 128);
+        // both ends are looked at before and after, and once those of the other files, which were written just now
+        let ends = 5 * (512 + 128);
         assert!((line..=line + ends).contains(&synced.bytes_read), "{} bytes for {line}", synced.bytes_read);
     }
     let found = machine.found("quokkas", Within::Said);
     assert_eq!(
         found,
-        [format!("{CLAUDE} c6 #3 And the quokkas?"), "pi/a.jsonl u9 #2 What about quokkas?".to_owned(),]
+        [
+            format!("{CLAUDE} c6 #3 And the quokkas?"),
+            format!("{ROLLOUT} 1d319be7 #2 Quokkas rolled out?"),
+            format!("{CODEX} 01a1e09c-0000-7000-8000-000000000001:8 #1 The quokkas of Codex."),
+            "pi/a.jsonl u9 #2 What about quokkas?".to_owned(),
+        ]
     );
     assert_eq!(machine.answers(&["quokkas", "word"]), machine.fresh_answers(&["quokkas", "word"]));
 }
@@ -51,7 +140,19 @@ fn a_file_read_in_pieces_is_the_same_as_read_at_once() {
         + &pi_message("u7", Some("a0"), 50, "user", "another fish")
         + "{\"type\":\"label\",\"id\":\"l1\",\"parentId\":\"u7\",\"timestamp\":\"2025-03-04T14:01:00.000Z\",\"targetId\":\"u7\",\"label\":\"kept\"}\n"
         + "{\"type\":\"session_info\",\"id\":\"s1\",\"parentId\":\"l1\",\"timestamp\":\"2025-03-04T14:02:00.000Z\",\"name\":\"Fish\"}\n";
-    for (file, whole) in [("pi/a.jsonl", session), (CLAUDE, claude_session())] {
+    let files = [
+        ("pi/a.jsonl", session),
+        (CLAUDE, claude_session()),
+        (
+            CODEX,
+            codex_session("A fish needs credit.")
+                + &codex_line(8, "event_msg", json!({"type":"task_started","turn_id":"t2"}))
+                + &codex_said(9, "user", "And this fish?")
+                + &codex_line(9, "event_msg", json!({"type":"user_message","message":"And this fish?"})),
+        ),
+        (ROLLOUT, rollout_session("No fish.") + &rollout_said(9, "user", "And this fish?")),
+    ];
+    for (file, whole) in files {
         let machine = Machine::new();
         // each line in two pieces: a line that is not whole yet counts when it is
         machine.write(file, "");
@@ -69,6 +170,10 @@ fn a_file_read_in_pieces_is_the_same_as_read_at_once() {
                 (row.entries, row.prompts, row.branches, row.model.as_deref()),
                 (4, 1, 1, Some("opus"))
             ),
+            CODEX => {
+                assert_eq!((row.prompts, row.branches, row.model.as_deref()), (2, 1, Some("gpt-5-codex")))
+            }
+            ROLLOUT => assert_eq!((row.entries, row.prompts, row.branches), (3, 2, 1)),
             _ => {
                 assert_eq!((row.entries, row.prompts, row.branches), (5, 3, 2));
                 assert_eq!(
@@ -91,6 +196,8 @@ fn the_quick_reading_tells_what_the_whole_reading_tells() {
                 + &pi_message("u7", Some("a0"), 50, "user", "else"),
         ),
         (CLAUDE, claude_session()),
+        (CODEX, codex_session("A fish needs credit.")),
+        (ROLLOUT, rollout_session("No fish.")),
     ];
     for (file, text) in &files {
         machine.write(file, text);
@@ -165,13 +272,38 @@ fn a_file_rewritten_in_place_is_noticed_whatever_its_clock_says() {
     }
 }
 
+/// Whoever changes a file can put its time and its length back; the disk's own time tells.
+#[test]
+fn a_file_whose_time_was_put_back_is_read_again() {
+    let machine = Machine::new();
+    let path = machine.write("pi/a.jsonl", &pi_session("a", &[("ask", &("word ".repeat(400) + "aaaaa"))]));
+    let hour = std::time::SystemTime::now() - std::time::Duration::from_secs(3_600);
+    let set = || {
+        let file = std::fs::OpenOptions::new().append(true).open(&path).expect("a file");
+        file.set_modified(hour).expect("own file");
+    };
+    set();
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(60);
+    let sync = || machine.catalog().sync(&machine.sources(), later, &mut |_, _| {}).expect("a sync");
+    sync();
+    assert_eq!(sync().bytes_read, 0, "settled");
+    machine.write("pi/a.jsonl", &pi_session("a", &[("ask", &("word ".repeat(400) + "bbbbb"))]));
+    set();
+    assert_eq!(sync().changed, 1);
+    assert_eq!(machine.found("bbbbb", Within::Said).len(), 1);
+    std::fs::hard_link(&path, machine.path("another name")).expect("own file");
+    let linked = sync();
+    assert_eq!((linked.changed, linked.bytes_read), (0, 640), "only its ends are looked at");
+    assert_eq!(sync().bytes_read, 0);
+}
+
 #[test]
 fn nothing_is_read_where_nothing_has_changed() {
     let machine = Machine::new();
-    let path = machine.write("pi/a.jsonl", &pi_session("a", &[("alpha", "beta")]));
-    let file = std::fs::OpenOptions::new().append(true).open(path).expect("a file");
-    file.set_modified(std::time::SystemTime::UNIX_EPOCH).expect("own file");
-    machine.sync();
-    let again = machine.sync();
+    machine.write("pi/a.jsonl", &pi_session("a", &[("alpha", "beta")]));
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(60);
+    let sync = || machine.catalog().sync(&machine.sources(), later, &mut |_, _| {}).expect("a sync");
+    sync();
+    let again = sync();
     assert_eq!((again.files, again.new, again.changed, again.bytes_read), (1, 0, 0, 0));
 }

@@ -1,7 +1,7 @@
 //! A machine with agents on it: folders of sessions, a home, a catalog.
 
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use offshoot_store::Home;
@@ -74,7 +74,7 @@ impl Machine {
         rows.sort_by(|one, other| one.path.cmp(&other.path));
         let found = words.iter().flat_map(|words| {
             let found = self.search(catalog, words, Within::Said);
-            told(&found, self.dir.path())
+            told(&found, self)
         });
         (rows, found.collect())
     }
@@ -92,14 +92,14 @@ impl Machine {
     }
 
     pub(crate) fn found(&self, words: &str, within: Within) -> Vec<String> {
-        told(&self.search(&self.catalog(), words, within), self.dir.path())
+        told(&self.search(&self.catalog(), words, within), self)
     }
 }
 
 /// `pi/a.jsonl u1 #1 said`
-fn told(found: &Found, root: &Path) -> Vec<String> {
+pub(crate) fn told(found: &Found, machine: &Machine) -> Vec<String> {
     let line = |hit: &offshoot_store::catalog::Hit| {
-        let path = hit.session.path.strip_prefix(root).expect("a file of this machine");
+        let path = hit.session.path.strip_prefix(machine.dir.path()).expect("a file of this machine");
         let turn = hit.turn.map_or("-".to_owned(), |turn| format!("#{turn}"));
         format!("{} {} {turn} {}", path.display(), hit.entry, hit.text.as_deref().unwrap_or("(changed)"))
     };

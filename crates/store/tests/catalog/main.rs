@@ -7,4 +7,5 @@ mod finding;
 mod following;
 mod kept;
 mod machine;
+mod parts;
 mod together;

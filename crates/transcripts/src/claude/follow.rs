@@ -5,7 +5,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use offshoot_session::skeleton::Moment;
-use offshoot_session::{Body, Fact, RawLine, TitleSource};
+use offshoot_session::{Body, RawLine};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
@@ -110,7 +110,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
                 file.pass(id.as_str(), parent, Step::On);
             }
         }
-        What::Fact(fact) => title(file.gist, fact),
+        What::Fact(fact) => file.gist.tell(fact),
         What::Summary { title, leaf } => {
             let is_ours = leaf.as_ref().is_some_and(|leaf| file.shape.knows(leaf.as_str()));
             if is_ours || (file.gist.entries == 0 && leaf.is_none()) {
@@ -153,15 +153,6 @@ fn pay(file: &mut Taken<'_>, message: Option<&str>, body: &Body) {
     };
     file.gist.cost_micros += usage.cost_micros - paid;
     file.heard.priced = message.map(|message| (message.to_owned(), usage.cost_micros));
-}
-
-fn title(gist: &mut Gist, fact: &Fact) {
-    let Fact::Title { title, source } = fact else { return };
-    let title = title.clone().filter(|title| !title.trim().is_empty());
-    match source {
-        TitleSource::User => gist.user_title = title,
-        TitleSource::Auto => gist.auto_title = title,
-    }
 }
 
 /// The format has no header: what it would say stands on the lines, or is the name of the file.

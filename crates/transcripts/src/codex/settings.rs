@@ -1,12 +1,13 @@
 //! How the agent runs. Every turn tells all of it; only what differs from before is worth an entry.
 
 use offshoot_session::{Model, Setting};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::json::{Map, text};
 use crate::nested::object;
 
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Settings {
     model: Option<String>,
     provider: Option<String>,

@@ -1,19 +1,36 @@
 //! A file taken line by line.
 
 use offshoot_session::outline::one_line;
-use offshoot_session::{Body, Note};
+use offshoot_session::{Body, Note, SessionHeader};
 use serde::{Deserialize, Serialize};
 
 use super::shape::Step;
-use super::{Gist, Place, Role, Said, Shape, Unusual, beginning, said_in, tools_in};
+use super::{Gist, Place, Role, Said, Shape, Unusual, beginning, journal, said_in, tools_in};
 use crate::dialect::{Family, family_of};
-use crate::{claude, pi};
+use crate::{claude, codex, pi, rollouts};
 
 /// Formats whose lines stand for themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
     Pi,
     Claude,
+    Codex,
+    Rollouts,
+    /// Our own.
+    Journal,
+}
+
+const ALL_LINES: [Lines; 5] = [Lines::Pi, Lines::Claude, Lines::Codex, Lines::Rollouts, Lines::Journal];
+
+impl Lines {
+    /// Whether a line tells by itself who says what in which entry, so that it can be looked at alone.
+    pub fn stand_alone(self) -> bool {
+        match self {
+            Self::Pi | Self::Claude => true,
+            // whether it is a prompt, and its name, depends on other lines; or it lies in a blob
+            Self::Codex | Self::Rollouts | Self::Journal => false,
+        }
+    }
 }
 
 /// Whether a file can be followed, from how it begins: some whole lines. `None`: it is for the whole reading.
@@ -21,7 +38,10 @@ pub fn lines_of(file_name: Option<&str>, first_lines: &[u8]) -> Option<Lines> {
     match family_of(file_name, first_lines).ok()? {
         Family::Pi => Some(Lines::Pi),
         Family::Claude => Some(Lines::Claude),
-        Family::Codex | Family::Gemini | Family::OpenCode | Family::Rollouts => None,
+        Family::Codex => Some(Lines::Codex),
+        Family::Rollouts => Some(Lines::Rollouts),
+        // a message is told again and again, with more in it each time
+        Family::Gemini | Family::OpenCode => None,
     }
 }
 
@@ -49,6 +69,12 @@ pub(crate) struct Heard {
     /// The last message that was paid for: each of its lines says the same price.
     pub(crate) priced: Option<(String, i64)>,
     pub(crate) cost_so_far: i64,
+    /// All lines so far, blank ones too.
+    pub(crate) lines: u64,
+    pub(crate) codex: codex::follow::Thread,
+    pub(crate) rollout: rollouts::follow::Tip,
+    /// Further lines belong to the last one.
+    pub(crate) is_in_batch: bool,
 }
 
 /// A file on its way, as the readers of the formats see it.
@@ -61,12 +87,14 @@ pub(crate) struct Taken<'f> {
 }
 
 impl Follow {
-    pub fn begin(lines: Lines) -> Self {
-        Self { lines, heard: Heard::default(), shape: Shape::default(), gist: Gist::default() }
+    pub fn begin(lines: Lines, file_name: Option<&str>) -> Self {
+        let heard = Heard { codex: codex::follow::Thread::of_file(file_name), ..Heard::default() };
+        Self { lines, heard, shape: Shape::default(), gist: Gist::default() }
     }
 
     /// Takes one line, without its newline, that begins at `offset`. What it says is added to `said`.
     pub fn take(&mut self, line: &[u8], offset: u64, said: &mut Vec<Said>) -> Result<(), Unusual> {
+        self.heard.lines += 1;
         if line.trim_ascii().is_empty() {
             return Ok(());
         }
@@ -81,6 +109,9 @@ impl Follow {
         match self.lines {
             Lines::Pi => pi::follow::take(taken, line),
             Lines::Claude => claude::follow::take(taken, line),
+            Lines::Codex => codex::follow::take(taken, line),
+            Lines::Rollouts => rollouts::follow::take(taken, line),
+            Lines::Journal => journal::take(taken, line),
         }
     }
 
@@ -92,6 +123,10 @@ impl Follow {
         match self.lines {
             Lines::Pi => pi::follow::finish(&self.heard, &mut gist)?,
             Lines::Claude => claude::follow::finish(&self.heard, file_name, &mut gist),
+            _ if !self.heard.has_header || self.heard.is_in_batch => return Err(Unusual),
+            Lines::Codex => codex::follow::finish(&self.heard.codex, &mut gist),
+            Lines::Rollouts => rollouts::follow::finish(&self.heard.rollout, &mut gist),
+            Lines::Journal => {}
         }
         Ok(gist)
     }
@@ -118,7 +153,7 @@ impl Follow {
     /// `None` where the bytes were not kept by this version.
     pub fn resume(kept: &[u8]) -> Option<Self> {
         let (lines, rest) = kept.split_first()?;
-        let lines = [Lines::Pi, Lines::Claude].into_iter().find(|known| *known as u8 == *lines)?;
+        let lines = ALL_LINES.into_iter().find(|known| *known as u8 == *lines)?;
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let (words, shape) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
         let (gist, heard) = serde_json::from_slice(words).ok()?;
@@ -127,6 +162,15 @@ impl Follow {
 }
 
 impl Taken<'_> {
+    pub(crate) fn open(&mut self, header: &SessionHeader) {
+        self.gist.id = Some(header.id.to_string());
+        self.gist.agent.clone_from(&header.agent);
+        self.gist.project.clone_from(&header.project);
+        self.gist.parent = header.lineage.as_ref().map(|lineage| lineage.parent.clone());
+        self.gist.opened_at = Some(header.opened_at.as_microsecond());
+        self.moment(self.gist.opened_at);
+    }
+
     /// An entry; `parent` may be an id that nobody has.
     pub(crate) fn entry(&mut self, id: &str, parent: Option<&str>, at: Option<i64>, body: &Body) {
         let step = match body {
@@ -183,11 +227,16 @@ impl Taken<'_> {
     }
 }
 
-/// What a line says and tells of tools, by entry: for whoever looks for words in a line.
+/// What a line says and tells of tools, by entry: for whoever looks for words in a line. The name of an entry is empty
+/// where the line alone does not tell it.
 pub fn words_of_line(lines: Lines, line: &[u8]) -> Vec<(String, Role, String)> {
+    let nameless = |bodies: Vec<Body>| bodies.into_iter().map(|body| (String::new(), body)).collect();
     let entries = match lines {
         Lines::Pi => pi::follow::entries_of(line),
         Lines::Claude => claude::follow::entries_of(line),
+        Lines::Codex => nameless(codex::follow::bodies_of(line)),
+        Lines::Rollouts => nameless(rollouts::follow::bodies_of(line)),
+        Lines::Journal => journal::entries_of(line),
     };
     let mut words = Vec::new();
     for (id, body) in entries {

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use offshoot_session::skeleton::Kind;
-use offshoot_session::{Body, Fact, RawLine, TitleSource};
+use offshoot_session::{Body, RawLine};
 
 use super::draft::{Draft, Header, ParentField, Version, What};
 use super::skim::{LineEntry, entry_of_line, envelope};
@@ -35,7 +35,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
         What::Header(_) | What::Nameless => {}
         What::TitleSlot(fact) => {
             file.heard.has_title_slot = true;
-            title(file.gist, fact);
+            file.gist.tell(fact);
         }
         What::Entry(body) => match (&draft.id, at) {
             (Some(id), Some(_)) => {
@@ -52,7 +52,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
             }
             file.moment(at);
             if let What::Fact(fact) = &draft.what {
-                tell(file.gist, fact);
+                file.gist.tell(fact);
             }
         }
     }
@@ -72,32 +72,9 @@ fn open(file: &mut Taken<'_>, header: &Header) -> Result<(), Unusual> {
     file.gist.opened_at = Some(at.as_microsecond());
     file.moment(Some(at.as_microsecond()));
     if let Some(fact) = header.title.as_ref().filter(|_| !file.heard.has_title_slot) {
-        title(file.gist, fact);
+        file.gist.tell(fact);
     }
     Ok(())
-}
-
-fn tell(gist: &mut Gist, fact: &Fact) {
-    match fact {
-        Fact::Title { .. } => title(gist, fact),
-        Fact::Label { target, label: Some(label) } if !label.is_empty() => {
-            gist.labels.insert(target.to_string(), label.clone());
-        }
-        Fact::Label { target, .. } => {
-            gist.labels.remove(target.as_str());
-        }
-        Fact::Spent { usage } => gist.cost_micros += usage.cost_micros,
-        _ => {}
-    }
-}
-
-fn title(gist: &mut Gist, fact: &Fact) {
-    let Fact::Title { title, source } = fact else { return };
-    let title = title.clone().filter(|title| !title.trim().is_empty());
-    match source {
-        TitleSource::User => gist.user_title = title,
-        TitleSource::Auto => gist.auto_title = title,
-    }
 }
 
 fn cost_of(body: &Body) -> i64 {

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use offshoot_session::SessionId;
+use offshoot_store::catalog::{Catalog, CatalogError};
 use offshoot_store::{Home, Loaded, SessionStore};
 
 use super::Check;
@@ -16,7 +17,7 @@ use crate::opened::is_damage;
 use crate::progress::Progress;
 use crate::settings;
 use crate::stored::{list_failed, read};
-use crate::words::keep as words;
+use crate::words::{catalog as found, keep as words};
 
 /// Less than this and a long answer may not fit.
 const SCARCE: u64 = 100 * 1024 * 1024;
@@ -39,6 +40,7 @@ pub(super) fn checks(here: &Here) -> Result<Vec<Check>, Failure> {
         Ok(sessions) => {
             checks.push(Check::well("disk use", disk_use(home)));
             checks.push(archive(here));
+            checks.extend(search(home));
             checks.push(locks(home, &sessions));
             checks.push(journals(here, &sessions));
         }
@@ -139,6 +141,22 @@ fn files_in(folder: &Path) -> Vec<(String, u64)> {
         Some((entry.file_name().to_string_lossy().into_owned(), metadata.len()))
     };
     entries.filter_map(file).collect()
+}
+
+/// How far what was said is indexed, where there is a catalog.
+fn search(home: &Home) -> Option<Check> {
+    let path = home.root().join("catalog.db");
+    path.exists().then(|| {
+        let read = || {
+            let catalog = Catalog::open(&path)?;
+            let tools = if catalog.wants_tools()? { Some(catalog.tools_reached()?) } else { None };
+            Ok::<String, CatalogError>(found::indexed(&catalog.parts_reached()?, tools.as_ref()))
+        };
+        match read() {
+            Ok(text) => Check::well("search", text),
+            Err(error) => Check::problem("search", error.to_string(), "`offshoot sync` makes it anew"),
+        }
+    })
 }
 
 /// Who is writing now. A lock that is held is no problem; it says why a change may have to wait.

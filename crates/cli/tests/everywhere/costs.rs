@@ -1,0 +1,134 @@
+//! What all sessions of all agents have cost, where forks and copies hold the same replies.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use crate::person::Person;
+
+const PI: &str = ".pi/agent/sessions/p/";
+const CLAUDE: &str = ".claude/projects/-home-dev-ledger/";
+
+fn pi(id: &str, parent: Option<&str>, second: u32, tokens: Option<(i64, f64)>) -> Value {
+    let message = match tokens {
+        None => json!({"role":"user","content":format!("ask {id}")}),
+        Some((input, dollars)) => json!({
+            "role":"assistant","provider":"home","model":"made-up-9","content":[{"type":"text","text":"answer"}],
+            "usage":{"input":input,"output":0,"cacheRead":0,"cacheWrite":0,"cost":{"total":dollars}},
+        }),
+    };
+    json!({"type":"message","id":id,"parentId":parent,"timestamp":format!("2025-03-04T12:00:{second:02}.000Z"),"message":message})
+}
+
+fn pi_header(id: &str) -> Value {
+    json!({"type":"session","version":3,"id":id,"timestamp":"2025-03-04T12:00:00.000Z","cwd":"/home/dev/gatehouse"})
+}
+
+fn claude(session: &str, uuid: &str, parent: Option<&str>, message: Option<(&str, i64)>) -> Value {
+    let said = match message {
+        None => json!({"role":"user","content":"ask"}),
+        Some((id, input)) => json!({
+            "role":"assistant","id":id,"model":"claude-sonnet-4-5","content":[{"type":"text","text":"answer"}],
+            "usage":{"input_tokens":input,"output_tokens":100},
+        }),
+    };
+    json!({
+        "parentUuid": parent, "isSidechain": false, "uuid": uuid, "cwd": "/home/dev/ledger", "sessionId": session,
+        "type": if message.is_some() { "assistant" } else { "user" }, "timestamp": "2025-03-05T09:00:01.000Z",
+        "requestId": message.map(|(id, _)| format!("req-{id}")), "message": said,
+    })
+}
+
+fn with_copies() -> Person {
+    let person = Person::alone();
+    let first = [pi("u1", None, 1, None), pi("a1", Some("u1"), 2, Some((1_000, 0.25)))];
+    let session = |id: &str, more: &[Value]| [&[pi_header(id)][..], &first, more].concat();
+    person.write(
+        &format!("{PI}one.jsonl"),
+        &session("one", &[pi("u2", Some("a1"), 3, None), pi("a2", Some("u2"), 4, Some((2_000, 0.5)))]),
+    );
+    // a fork that copies the beginning, and goes on with a reply that nobody has a price for
+    person.write(
+        &format!("{PI}two.jsonl"),
+        &session("two", &[pi("u3", Some("a1"), 5, None), pi("a3", Some("u3"), 6, Some((4_000, 0.0)))]),
+    );
+    let ids = ["0f5c0000-0000-4000-8000-000000000001", "0f5c0000-0000-4000-8000-000000000002"];
+    person.write(
+        &format!("{CLAUDE}{}.jsonl", ids[0]),
+        &[claude(ids[0], "c1", None, None), claude(ids[0], "c2", Some("c1"), Some(("msg-1", 10_000)))],
+    );
+    // copied under other ids
+    person.write(
+        &format!("{CLAUDE}{}.jsonl", ids[1]),
+        &[
+            claude(ids[1], "d1", None, None),
+            claude(ids[1], "d2", Some("d1"), Some(("msg-1", 10_000))),
+            claude(ids[1], "d3", Some("d2"), None),
+            claude(ids[1], "d4", Some("d3"), Some(("msg-2", 20_000))),
+        ],
+    );
+    person
+}
+
+/// The tokens of all files, counted from their lines: each message once.
+fn counted(person: &Person) -> i64 {
+    let mut by_reply: HashMap<String, i64> = HashMap::new();
+    for bytes in person.bytes_of_agents() {
+        for line in String::from_utf8(bytes).expect("text").lines() {
+            let line: Value = serde_json::from_str(line).expect("JSON");
+            let usage = &line["message"]["usage"];
+            let sum = ["input", "output", "input_tokens", "output_tokens"]
+                .iter()
+                .filter_map(|key| usage[key].as_i64());
+            let name = line["message"]["id"].as_str().or(line["id"].as_str());
+            if let Some(name) = name.filter(|_| usage.is_object()) {
+                by_reply.insert(name.to_owned(), sum.sum());
+            }
+        }
+    }
+    by_reply.values().sum()
+}
+
+fn rows(told: &Value, key: &str) -> Vec<(String, Value, i64)> {
+    let rows = told["rows"].as_array().expect("rows");
+    let row = |row: &Value| {
+        (
+            row[key].as_str().unwrap_or("-").to_owned(),
+            row["cost_micros"].clone(),
+            row["tokens"].as_i64().expect("a sum"),
+        )
+    };
+    rows.iter().map(row).collect()
+}
+
+#[test]
+fn copied_histories_are_paid_once_over_all_agents() {
+    let person = with_copies();
+    let told = |line: &str| person.json(line);
+    let by_project = told("cost --by project --json");
+    assert_eq!(by_project["total"]["tokens"], counted(&person));
+    assert_eq!(
+        rows(&by_project, "project"),
+        [
+            // what pi says; one reply has no price
+            ("/home/dev/gatehouse".to_owned(), 750_000.into(), 7_000),
+            // 3 dollars a million in and 15 out, by the table
+            ("/home/dev/ledger".to_owned(), 93_000.into(), 30_200),
+        ]
+    );
+    assert_eq!(by_project["total"]["unpriced"], 1);
+    let by_day = rows(&told("cost --by day --json"), "day");
+    assert_eq!(
+        by_day,
+        [("2025-03-04".to_owned(), 750_000.into(), 7_000), ("2025-03-05".to_owned(), 93_000.into(), 30_200)]
+    );
+    let by_model = rows(&told("cost --by model --json"), "model");
+    assert_eq!(by_model.iter().map(|row| row.2).sum::<i64>(), counted(&person));
+    let turns = rows(&told("cost two --by turn --json"), "entry");
+    assert_eq!(
+        turns,
+        [("u1".to_owned(), 250_000.into(), 1_000), ("u3".to_owned(), Value::Null, 4_000)],
+        "a price that nobody knows is not guessed"
+    );
+    assert!(person.run("cost two --by turn --width 80").contains("–"), "and shown as unknown");
+}
