@@ -19,6 +19,8 @@ use crate::words::{catalog as words, keep as keep_words};
 /// How fresh an answer has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fresh {
+    /// Whoever asks sees to it.
+    Whatever,
     /// Every file is looked at.
     Now,
     /// The last look was not long ago.
@@ -61,7 +63,7 @@ pub(crate) fn cataloged(here: &Here, named: &[PathBuf], fresh: Fresh) -> Result<
             cataloged.sync(here)?;
             cataloged.go_on(Some(A_MOMENT))?;
         }
-        Fresh::Lately => {}
+        Fresh::Lately | Fresh::Whatever => {}
     }
     if let Some(rebuilt) = cataloged.catalog.rebuilt() {
         match rebuilt {
@@ -170,6 +172,27 @@ impl Cataloged {
         let damaged = std::mem::replace(&mut self.catalog, Catalog::in_memory().map_err(store_failed)?);
         self.catalog = damaged.rebuild().map_err(store_failed)?;
         Ok(())
+    }
+
+    /// All sessions, after every file was looked at.
+    pub(crate) fn list(&mut self, here: &Here) -> Result<Vec<SessionRow>, Failure> {
+        let mut progress = Progress::of("sessions", &here.look);
+        let mut at = |done, of| progress.at(done, of);
+        match self.catalog.sync_and_list(&self.sources, here.stamps().now(), &mut at) {
+            Ok((synced, rows)) => {
+                self.synced = Some(synced);
+                drop(progress);
+                self.keep(here)?;
+                return Ok(rows);
+            }
+            Err(CatalogError::Damaged { .. }) => {}
+            Err(error) => return Err(store_failed(error)),
+        }
+        drop(progress);
+        self.rebuild()?;
+        self.notes.push(words::REBUILT.to_owned());
+        self.sync(here)?;
+        self.ask(here, |catalog, _| catalog.sessions())
     }
 
     /// Asks; where the catalog turns out to be damaged it is made anew and asked again.

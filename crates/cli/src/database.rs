@@ -88,7 +88,7 @@ fn connect(path: &Path) -> Result<OpencodeDatabase, Failure> {
     OpencodeDatabase::open(path, &std::env::temp_dir()).map_err(|error| failed(&error))
 }
 
-fn failed(error: &DatabaseError) -> Failure {
+pub(crate) fn failed(error: &DatabaseError) -> Failure {
     let cause = error.source().map(|cause| format!(": {cause}")).unwrap_or_default();
     let failure = Failure::failed(format!("{error}{cause}"));
     match error {

@@ -1,11 +1,13 @@
 //! Where a command runs: the look of its output, the home of the sessions, the folder it was called in.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use offshoot_store::catalog::Sources;
-use offshoot_store::{Archive, Home, JournalStore, Locking};
+use offshoot_store::{Archive, Home, JournalStore, Locking, OtherPrograms};
 
 use crate::failure::Failure;
+use crate::foreign::InCatalog;
 use crate::look::Look;
 use crate::sources::{Variables, sources};
 use crate::stamps::SystemStamps;
@@ -18,6 +20,8 @@ pub(crate) struct Here {
     pub(crate) folder: PathBuf,
     home: Option<PathBuf>,
     home_from: &'static str,
+    /// Those that other programs keep, and which of them may be changed in this command.
+    others: OtherPrograms,
 }
 
 impl Here {
@@ -32,7 +36,17 @@ impl Here {
             None if data_home().is_some() => "from XDG_DATA_HOME",
             None => "the usual place",
         };
-        Self { look, folder, home: home.map(Path::to_owned).or_else(usual_home), home_from }
+        let home = home.map(Path::to_owned).or_else(usual_home);
+        let others = OtherPrograms::on_disk(std::env::temp_dir());
+        let others = match &home {
+            Some(home) => {
+                let home = Home::at(home);
+                let archive = Archive::of(&home);
+                others.and_then(Arc::new(InCatalog { home })).keeping(archive)
+            }
+            None => others,
+        };
+        Self { look, folder, home, home_from, others }
     }
 
     /// Who says that the home is there.
@@ -44,7 +58,11 @@ impl Here {
     pub(crate) fn store(&self) -> Result<JournalStore, Failure> {
         let home =
             self.home.as_ref().ok_or_else(|| Failure::failed(words::NO_HOME).hint(words::NO_HOME_HINT))?;
-        Ok(JournalStore::at(Home::at(home), Locking::by("offshoot")))
+        Ok(JournalStore::at(Home::at(home), Locking::by("offshoot")).with(self.others.clone()))
+    }
+
+    pub(crate) fn others(&self) -> &OtherPrograms {
+        &self.others
     }
 
     /// Where sessions may lie: the home, and the places of other programs, or those that are named instead.

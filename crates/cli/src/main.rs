@@ -5,13 +5,13 @@
 
 mod ago;
 mod args;
-mod beside;
 mod cataloged;
 mod columns;
 mod commands;
 mod database;
 mod editor;
 mod failure;
+mod foreign;
 mod here;
 mod imported;
 mod long;

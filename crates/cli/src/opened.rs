@@ -2,7 +2,8 @@
 
 use offshoot_session::address::{AddressError, resolve};
 use offshoot_session::format::Flaw;
-use offshoot_session::{EntryId, SessionTree};
+use offshoot_session::{EntryId, Odd, SessionTree};
+use offshoot_store::foreign::SourceTrouble;
 use offshoot_store::{Finding, Loaded};
 
 use crate::failure::Failure;
@@ -35,7 +36,7 @@ pub(crate) fn open_this(here: &Here, which: &Which) -> Result<Opened, Failure> {
 pub(crate) fn is_damage(finding: &Finding) -> bool {
     match finding {
         Finding::Flaw(found) => matches!(found.flaw, Flaw::Damaged { .. } | Flaw::Blob { .. }),
-        Finding::TornTail(_) | Finding::Odd(_) => false,
+        Finding::TornTail(_) | Finding::Odd(_) | Finding::Theirs(_) | Finding::Source(_) => false,
     }
 }
 
@@ -43,7 +44,25 @@ fn told(findings: &[Finding]) -> Vec<String> {
     let damaged = findings.iter().filter(|finding| is_damage(finding)).count();
     let is_torn = findings.iter().any(|finding| matches!(finding, Finding::TornTail(_)));
     let damaged = (damaged > 0).then(|| words::reading::damaged(damaged));
-    damaged.into_iter().chain(is_torn.then(|| words::reading::TORN.to_owned())).collect()
+    let mut told: Vec<String> = damaged.into_iter().collect();
+    told.extend(is_torn.then(|| words::reading::TORN.to_owned()));
+    let is_half = findings.iter().any(
+        |finding| matches!(finding, Finding::Theirs(oddity) if matches!(oddity.what, Odd::TornTail { .. })),
+    );
+    told.extend(is_half.then(|| words::reading::UNFINISHED.to_owned()));
+    let lacks_something = findings.iter().any(is_about_missing);
+    told.extend(findings.iter().filter_map(|finding| match finding {
+        // Programs write their files anew for reasons of their own.
+        Finding::Source(SourceTrouble::Rewritten { .. }) if !lacks_something => None,
+        Finding::Source(trouble) => Some(words::reading::source(trouble)),
+        Finding::Flaw(_) | Finding::TornTail(_) | Finding::Odd(_) | Finding::Theirs(_) => None,
+    }));
+    told
+}
+
+fn is_about_missing(finding: &Finding) -> bool {
+    let Finding::Odd(oddity) = finding else { return false };
+    matches!(oddity.what, Odd::MissingParent { .. } | Odd::HeadToMissing { .. } | Odd::MarkOnMissing(_))
 }
 
 /// The entry that a person means by `text`.

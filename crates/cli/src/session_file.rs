@@ -3,16 +3,17 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use offshoot_session::format::{VERSION, version_of};
 use offshoot_session::{Odd, Oddity, SessionId, SessionTree};
 use offshoot_store::archive::Kept;
 use offshoot_store::opencode_storage::Messages;
 use offshoot_store::steady::{Changed, Steady, read_steadily};
-use offshoot_store::{DiskFiles, Finding, Loaded};
+use offshoot_store::{DiskFiles, Finding, Loaded, beside};
 use offshoot_transcripts::{Transcript, Unreadable, Watched};
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::{beside, database, progress, stored, words};
+use crate::{database, progress, stored, words};
 
 #[derive(Debug)]
 pub(crate) struct SessionFile {
@@ -44,8 +45,8 @@ impl From<&Finding> for Forgiven {
     fn from(finding: &Finding) -> Self {
         let line = match finding {
             Finding::Flaw(found) => Some(found.line),
-            Finding::TornTail(_) => None,
-            Finding::Odd(oddity) => oddity.line,
+            Finding::TornTail(_) | Finding::Source(_) => None,
+            Finding::Odd(oddity) | Finding::Theirs(oddity) => oddity.line,
         };
         Self { line, text: finding.to_string() }
     }
@@ -60,7 +61,7 @@ pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<SessionFile, Failur
         path,
         bytes: bytes.len(),
         lines: count_lines(&bytes),
-        dialect: format!("offshoot v{}", offshoot_session::format::VERSION),
+        dialect: format!("offshoot v{}", tree.header().map_or(VERSION, version_of)),
         unknown_types: Vec::new(),
         oddities: findings.iter().map(Forgiven::from).collect(),
         notes: Vec::new(),
@@ -85,8 +86,9 @@ pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
         }
     };
     let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
+    let watched = Watched::by(&watch, &bytes);
     let transcript =
-        beside::read(path, Watched::by(&watch, &bytes), archive.as_ref(), Messages::ThatAreThere)
+        beside::read(&absolute(path), watched, archive.as_ref(), Messages::ThatAreThere)
             .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
     Ok(understood(path, &bytes, changed, transcript))
 }
@@ -121,6 +123,10 @@ fn understood(path: &Path, bytes: &[u8], changed: Option<Changed>, transcript: T
         notes: notes_on(&oddities, changed),
         tree,
     }
+}
+
+pub(crate) fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn notes_on(oddities: &[Oddity], changed: Option<Changed>) -> Vec<String> {
@@ -173,7 +179,7 @@ pub(crate) fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
     }
 }
 
-fn not_understood(path: &Path, bytes: &[u8], unreadable: &Unreadable) -> Failure {
+pub(crate) fn not_understood(path: &Path, bytes: &[u8], unreadable: &Unreadable) -> Failure {
     match unreadable {
         Unreadable::Empty => Failure::failed(words::is_empty(path)).hint(words::IS_EMPTY_HINT),
         Unreadable::NotASession(_) if bytes.contains(&0) => {

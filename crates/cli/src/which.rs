@@ -10,6 +10,7 @@ use offshoot_store::{Loaded, SessionStore};
 
 use crate::cataloged::foreign;
 use crate::failure::Failure;
+use crate::foreign::{introduced, journal_of};
 use crate::here::Here;
 use crate::long::shape_of_long;
 use crate::stored::{list_failed, read_failed};
@@ -28,7 +29,7 @@ const SHORT_ID: usize = 6;
 /// For commands that read: a file by its path, else a stored session.
 pub(crate) fn which(here: &Here, named: Option<&str>) -> Result<Which, Failure> {
     match named {
-        Some(text) if is_a_path(text) => Ok(Which::File(text.into())),
+        Some(text) if is_a_path(text) => of_file(here, text.into()),
         Some(text) => match find(here, text)? {
             Some(id) => Ok(Which::Stored(id)),
             None => of_other_programs(here, text)?
@@ -38,12 +39,20 @@ pub(crate) fn which(here: &Here, named: Option<&str>) -> Result<Which, Failure> 
     }
 }
 
-/// A session of another program, where it lies. It can be looked at, not changed.
+/// A file of another program, or the journal that goes on with it.
+fn of_file(here: &Here, path: PathBuf) -> Result<Which, Failure> {
+    Ok(match journal_of(here, &path)? {
+        Some(id) => Which::Stored(id),
+        None => Which::File(path),
+    })
+}
+
+/// A session of another program, where it lies.
 fn of_other_programs(here: &Here, text: &str) -> Result<Option<Which>, Failure> {
     let found = if text.len() < SHORTEST_PREFIX { Vec::new() } else { foreign(here, text)? };
     match found.as_slice() {
         [] => Ok(None),
-        [only] => Ok(Some(Which::File(only.path.clone()))),
+        [only] => of_file(here, only.path.clone()).map(Some),
         several => {
             let paths: Vec<String> =
                 several.iter().take(5).map(|row| format!("`{}`", row.path.display())).collect();
@@ -60,7 +69,7 @@ pub(crate) fn session_or_point(here: &Here, word: &str) -> Result<(Which, Option
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number {
         if is_a_path(word) {
-            return Ok((Which::File(word.into()), None));
+            return Ok((of_file(here, word.into())?, None));
         }
         if let Some(id) = find(here, word)? {
             return Ok((Which::Stored(id), None));
@@ -87,20 +96,24 @@ pub(crate) fn stored(here: &Here, named: Option<&str>) -> Result<SessionId, Fail
 
 pub(crate) fn stored_among(here: &Here, named: Option<&str>, among: Among) -> Result<SessionId, Failure> {
     match named {
-        Some(text) => find_among(here, text, among)?.ok_or_else(|| not_stored(here, text)),
+        Some(text) if is_spelled_as_a_path(text) => introduced(here, Path::new(text)),
+        Some(text) => match find_among(here, text, among)? {
+            Some(id) => Ok(id),
+            None if is_a_path(text) => introduced(here, Path::new(text)),
+            None => of_another_program(here, text),
+        },
         None => of_this_folder(here, among)?.ok_or_else(|| {
             Failure::not_found(words::no_session_here(&here.folder)).hint(words::NO_SESSION_HERE_HINT)
         }),
     }
 }
 
-/// A session of another program is there to be looked at, and has to be taken over before it is changed.
-fn not_stored(here: &Here, text: &str) -> Failure {
-    match of_other_programs(here, text) {
-        Ok(Some(Which::File(path))) => {
-            Failure::refused(words::is_of_another_program(text)).hint(words::take_over_hint(&path))
-        }
-        _ => Failure::not_found(words::no_session(text)).hint(words::NO_SESSION_HINT),
+/// A session of another program has an id here too; its journal begins with the first change.
+fn of_another_program(here: &Here, text: &str) -> Result<SessionId, Failure> {
+    match of_other_programs(here, text)? {
+        Some(Which::Stored(id)) => Ok(id),
+        Some(Which::File(path)) => introduced(here, &path),
+        None => Err(Failure::not_found(words::no_session(text)).hint(words::NO_SESSION_HINT)),
     }
 }
 
@@ -115,7 +128,8 @@ fn find_among(here: &Here, text: &str, among: Among) -> Result<Option<SessionId>
         return Ok(Some(exact.clone()));
     }
     let is_meant = |id: &&SessionId| {
-        text.len() >= SHORTEST_PREFIX && id.as_str().starts_with(&text.to_ascii_lowercase())
+        let beginning = id.as_str().get(..text.len());
+        text.len() >= SHORTEST_PREFIX && beginning.is_some_and(|id| id.eq_ignore_ascii_case(text))
     };
     let by_prefix: Vec<&SessionId> = sessions.iter().filter(is_meant).collect();
     if !by_prefix.is_empty() {
@@ -134,9 +148,9 @@ fn find_among(here: &Here, text: &str, among: Among) -> Result<Option<SessionId>
     one_of(text, &titled)
 }
 
-/// Whether a word names a stored session. One that fits several is a failure.
+/// Whether a word names a session that can be changed. One that fits several is a failure.
 pub(crate) fn names_one(here: &Here, word: &str) -> Result<bool, Failure> {
-    Ok(find(here, word)?.is_some())
+    Ok(is_a_path(word) || find(here, word)?.is_some() || of_other_programs(here, word)?.is_some())
 }
 
 fn one_of(text: &str, found: &[&SessionId]) -> Result<Option<SessionId>, Failure> {
@@ -231,5 +245,9 @@ pub(crate) fn beginning_of(id: &SessionId) -> String {
 
 /// A name with a slash, or of something that is there. Ids and titles of sessions rarely look so.
 fn is_a_path(text: &str) -> bool {
-    text.contains(std::path::MAIN_SEPARATOR) || text.ends_with(".jsonl") || Path::new(text).exists()
+    is_spelled_as_a_path(text) || Path::new(text).exists()
+}
+
+fn is_spelled_as_a_path(text: &str) -> bool {
+    text.contains(std::path::MAIN_SEPARATOR) || text.ends_with(".jsonl")
 }

@@ -27,8 +27,20 @@ pub use line::{Decoded, Encoded, InBatch, Note, Undecodable, Unwritable, decode,
 pub use scan::{Flaw, Found, NewerFormat, Position, Scanned, Tail, TornBy, scan, scan_watched};
 pub use seal::{Damage, SEAL_LENGTH};
 
-/// The format this version writes, and the newest it reads.
-pub const VERSION: u64 = 1;
+/// The newest format that this version reads and writes. A journal gets the oldest number whose readers understand it.
+pub const VERSION: u64 = 2;
+
+/// Journals that are complete in themselves.
+const COMPLETE: u64 = 1;
+
+/// Journals that go on with a session of another program: whoever does not look there would take the half for the
+/// whole.
+const REFERRING: u64 = 2;
+
+/// The format of a journal that begins with this header.
+pub fn version_of(header: &crate::SessionHeader) -> u64 {
+    if header.foreign.is_some() { REFERRING } else { COMPLETE }
+}
 
 /// Strings of more bytes than this lie in blobs.
 pub const LONGEST_INLINE: usize = 64 * 1024;

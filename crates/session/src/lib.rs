@@ -14,6 +14,7 @@
 //! | naming a point | [`address`] |
 //! | the words on disk | [`mod@format`] |
 //! | JSON, quickly | [`quick_json`] |
+//! | a session of another program with what was added here | [`foreign`] |
 //! | sessions among each other | [`graph`], [`union`], [`about`], [`find`] |
 //! | tokens and money | [`cost`] |
 
@@ -25,6 +26,7 @@ pub mod context;
 pub mod cost;
 pub mod entry;
 pub mod find;
+pub mod foreign;
 pub mod format;
 pub mod graph;
 pub mod id;
@@ -52,8 +54,8 @@ pub use entry::{
 pub use id::{AgentSessionId, EntryId, HeadName, OperationId, SessionId, ToolCallId, TurnId};
 pub use oddity::{Odd, Oddity};
 pub use record::{
-    BranchReason, Change, Fact, HeadMove, Lineage, Mark, Provenance, RawLine, Record, SessionHeader,
-    TitleSource,
+    BranchReason, Change, Fact, ForeignSource, HeadMove, Lineage, Mark, Provenance, RawLine, Record,
+    SessionHeader, TitleSource,
 };
 pub use stamps::Stamps;
 pub use tree::{Binding, Operation, Rejected, SessionTree};

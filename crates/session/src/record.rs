@@ -42,6 +42,23 @@ pub struct SessionHeader {
     /// The model at the start, where the format says it once for the whole file.
     pub model: Option<Model>,
     pub lineage: Option<Lineage>,
+    /// The session of another program that this one begins with. It stays where it is; here is only what is new.
+    pub foreign: Option<Box<ForeignSource>>,
+}
+
+/// A session of another program, as it was when it was first changed here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignSource {
+    /// As the program names itself.
+    pub agent: String,
+    /// The id that the program gave it.
+    pub session: String,
+    /// Where it lay; in a database, as if that were a folder.
+    pub path: String,
+    /// How many bytes it had.
+    pub length: u64,
+    /// The BLAKE3 hash of these bytes: a file that begins with them has only grown.
+    pub hash: String,
 }
 
 /// Where a session came from.
@@ -211,7 +228,7 @@ impl Record {
 
 impl SessionHeader {
     pub fn new(id: SessionId, opened_at: Timestamp) -> Self {
-        Self { id, opened_at, project: None, agent: None, model: None, lineage: None }
+        Self { id, opened_at, project: None, agent: None, model: None, lineage: None, foreign: None }
     }
 }
 

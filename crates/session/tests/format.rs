@@ -220,11 +220,11 @@ fn a_changed_record_is_written_anew_and_keeps_its_line() {
 #[test]
 fn a_newer_format_is_refused() {
     let header = line(&Record::opened(SessionHeader::new("s1".into(), FixedStamps::start())));
-    let newer = resealed(&header.replace(r#""v":1"#, r#""v":2"#));
-    assert_eq!(decode(newer.as_bytes(), &NoBlobs), Err(Undecodable::Newer(2)));
+    let newer = resealed(&header.replace(r#""v":1"#, r#""v":3"#));
+    assert_eq!(decode(newer.as_bytes(), &NoBlobs), Err(Undecodable::Newer(3)));
     let refused = scan(format!("{newer}\n").as_bytes(), Position::default(), &NoBlobs).unwrap_err();
-    assert_eq!(refused, NewerFormat { version: 2 });
-    assert_eq!(refused.to_string(), "format 2 is newer than this program knows (1)");
+    assert_eq!(refused, NewerFormat { version: 3 });
+    assert_eq!(refused.to_string(), "format 3 is newer than this program knows (2)");
 }
 
 #[test]

@@ -5,11 +5,13 @@ use std::io;
 use std::path::PathBuf;
 
 use offshoot_session::format::{BlobName, NewerFormat};
-use offshoot_session::{Change, EntryId, Odd, Oddity, SessionId, SessionTree};
+use offshoot_session::{Change, EntryId, Odd, Oddity, SessionId};
 
 use crate::blobs::{self, BlobError};
 use crate::files::{About, FileError, Open};
+use crate::foreign::SourceTrouble;
 use crate::home::session_of;
+use crate::journal::Journal;
 use crate::journal_store::JournalStore;
 use crate::store::{Finding, ListError, ReadError};
 
@@ -139,9 +141,16 @@ fn check_journal(store: &JournalStore, id: &SessionId, report: &mut Report) {
         Some(_) => {}
     }
     let findings = journal.findings();
-    let taken_over = if findings.is_empty() { TakenOver::default() } else { TakenOver::of(tree) };
+    let taken_over = if findings.is_empty() { TakenOver::default() } else { TakenOver::of(&journal) };
+    // Where theirs is gone, all that hangs on it is odd.
+    let is_alone =
+        findings.iter().any(|finding| matches!(finding, Finding::Source(SourceTrouble::Gone { .. })));
     for finding in findings {
         match &finding {
+            Finding::Odd(_) if is_alone => {}
+            // Whatever another program's file has lost, what was added here hangs on something or is told below.
+            Finding::Theirs(_) | Finding::Source(SourceTrouble::Rewritten { .. }) => report.came_odd += 1,
+            Finding::Source(SourceTrouble::Kept { .. }) => {}
             Finding::Odd(oddity) if taken_over.had(oddity) => report.came_odd += 1,
             _ => report.problem(&path, Wrong::Found(finding)),
         }
@@ -156,10 +165,13 @@ struct TakenOver<'t> {
 }
 
 impl<'t> TakenOver<'t> {
-    fn of(tree: &'t SessionTree) -> Self {
+    fn of(journal: &'t Journal) -> Self {
         let mut taken_over = Self::default();
-        for record in tree.log() {
-            let ids = if record.source.is_some() { &mut taken_over.theirs } else { &mut taken_over.ours };
+        let all = journal.tree().log().count();
+        let not_here = all - journal.own_records().count();
+        for (at, record) in journal.tree().log().enumerate() {
+            let is_theirs = at < not_here || record.source.is_some();
+            let ids = if is_theirs { &mut taken_over.theirs } else { &mut taken_over.ours };
             match &record.change {
                 Change::Entry(entry) => ids.extend([&entry.id]),
                 Change::Marked(mark) => ids.extend(mark.id.iter().chain(mark.fact.target())),

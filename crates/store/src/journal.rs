@@ -14,9 +14,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use offshoot_session::format::{Position, Tail};
-use offshoot_session::{Record, SessionId, SessionTree, Watch};
+use offshoot_session::{ForeignSource, Record, SessionHeader, SessionId, SessionTree, Watch};
 
 use crate::files::{Files, Held, Identity, OpenFile};
+use crate::foreign::{ForeignStamp, OtherPrograms};
 use crate::home::Home;
 use crate::journal_store::JournalStore;
 use crate::lock::{LockError, Locking, lock};
@@ -28,8 +29,15 @@ pub struct Journal {
     home: Home,
     locking: Locking,
     watch: Watch,
+    others: Option<OtherPrograms>,
     id: SessionId,
     tree: SessionTree,
+    /// Of a journal that goes on with another program's session: how that was when it was read.
+    theirs: Option<(ForeignSource, ForeignStamp)>,
+    /// How many records at the end of the tree's log are lines of this journal.
+    own_records: usize,
+    /// Nothing is on the disk yet: this will be its header.
+    unwritten: Option<SessionHeader>,
     findings: Vec<Finding>,
     tail: Option<Tail>,
     seen: Seen,
@@ -73,14 +81,31 @@ impl Journal {
         Ok((journal, appended))
     }
 
+    /// The journal of another program's session that nobody has changed here. Its file is made by the first write.
+    pub(crate) fn unwritten(store: &JournalStore, header: SessionHeader) -> Self {
+        let mut journal = Self::unread(store, header.id.clone());
+        journal.begin_with(header);
+        journal
+    }
+
+    fn begin_with(&mut self, header: SessionHeader) {
+        self.findings.clear();
+        self.fold(vec![Record::opened(header.clone())]);
+        self.unwritten = Some(header);
+    }
+
     fn unread(store: &JournalStore, id: SessionId) -> Self {
         Self {
             files: store.files.clone(),
             home: store.home.clone(),
             locking: store.locking.clone(),
             watch: store.watch.clone(),
+            others: store.others.clone(),
             id,
             tree: SessionTree::default(),
+            theirs: None,
+            own_records: 0,
+            unwritten: None,
             findings: Vec::new(),
             tail: None,
             seen: Seen::default(),
@@ -107,6 +132,12 @@ impl Journal {
         self.findings.iter().cloned().chain(self.tail.map(Finding::TornTail)).collect()
     }
 
+    /// The records of this journal, without those of another program's session that it goes on with.
+    pub fn own_records(&self) -> impl Iterator<Item = &Record> {
+        let all = self.tree.log().count();
+        self.tree.log().skip(all.saturating_sub(self.own_records))
+    }
+
     pub fn into_loaded(self) -> Loaded {
         Loaded { findings: self.findings(), tree: self.tree }
     }
@@ -125,7 +156,18 @@ impl Journal {
 
     /// Reads what others have written since.
     pub fn refresh(&mut self) -> Result<Refreshed, ReadError> {
-        self.catch_up()
+        match self.unwritten.clone() {
+            None => self.catch_up(),
+            // Somebody may have written it since.
+            Some(header) if !self.load()? => {
+                self.begin_with(header);
+                Ok(Refreshed::Reloaded)
+            }
+            Some(_) => {
+                self.unwritten = None;
+                Ok(Refreshed::Reloaded)
+            }
+        }
     }
 
     /// Asks what to write, given the session as it is, and writes it as one step: locked, caught up, checked,
@@ -140,12 +182,32 @@ impl Journal {
             Some(_) => None,
             None => Some(self.lock().map_err(AppendError::from)?),
         };
+        if self.unwritten.is_some() {
+            return self.write_first(plan);
+        }
         self.catch_up_to_write()?;
         let records = plan(&self.tree).map_err(WriteError::Declined)?;
         Ok(self.append(&records)?)
     }
 
+    /// Under the lock. Somebody else may have made the file meanwhile; where nothing is to be written, none is made.
+    fn write_first<E>(
+        &mut self,
+        plan: impl FnOnce(&SessionTree) -> Result<Vec<Record>, E>,
+    ) -> Result<Appended, WriteError<E>> {
+        let Some(header) = self.unwritten.take() else { return Ok(Appended::default()) };
+        let found = self.load().map_err(AppendError::from)?;
+        if !found {
+            self.begin_with(header);
+        }
+        let records = plan(&self.tree).map_err(WriteError::Declined)?;
+        Ok(self.append(&records)?)
+    }
+
     fn lock(&self) -> Result<Box<dyn Held>, LockError> {
+        if self.unwritten.is_some() {
+            self.home.prepare(self.files.as_ref())?;
+        }
         lock(self.files.as_ref(), &self.home.lock(&self.id), &self.locking)
     }
 }

@@ -4,17 +4,22 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use offshoot_session::format::{Blob, BlobName};
-use offshoot_session::{Change, Record, SessionId, Watch};
+use offshoot_session::foreign::may_refer;
+use offshoot_session::format::{Blob, BlobName, NoBlobs, decode};
+use offshoot_session::{Change, ForeignSource, Record, SessionId, Watch};
 
 use crate::blobs::{self, BlobError};
 use crate::files::{About, DiskFiles, FileError, Files, Open};
+use crate::foreign::OtherPrograms;
 use crate::home::{Home, is_file_name, session_of};
 use crate::journal::Journal;
 use crate::lock::Locking;
 use crate::store::{
     AppendError, Appended, CreateError, ListError, Loaded, Plan, ReadError, SessionStore, WriteError,
 };
+
+/// A header that says what it goes on with is shorter than this.
+const LONGEST_REFERENCE: usize = 64 << 10;
 
 /// Holds nothing open: the state is on the disk. Cloning it is cheap.
 #[derive(Clone, Debug)]
@@ -23,6 +28,8 @@ pub struct JournalStore {
     pub(crate) home: Home,
     pub(crate) locking: Locking,
     pub(crate) watch: Watch,
+    /// Without them, a journal that goes on with another program's session is read by itself.
+    pub(crate) others: Option<OtherPrograms>,
     /// The folders are there and safe; making sure of it costs several syncs.
     is_prepared: Arc<AtomicBool>,
 }
@@ -34,12 +41,18 @@ impl JournalStore {
     }
 
     pub fn on(files: Arc<dyn Files>, home: Home, locking: Locking) -> Self {
-        Self { files, home, locking, watch: Watch::nobody(), is_prepared: Arc::default() }
+        Self { files, home, locking, watch: Watch::nobody(), others: None, is_prepared: Arc::default() }
     }
 
     /// The same store, while somebody hears how many bytes are read or written.
     pub fn watched_by(self, watch: Watch) -> Self {
         Self { watch, ..self }
+    }
+
+    /// The same store, with the sessions that other programs keep: those that a journal goes on with are read, and those
+    /// that were introduced may be changed.
+    pub fn with(self, others: OtherPrograms) -> Self {
+        Self { others: Some(others), ..self }
     }
 
     pub fn home(&self) -> &Home {
@@ -51,7 +64,40 @@ impl JournalStore {
         if !is_file_name(id) {
             return Ok(None);
         }
-        Journal::open(self, id.clone())
+        let introduced = self.others.as_ref().and_then(|others| others.introduced(id));
+        match (Journal::open(self, id.clone())?, introduced) {
+            (Some(journal), _) => Ok(Some(journal)),
+            (None, Some(header)) => Ok(Some(Journal::unwritten(self, header))),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The journals that go on with sessions of other programs. Only their first lines are read; one that cannot be read
+    /// is left out.
+    pub fn references(&self) -> Result<Vec<(SessionId, ForeignSource)>, ListError> {
+        let folder = self.home.sessions();
+        let names = match self.files.names(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            names => names.about("list", &folder)?,
+        };
+        let ids = names.iter().filter_map(|name| session_of(name)).filter(may_refer);
+        let mut references: Vec<(SessionId, ForeignSource)> =
+            ids.filter_map(|id| Some((id.clone(), self.reference(&id)?))).collect();
+        references.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(references)
+    }
+
+    /// What this journal goes on with. `None` where it stands by itself, or is not there.
+    pub fn reference(&self, id: &SessionId) -> Option<ForeignSource> {
+        let file = self.files.open(&self.home.journal(id), Open::Read).ok()?;
+        let mut bytes = vec![0; LONGEST_REFERENCE];
+        let length = file.read_at(0, &mut bytes).ok()?;
+        bytes.truncate(length);
+        let line = bytes.split(|byte| *byte == b'\n').next()?;
+        match decode(line, &NoBlobs).ok()?.record.change {
+            Change::Opened(header) => header.foreign.map(|source| *source),
+            Change::Entry(_) | Change::HeadMoved(_) | Change::Marked(_) | Change::Unknown => None,
+        }
     }
 
     /// Begins a session and stays with it; see [`SessionStore::create`].
@@ -67,7 +113,7 @@ impl JournalStore {
         Journal::create(self, id, records)
     }
 
-    fn prepare(&self) -> Result<(), FileError> {
+    pub(crate) fn prepare(&self) -> Result<(), FileError> {
         if !self.is_prepared.load(Ordering::Acquire) {
             self.home.prepare(self.files.as_ref())?;
             self.is_prepared.store(true, Ordering::Release);

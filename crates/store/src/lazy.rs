@@ -105,7 +105,8 @@ pub enum LazyError {
 }
 
 impl JournalStore {
-    /// A session to look at. `None`: there is no such session.
+    /// A session to look at. `None`: there is no such session, or a part of it is told by another program's file, which
+    /// only the whole reading knows.
     pub fn lazy(&self, id: &SessionId, index: UseIndex) -> Result<Option<LazySession>, OpenError> {
         if !is_file_name(id) {
             return Ok(None);
@@ -117,7 +118,9 @@ impl JournalStore {
             home: Some(self.home.clone()),
         };
         let session = LazySession::open(self.files.clone(), place, index)?;
-        Ok(session.filter(|session| session.extent.end.offset > 0))
+        let is_complete =
+            |session: &LazySession| session.skeleton().header().is_none_or(|header| header.foreign.is_none());
+        Ok(session.filter(|session| session.extent.end.offset > 0).filter(is_complete))
     }
 }
 

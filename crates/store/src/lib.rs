@@ -10,6 +10,8 @@
 //! | replies that are still being written, beside the journal | [`drafts`] |
 //! | the shape of a long file of Claude Code or Codex | [`light`] |
 //! | the last messages of a long file of Claude Code | [`recent`] |
+//! | what another program's session says now, for a journal that goes on with it | [`foreign`] |
+//! | files beside a session file that belong to it | [`beside`] |
 //! | the database of opencode, read where it lies | [`opencode_database`] |
 //! | its older storage of many files | [`opencode_storage`] |
 //! | a whole file that somebody else may be writing | [`steady`] |
@@ -27,10 +29,12 @@
 //! The lines themselves are described by [`offshoot_session::format`], which knows no files.
 
 pub mod archive;
+pub mod beside;
 pub mod blobs;
 pub mod catalog;
 pub mod drafts;
 pub mod files;
+pub mod foreign;
 pub mod fsck;
 pub mod home;
 pub mod journal;
@@ -49,6 +53,7 @@ pub use archive::Archive;
 pub use blobs::BlobError;
 pub use drafts::Drafts;
 pub use files::{DiskFiles, FileError, Files};
+pub use foreign::OtherPrograms;
 pub use fsck::{Report, fsck};
 pub use home::Home;
 pub use journal::{Journal, Refreshed};

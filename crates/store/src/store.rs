@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use crate::blobs::BlobError;
 use crate::files::FileError;
+use crate::foreign::SourceTrouble;
 use crate::lock::LockError;
 
 /// Sessions, kept. Calls may come from several threads and, for stores outside of the process, from several
@@ -76,6 +77,10 @@ pub enum Finding {
     TornTail(Tail),
     /// In what the records say.
     Odd(Oddity),
+    /// In the file of another program that the journal goes on with.
+    Theirs(Oddity),
+    /// About that file as a whole.
+    Source(SourceTrouble),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -163,7 +168,8 @@ impl fmt::Display for Finding {
         match self {
             Self::Flaw(found) => found.fmt(f),
             Self::TornTail(tail) => tail.fmt(f),
-            Self::Odd(oddity) => oddity.fmt(f),
+            Self::Odd(oddity) | Self::Theirs(oddity) => oddity.fmt(f),
+            Self::Source(trouble) => trouble.fmt(f),
         }
     }
 }

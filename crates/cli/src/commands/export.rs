@@ -11,6 +11,7 @@ mod plain;
 
 use std::path::{Path, PathBuf};
 
+use offshoot_session::foreign::by_itself;
 use offshoot_session::{EntryId, Record, SessionTree};
 use offshoot_transcripts::{Loss, Lost, Target, pi, rollouts};
 
@@ -44,6 +45,7 @@ struct ExportFile {
 pub(crate) fn run(args: &ExportArgs, here: &Here) -> Result<Answer, Failure> {
     let which = which(here, args.session.named())?;
     let Opened { tree, mut notes } = open_this(here, &which)?;
+    let tree = by_itself(tree);
     let tip = match (&args.at, &args.branch) {
         (Some(at), _) => Some(destination(&tree, at)?),
         (None, Some(through)) => Some(tip_of(&tree, through)?),

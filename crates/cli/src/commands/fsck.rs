@@ -121,7 +121,8 @@ fn kind(what: &Wrong) -> &'static str {
     match what {
         Wrong::Found(Finding::Flaw(_)) => "damage",
         Wrong::Found(Finding::TornTail(_)) => "torn_tail",
-        Wrong::Found(Finding::Odd(_)) => "oddity",
+        Wrong::Found(Finding::Odd(_) | Finding::Theirs(_)) => "oddity",
+        Wrong::Found(Finding::Source(_)) => "foreign_source",
         Wrong::OtherSession(_) => "other_session",
         Wrong::Newer(_) => "newer_format",
         Wrong::DamagedBlob => "damaged_blob",

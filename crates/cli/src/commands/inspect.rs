@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use offshoot_session::outline::TurnOutline;
-use offshoot_session::{Body, SessionTree};
+use offshoot_session::{Body, ForeignSource, SessionTree};
 use serde_json::{Value, json};
 
 use self::listing::Listing;
@@ -109,6 +109,11 @@ impl Counts {
     }
 }
 
+/// The file of another program in which the session begins.
+fn goes_on_with(tree: &SessionTree) -> Option<&ForeignSource> {
+    tree.header().and_then(|header| header.foreign.as_deref())
+}
+
 fn block(file: &SessionFile, all: bool, look: &Look) -> String {
     let tree = &file.tree;
     let counts = Counts::of(tree);
@@ -123,6 +128,9 @@ fn block(file: &SessionFile, all: bool, look: &Look) -> String {
     fact("format", file.dialect.clone());
     if let Some(header) = tree.header() {
         fact("session", harmless(header.id.as_str()));
+    }
+    if let Some(source) = goes_on_with(tree) {
+        fact("goes on", format!("with {}", harmless(&source.path)));
     }
     fact("title", title_of(tree, look));
     if let Some(project) = tree.header().and_then(|header| header.project.as_deref()) {
@@ -203,6 +211,7 @@ fn facts(file: &SessionFile) -> Value {
         "file": file.path.to_string_lossy(),
         "dialect": file.dialect,
         "session": header.map(|header| header.id.as_str()),
+        "goes_on_with": goes_on_with(tree).map(|source| source.path.as_str()),
         "title": tree.title(),
         "project": header.and_then(|header| header.project.as_deref()),
         "agent": header.and_then(|header| header.agent.as_deref()),

@@ -3,6 +3,7 @@
 //! The catalog tells of them, after it has looked at every file. A session that is damaged or cannot be read is listed
 //! with a mark. People see sessions about the same project together; scripts see the newest threads first.
 
+mod changed;
 mod listed;
 mod threads;
 
@@ -26,9 +27,10 @@ use crate::numbers::{counted, grouped, money};
 use crate::stored::list_failed;
 use crate::words::{catalog as about_all, reading as words};
 use crate::{Answer, text};
+use changed::together;
 use listed::{Listed, State};
 use offshoot_store::catalog::Problem;
-use threads::{Names, Row, threaded};
+use threads::{Ids, Names, Row, threaded};
 
 /// More than these are counted, not listed, unless all are wanted. Only people are spared: a pipe gets all.
 const LISTED: usize = 20;
@@ -51,17 +53,21 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let wanted = Wanted::of(args, here, now)?;
     // whoever may not look into the home is told so
     here.store()?.list().map_err(|error| list_failed(&error))?;
-    let mut ready = cataloged(here, &args.source, Fresh::Now)?;
+    let mut ready = cataloged(here, &args.source, Fresh::Whatever)?;
     let archive = Archive::of(&ready.sources.home);
-    let sessions = ready.ask(here, |catalog, _| catalog.sessions())?;
-    let mut everything: Vec<Listed> =
+    let sessions = ready.list(here)?;
+    let everything: Vec<Listed> =
         sessions.into_iter().filter_map(|row| Listed::of(row, &archive)).collect();
+    let references = here.store()?.references().map_err(|error| list_failed(&error))?;
+    let mut everything = together(everything, &references);
     everything.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
     let names = Names::of(&everything);
     let is_empty_home = everything.is_empty();
     let sessions: Vec<Listed> =
         everything.into_iter().filter(|session| wanted.lets_through(session)).collect();
-    let mut rows = threaded(sessions, &names);
+    let look = &here.look;
+    let ids = if look.for_a_person { Ids::Short } else { Ids::Whole };
+    let mut rows = threaded(sessions, &names, ids);
     if let Some(shape) = args.json.json {
         let sessions: Vec<Value> =
             rows.iter().map(|row| row.session.as_json(row.parent.as_deref())).collect();
@@ -70,13 +76,11 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
             ..Answer::default()
         });
     }
-    let look = &here.look;
     let shown = if args.all || !look.for_a_person { rows.len() } else { LISTED.min(rows.len()) };
     if look.for_a_person {
         by_project(&mut rows, shown);
     }
-    let cells: Vec<Vec<Cell>> = rows.iter().take(shown).map(|row| row_cells(row, now, look)).collect();
-    let mut text = drawn(&COLUMNS, &cells, look);
+    let mut text = table(rows.get(..shown).unwrap_or_default(), now, look);
     if look.for_a_person && !look.quiet {
         text.push_str(&closing(&rows, shown, is_empty_home));
     }
@@ -87,6 +91,26 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
         notes.push(about_all::some_not_read(unread));
     }
     Ok(Answer { text, notes, ..Answer::default() })
+}
+
+/// More rows than this are worth a second thread.
+const MANY: usize = 500;
+
+fn table(rows: &[Row], now: Timestamp, look: &Look) -> String {
+    let cells = |rows: &[Row]| rows.iter().map(|row| row_cells(row, now, look)).collect::<Vec<Vec<Cell>>>();
+    // columns are as wide as their widest row; without a width each row stands for itself
+    if look.width.is_some() || rows.len() < MANY {
+        return drawn(&COLUMNS, &cells(rows), look);
+    }
+    let (one, other) = rows.split_at(rows.len() / 2);
+    let draw = |rows: &[Row]| drawn(&COLUMNS, &cells(rows), look);
+    let (mut text, rest) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| draw(other));
+        (draw(one), other.join())
+    });
+    // whoever panicked has said so
+    text.push_str(&rest.unwrap_or_default());
+    text
 }
 
 /// A journal that cannot be read has a row that says so.
@@ -198,6 +222,9 @@ fn row_cells(row: &Row, now: Timestamp, look: &Look) -> Vec<Cell> {
         State::Whole(about) => title.push_str(&harmless(about.name())),
         State::Damaged(about, _) => title.push_str(&format!("{mark} {}", harmless(about.name()))),
         State::Unreadable(reason) => title.push_str(&format!("{mark} {}", harmless(reason))),
+    }
+    if look.for_a_person && session.changed_as.is_some() {
+        title.push_str(words::CHANGED_HERE);
     }
     let about = session.about();
     let project = about.and_then(|about| about.project.as_deref()).map(harmless).unwrap_or_default();

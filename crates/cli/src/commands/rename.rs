@@ -9,7 +9,7 @@ use offshoot_session::{SessionId, TitleSource};
 use crate::args::RenameArgs;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::stored::change;
+use crate::stored::{change, read};
 use crate::text::harmless_line;
 use crate::which::{Which, short, stored, which};
 use crate::write_back::{file_of, tell};
@@ -23,12 +23,23 @@ pub(crate) fn run(args: &RenameArgs, here: &Here) -> Result<Answer, Failure> {
     }
     let text = match which(here, session)? {
         Which::File(file) => told(&file, title, here)?,
-        Which::Stored(id) => {
-            let file = file_of(&id)?;
-            rename(&id, title, here)? + &told(&file, title, here)?
-        }
+        Which::Stored(id) => match here.store()?.reference(&id) {
+            Some(source) => in_both(&id, Path::new(&source.path), title, here)?,
+            None => {
+                let file = file_of(&id)?;
+                rename(&id, title, here)? + &told(&file, title, here)?
+            }
+        },
     };
     Ok(Answer { text, ..Answer::default() })
+}
+
+/// A title that was given here stands above the one in the file, so it has to change too.
+fn in_both(id: &SessionId, file: &Path, title: &str, here: &Here) -> Result<String, Failure> {
+    let told = told(file, title, here)?;
+    let tree = read(here, id)?.tree;
+    let is_known = tree.title().unwrap_or_default() == title.trim();
+    Ok(if is_known { told } else { rename(id, title, here)? + &told })
 }
 
 fn rename(id: &SessionId, title: &str, here: &Here) -> Result<String, Failure> {

@@ -1,8 +1,10 @@
 //! `offshoot search QUERY`: who said it, in all sessions of all agents.
 
+use std::path::Path;
+
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use offshoot_session::Stamps;
+use offshoot_session::{ForeignSource, SessionId, Stamps};
 use offshoot_store::catalog::query::Bounds;
 use offshoot_store::catalog::{Filter, Found, Hit, Query, Within};
 use offshoot_transcripts::gist::Role;
@@ -17,6 +19,7 @@ use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::look::{Look, Sign};
+use crate::stored::list_failed;
 use crate::words::{catalog as words, reading};
 use crate::{Answer, text};
 
@@ -51,13 +54,31 @@ pub(crate) fn run(args: &SearchArgs, here: &Here) -> Result<Answer, Failure> {
     let is_for_scripts = args.json.json.is_some() || !here.look.for_a_person;
     let limit = args.limit.unwrap_or(if is_for_scripts { usize::MAX } else { SHOWN });
     let mut ready = cataloged(here, &args.source, Fresh::Lately)?;
-    let found =
+    let mut found =
         ready.ask(here, |catalog, sources| catalog.search(&query, within, &filter, limit, sources))?;
+    let references = here.store()?.references().map_err(|error| list_failed(&error))?;
+    for hit in &mut found.hits {
+        as_one_session(hit, &references);
+    }
     let text = match args.json.json {
         Some(shape) => printed(as_json(&asked, &found, &query), "hits", shape),
         None => table(&asked, &found, &query, &here.look),
     };
     Ok(Answer { text, notes: ready.notes, ..Answer::default() })
+}
+
+/// What was added here to another program's session is a part of that. Turns are counted there, and not in the journal,
+/// which holds only what is new.
+fn as_one_session(hit: &mut Hit, references: &[(SessionId, ForeignSource)]) {
+    let source = references.iter().find(|(id, _)| hit.session.is_own && id.as_str() == hit.session.id);
+    if let Some((_, source)) = source {
+        hit.turn = None;
+        hit.session.id.clone_from(&source.session);
+    }
+    if references.iter().any(|(_, source)| Path::new(&source.path) == hit.session.path) {
+        // the way to the head may be another one now
+        hit.session.branches = hit.session.branches.max(2);
+    }
 }
 
 fn filter(args: &SearchArgs, here: &Here) -> Result<Filter, Failure> {

@@ -203,14 +203,6 @@ pub(crate) fn taken_back_hint(session: &SessionId) -> String {
     format!("`offshoot redo {session}` brings it back")
 }
 
-pub(crate) fn is_of_another_program(session: &str) -> String {
-    format!("session `{session}` belongs to another program and can only be looked at")
-}
-
-pub(crate) fn take_over_hint(path: &Path) -> String {
-    format!("`offshoot import {}` takes it over; then it can be changed", path.display())
-}
-
 pub(crate) fn is_not_there_now(session: &str) -> String {
     format!("  session {session} is not there now\n")
 }

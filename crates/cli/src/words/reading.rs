@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use offshoot_store::foreign::SourceTrouble;
 use offshoot_transcripts::Lost;
 
 use crate::numbers::{counted, grouped};
@@ -12,6 +13,9 @@ pub(crate) const KEPT: &str = "(kept) ";
 pub(crate) const NO_SESSIONS: &str =
     "No sessions yet. Begin one: offshoot new   Take one over: offshoot import FILE";
 pub(crate) const NO_SUCH_SESSIONS: &str = "No session is like that. All: offshoot ls --all";
+
+/// Behind the title of another program's session.
+pub(crate) const CHANGED_HERE: &str = " (changed here)";
 
 /// `4 of 1,284 sessions. All: offshoot ls --all`
 pub(crate) fn sessions_shown(shown: usize, of: usize) -> String {
@@ -38,6 +42,20 @@ pub(crate) fn damaged(count: usize) -> String {
     let (are, were) = if count == 1 { ("is", "was") } else { ("are", "were") };
     let records = counted(count, "record", "records");
     format!("{records} of this session {are} damaged and {were} set aside. Details: offshoot fsck")
+}
+
+/// About a file of another program that a session goes on with.
+pub(crate) fn source(trouble: &SourceTrouble) -> String {
+    match trouble {
+        SourceTrouble::Gone { path } => format!(
+            "`{path}` is gone, with what another program wrote of this session. What was added here is shown."
+        ),
+        SourceTrouble::Kept { path } => format!("`{path}` is gone. A copy that was kept is shown."),
+        SourceTrouble::Rewritten { path } => format!(
+            "`{path}` was written anew by its program, and something that was changed here is not in it any more. \
+             Details: offshoot inspect"
+        ),
+    }
 }
 
 pub(crate) const TORN: &str = "The end of this session is damaged: an unfinished record is left out, and is set aside \

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
+mod changed;
 mod costs;
 mod kept;
 mod person;
@@ -67,14 +68,38 @@ fn a_hit_can_be_shown_where_it_lies() {
     assert!(person.run("tree 0f5c --width 80").starts_with("Port the parser to winnow  0f5c00"));
     assert!(person.run("show 6f2a --at a1 --width 80").contains("built anew"));
     assert!(person.run("tree ffff --width 80").contains("no session `ffff`"));
-    let before = person.bytes_of_agents();
-    let told = person.run("label 6f2a 1 mine");
-    assert!(
-        told.contains("`6f2a` belongs to another program") && told.contains("offshoot import "),
-        "{told}"
-    );
     assert!(person.run("label ffff 1 mine").contains("no session `ffff`"));
-    assert_eq!(person.bytes_of_agents(), before);
+}
+
+/// What a search prints is what `show` takes, whoever said it and however it was found.
+#[test]
+fn every_hit_can_be_shown() {
+    let person = Person::with_agents();
+    let asked: [&[&str]; 7] = [
+        &["burst"],
+        &["\"burst starts\""],
+        &["ref*"],
+        &["re:le[xy]er"],
+        &["exe", "--inside"],
+        &["lexer", "--tools"],
+        &["burst", "--role", "user"],
+    ];
+    let mut shown = 0;
+    for query in asked {
+        let output = person.command_at(NOW).arg("search").args(query).arg("--json=lines").output();
+        let lines = String::from_utf8(output.expect("a start").stdout).expect("text");
+        assert!(!lines.is_empty(), "{query:?}");
+        for line in lines.lines() {
+            let hit: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let [session, entry, text] =
+                ["session", "entry", "text"].map(|key| hit[key].as_str().expect("a text"));
+            let first = text.split_whitespace().next().expect("a word");
+            let told = person.run(&format!("show {session} --at {entry} --json"));
+            assert!(told.contains(first), "{query:?}: {session} {entry}: {told}");
+            shown += 1;
+        }
+    }
+    assert_eq!(shown, 15);
 }
 
 #[test]

@@ -227,7 +227,7 @@ pub(crate) fn of_tomorrow(bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes);
     let (first, rest) = text.split_once('\n').expect("a line");
     let (object, _) = first.rsplit_once(",\"sum\":").expect("a checksum");
-    let object = object.replace("\"v\":1", "\"v\":2");
+    let object = object.replace("\"v\":1", "\"v\":3");
     let sum = crc32fast::hash(object.as_bytes());
     format!("{object},\"sum\":\"{sum:08x}\"}}\n{rest}").into_bytes()
 }

@@ -6,8 +6,8 @@ use super::blob::{BlobName, BlobTrouble, Blobs};
 use super::words::{self, Json, Name, Text, Word};
 use crate::{
     Block, Body, BranchReason, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact,
-    FileLists, Foreign, HeadMove, ImageData, Lineage, Mark, Merge, Model, Note, OperationId, Prompt,
-    Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult,
+    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Model, Note, OperationId,
+    Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult,
     ToolUse, Usage,
 };
 
@@ -37,6 +37,7 @@ impl Incoming<'_> {
             agent: line.agent.map(Name::into_owned),
             model: line.model.map(model),
             lineage: line.lineage.map(|lineage| self.lineage(lineage)).transpose()?,
+            foreign: line.foreign.map(|source| Box::new(foreign(source))),
         };
         self.said(Change::Opened(header), line.op, line.source, line.source64)
     }
@@ -303,6 +304,16 @@ fn id(name: Name<'_>) -> EntryId {
 
 fn strings(names: Vec<Name<'_>>) -> Vec<String> {
     names.into_iter().map(Name::into_owned).collect()
+}
+
+fn foreign(foreign: words::ForeignSource<'_>) -> ForeignSource {
+    ForeignSource {
+        agent: foreign.agent.into_owned(),
+        session: foreign.session.into_owned(),
+        path: foreign.path.into_owned(),
+        length: foreign.length,
+        hash: foreign.hash.into_owned(),
+    }
 }
 
 fn model(model: words::Model<'_>) -> Model {

@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::blob::Blob;
 use super::line::Unwritable;
 use super::words::{self, At, Empty, Json, Name, Text, Word};
-use super::{LONGEST_INLINE, VERSION};
+use super::{LONGEST_INLINE, version_of};
 use crate::{
     Block, Body, BranchReason, BranchSummary, Compaction, CustomMessage, Entry, Fact, FileLists, Foreign,
-    HeadMove, ImageData, Lineage, Mark, Merge, Model, Note, OperationId, Prompt, Provenance, RawLine, Reply,
-    SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult, ToolUse, Usage,
+    ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Model, Note, OperationId, Prompt, Provenance,
+    RawLine, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult, ToolUse, Usage,
 };
 
 /// Values deeper than this are written as text: readers of JSON stop at some depth.
@@ -48,12 +48,12 @@ impl Outgoing {
         op: Option<&'r OperationId>,
         source: Option<&'r RawLine>,
     ) -> Result<words::OpenLine<'r>, Unwritable> {
-        let SessionHeader { id, opened_at, project, agent, model, lineage } = header;
+        let SessionHeader { id, opened_at, project, agent, model, lineage, foreign } = header;
         let source = self.source(source);
         Ok(words::OpenLine {
             k: "open".into(),
             more: None,
-            v: VERSION,
+            v: version_of(header),
             id: id.as_str().into(),
             at: At(*opened_at),
             op: op.map(|op| op.as_str().into()),
@@ -61,6 +61,7 @@ impl Outgoing {
             agent: agent.as_deref().map(Name::from),
             model: model.as_ref().map(model_of),
             lineage: lineage.as_ref().map(|lineage| self.lineage(lineage)).transpose()?,
+            foreign: foreign.as_deref().map(foreign_of),
             source: source.text,
             source64: source.base64,
             _sum: None,
@@ -388,6 +389,17 @@ fn stop_of(stop: &Stop) -> Word<'_> {
             "end_turn" | "tool_use" | "length" | "aborted" => Word::Other { other: other.into() },
             _ => Word::Known(other.into()),
         },
+    }
+}
+
+fn foreign_of(foreign: &ForeignSource) -> words::ForeignSource<'_> {
+    let ForeignSource { agent, session, path, length, hash } = foreign;
+    words::ForeignSource {
+        agent: agent.into(),
+        session: session.into(),
+        path: path.into(),
+        length: *length,
+        hash: hash.into(),
     }
 }
 

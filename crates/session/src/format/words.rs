@@ -120,7 +120,8 @@ macro_rules! choices {
 lines! {
     OpenLine<'a> {
         v: u64, id: Name<'a>, at: At;
-        op: Name<'a>, project: Name<'a>, agent: Name<'a>, model: Model<'a>, lineage: Lineage<'a>;
+        op: Name<'a>, project: Name<'a>, agent: Name<'a>, model: Model<'a>, lineage: Lineage<'a>,
+        foreign: ForeignSource<'a>;
     }
     EntryLine<'a> {
         id: Name<'a>, parent: Option<Name<'a>>, at: At;
@@ -215,6 +216,9 @@ choices! {
 }
 
 objects! {
+    ForeignSource<'a> {
+        agent: Name<'a>, session: Name<'a>, path: Name<'a>, length: u64, hash: Name<'a>;
+    }
     Lineage<'a> {
         parent: Name<'a>;
         at: Name<'a>, message_index: u64, reason: Word<'a>, metadata: Json<'a>

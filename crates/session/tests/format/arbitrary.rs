@@ -5,8 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use offshoot_session::{
     Block, Body, BranchReason, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact,
-    FileLists, Foreign, HeadMove, ImageData, Lineage, Mark, Merge, Model, Note, Prompt, Provenance, RawLine,
-    Record, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult, ToolUse, Usage,
+    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Model, Note, Prompt,
+    Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult,
+    ToolUse, Usage,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -38,14 +39,19 @@ fn change() -> BoxedStrategy<Change> {
 }
 
 fn header() -> BoxedStrategy<SessionHeader> {
-    (word(), time(), of(word()), of(word()), of(model()), of(lineage()))
-        .prop_map(|(id, opened_at, project, agent, model, lineage)| SessionHeader {
+    let foreign =
+        (word(), word(), word(), any::<u64>(), word()).prop_map(|(agent, session, path, length, hash)| {
+            Box::new(ForeignSource { agent, session, path, length, hash })
+        });
+    (word(), time(), of(word()), of(word()), of(model()), of(lineage()), of(foreign))
+        .prop_map(|(id, opened_at, project, agent, model, lineage, foreign)| SessionHeader {
             id: id.into(),
             opened_at,
             project,
             agent,
             model,
             lineage,
+            foreign,
         })
         .boxed()
 }

@@ -8,6 +8,7 @@
 //! file back. What stands behind the last mark was never finished and is not read. Each frame carries a checksum of
 //! what it holds.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -15,7 +16,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use zstd::stream::{read::Decoder, write::Encoder};
-use zstd::zstd_safe;
+use zstd::zstd_safe::{self, CCtx, CParameter, ResetDirective};
 
 /// How the original was when it was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -94,10 +95,11 @@ pub fn mark_of(path: &Path) -> Option<Mark> {
 pub(super) fn finished(file: &File) -> io::Result<Option<(u64, Mark)>> {
     let length = file.metadata()?.len();
     let mut last = [0; MARK];
-    if length >= MARK as u64 && file.read_exact_at(&mut last, length - MARK as u64).is_ok() {
-        if let Some(mark) = Mark::decoded(&last) {
-            return Ok(Some((length, mark)));
-        }
+    if length >= MARK as u64
+        && file.read_exact_at(&mut last, length - MARK as u64).is_ok()
+        && let Some(mark) = Mark::decoded(&last)
+    {
+        return Ok(Some((length, mark)));
     }
     let mut bytes = Vec::new();
     (&*file).seek(SeekFrom::Start(0))?;
@@ -135,13 +137,43 @@ pub(super) fn add(
         Effort::Quick => QUICK,
         Effort::Thorough => THOROUGH,
     };
-    let mut encoder = Encoder::new(&mut *into, level)?;
-    encoder.include_checksum(true)?;
-    let length = io::copy(from, &mut encoder)?;
-    encoder.finish()?;
+    let length = TOOLS.with_borrow_mut(|tools| pack(into, from, level, tools))?;
     let mark = of(length);
     into.write_all(&mark.encoded())?;
     Ok(mark)
+}
+
+/// What packing needs is large, and the same for every file: each thread has it once.
+struct Tools {
+    context: CCtx<'static>,
+    piece: Vec<u8>,
+}
+
+thread_local! {
+    static TOOLS: RefCell<Tools> = RefCell::new(Tools { context: CCtx::create(), piece: vec![0; 256 << 10] });
+}
+
+fn pack(into: &mut File, from: &mut dyn Read, level: i32, tools: &mut Tools) -> io::Result<u64> {
+    let Tools { context, piece } = tools;
+    // the file before may have ended in the middle
+    context.reset(ResetDirective::SessionAndParameters).map_err(|_| damaged())?;
+    let mut encoder = Encoder::with_context(into, context);
+    encoder.set_parameter(CParameter::CompressionLevel(level))?;
+    encoder.include_checksum(true)?;
+    let mut length = 0;
+    loop {
+        match from.read(piece) {
+            Ok(0) => break,
+            Ok(count) => {
+                encoder.write_all(piece.get(..count).unwrap_or_default())?;
+                length += count as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    encoder.finish()?;
+    Ok(length)
 }
 
 /// All that is kept, into `to`.

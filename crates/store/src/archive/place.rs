@@ -65,14 +65,12 @@ pub(super) fn kept_at(root: &Path, path: &Path) -> Option<Kept> {
 }
 
 fn split_version(name: &[u8]) -> (&[u8], Version) {
-    let versions: [(&str, fn(u32) -> Version); 2] = [(".was-", Version::Was), (".old-", Version::Old)];
     let split = || {
         let dot = memchr::memrchr(b'.', name)?;
         let (name, ending) = (name.get(..dot)?, std::str::from_utf8(name.get(dot..)?).ok()?);
-        versions.iter().find_map(|(word, version)| {
-            let number = ending.strip_prefix(word)?.parse().ok()?;
-            Some((name, version(number)))
-        })
+        let numbered = |word: &str| ending.strip_prefix(word)?.parse().ok();
+        let version = numbered(".was-").map(Version::Was).or_else(|| numbered(".old-").map(Version::Old))?;
+        Some((name, version))
     };
     split().unwrap_or((name, Version::Last))
 }

@@ -382,12 +382,9 @@ impl Listing {
                 self.shown.push(kept);
             }
             Stood::Both(kept) => {
-                if archive.place_of(&done.path).as_ref() != Some(&kept.path) {
-                    self.unlisted.extend(archive.place_of(&done.path));
-                    self.shown.push(kept);
-                } else {
-                    self.shown.push(kept);
-                }
+                // where nothing may be written the older one still has the place of the last
+                self.unlisted.extend(archive.place_of(&done.path).filter(|place| *place != kept.path));
+                self.shown.push(kept);
             }
         }
     }

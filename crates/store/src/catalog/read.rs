@@ -296,7 +296,7 @@ fn journal(store: &JournalStore, id: &offshoot_session::SessionId) -> Outcome {
 fn is_damage(finding: &Finding) -> bool {
     match finding {
         Finding::Flaw(found) => matches!(found.flaw, Flaw::Damaged { .. } | Flaw::Blob { .. }),
-        Finding::TornTail(_) | Finding::Odd(_) => false,
+        Finding::TornTail(_) | Finding::Odd(_) | Finding::Theirs(_) | Finding::Source(_) => false,
     }
 }
 

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::{Catalog, CatalogError};
 
@@ -88,13 +88,23 @@ impl Catalog {
         condition: &str,
         parameters: &[&dyn rusqlite::ToSql],
     ) -> Result<Vec<SessionRow>, CatalogError> {
-        let sql = format!("SELECT {COLUMNS} FROM session WHERE {condition}");
-        let read = || -> Result<Vec<SessionRow>, rusqlite::Error> {
-            let mut statement = self.connection.prepare_cached(&sql)?;
-            statement.query_map(parameters, session_row)?.collect()
-        };
-        read().map_err(|error| self.failed(error))
+        rows_in(&self.connection, condition, parameters).map_err(|error| self.failed(error))
     }
+}
+
+/// What every list shows.
+pub(super) fn all_in(connection: &Connection) -> Result<Vec<SessionRow>, rusqlite::Error> {
+    rows_in(connection, "state <> 1", &[])
+}
+
+fn rows_in(
+    connection: &Connection,
+    condition: &str,
+    parameters: &[&dyn rusqlite::ToSql],
+) -> Result<Vec<SessionRow>, rusqlite::Error> {
+    let sql = format!("SELECT {COLUMNS} FROM session WHERE {condition}");
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_map(parameters, session_row)?.collect()
 }
 
 fn session_row(row: &Row<'_>) -> Result<SessionRow, rusqlite::Error> {

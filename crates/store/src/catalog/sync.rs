@@ -10,7 +10,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::in_archive::InArchive;
 use super::read::{InDatabase, Outcome, Read, database, read_file, session_in_database};
-use super::rows::path_of;
+use super::rows::{SessionRow, all_in, path_of};
 use super::visit::{Known, Visit, visit};
 use super::walk::{Kind, Seen, Sources, walk};
 use super::write::{Put, forget, put, stamp_at};
@@ -63,25 +63,50 @@ impl Catalog {
         now: Timestamp,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Synced, CatalogError> {
-        match sync(&mut self.connection, sources, now, progress) {
-            Ok(synced) => Ok(synced),
+        match sync(&mut self.connection, sources, now, progress, Meanwhile::Nothing) {
+            Ok((synced, _)) => Ok(synced),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// The same, and all sessions as they are then. While the files are looked at there is time to read the list; mostly
+    /// nothing changes it.
+    pub fn sync_and_list(
+        &mut self,
+        sources: &Sources,
+        now: Timestamp,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<(Synced, Vec<SessionRow>), CatalogError> {
+        match sync(&mut self.connection, sources, now, progress, Meanwhile::List) {
+            Ok((synced, Some(rows))) => Ok((synced, rows)),
+            Ok((synced, None)) => Ok((synced, self.sessions()?)),
             Err(error) => Err(self.failed(error)),
         }
     }
 }
 
+/// What is read while others look at the files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Meanwhile {
+    Nothing,
+    List,
+}
+
+/// The rows are told where they are still right.
 fn sync(
     connection: &mut Connection,
     sources: &Sources,
     now: Timestamp,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Synced, rusqlite::Error> {
-    let (walked, known) = std::thread::scope(|scope| {
+    meanwhile: Meanwhile,
+) -> Result<(Synced, Option<Vec<SessionRow>>), rusqlite::Error> {
+    let (walked, known, rows) = std::thread::scope(|scope| {
         let walked = scope.spawn(|| walk(sources));
         let known = all_known(connection);
-        (walked.join().unwrap_or_default(), known)
+        let rows = (meanwhile == Meanwhile::List).then(|| all_in(connection)).transpose();
+        (walked.join().unwrap_or_default(), known, rows)
     });
-    let mut known = known?;
+    let (mut known, mut rows) = (known?, rows?);
     let mut synced = Synced { files: walked.seen.len(), ..Synced::default() };
     let mut jobs = Vec::new();
     let mut databases = Vec::new();
@@ -104,6 +129,9 @@ fn sync(
     if !jobs.is_empty() || !databases.is_empty() {
         super::keep::has_news(connection)?;
     }
+    if !jobs.is_empty() {
+        rows = None;
+    }
     let mut writer = Writer { connection, synced: &mut synced, now: moment };
     writer.all(&jobs, sources, progress)?;
     for (seen, of_file) in databases {
@@ -113,14 +141,20 @@ fn sync(
             inside.into_iter().filter_map(|path| known.remove_entry(&path)).collect();
         let is_same = visit(of_file.as_ref(), &seen.stamp) == Visit::Nothing;
         if !is_same {
+            rows = None;
             writer.database(&seen, of_file.as_ref(), &mut inside, &sources.scratch)?;
             known.extend(inside); // what is left is in the database no more
         }
     }
     let unseen: HashSet<&Path> = walked.unseen.iter().map(|(path, _)| path.as_path()).collect();
     known.retain(|path, _| !path.ancestors().any(|above| unseen.contains(above)));
+    let is_complete = known.is_empty();
     let problems = in_archive.take_up(&known, sources, now);
-    writer.all(&in_archive.jobs(), sources, &mut |_, _| {})?;
+    let from_archive = in_archive.jobs();
+    if !from_archive.is_empty() {
+        rows = None;
+    }
+    writer.all(&from_archive, sources, &mut |_, _| {})?;
     let gone = known.iter().filter(|(path, known)| known.is_session && !in_archive.holds(path)).count();
     writer.forget(known)?;
     in_archive.after(connection, sources)?;
@@ -130,7 +164,7 @@ fn sync(
         .problems
         .extend(walked.unseen.into_iter().map(|(path, error)| Problem { path, reason: error.to_string() }));
     remember(connection, now, synced.new + synced.changed + synced.gone + synced.kept > 0)?;
-    Ok(synced)
+    Ok((synced, rows.filter(|_| is_complete)))
 }
 
 /// Writing costs more than looking, so a look that found nothing is written down once in a while.

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 use offshoot_session::format::{EncodedBatch, Position, Tail, encode_batch, encode_batch_watched};
-use offshoot_session::{Record, SessionTree};
+use offshoot_session::{Record, SessionHeader, SessionTree};
 
 use super::load::seal_before;
 use super::{Journal, Seen};
@@ -25,7 +25,8 @@ impl Journal {
         }
         let batch = encode_batch_watched(records, &self.watch).map_err(AppendError::from)?;
         self.make_file().map_err(AppendError::from)?;
-        let (tree, _) = SessionTree::replay(records.iter().cloned());
+        self.fold(records.to_vec());
+        let tree = self.tree.clone();
         Ok(self.save(batch, tree, records.len())?)
     }
 
@@ -35,7 +36,28 @@ impl Journal {
             return Ok(Appended::default());
         }
         let tree = self.tree.extended(records)?;
-        self.save(encode_batch(records)?, tree, records.len())
+        let appended = match self.unwritten.clone() {
+            Some(header) => self.save_first(header, records, tree)?,
+            None => self.save(encode_batch(records)?, tree, records.len())?,
+        };
+        self.own_records += records.len();
+        Ok(appended)
+    }
+
+    /// The header and the first change are one batch: there is a whole journal, or none.
+    fn save_first(
+        &mut self,
+        header: SessionHeader,
+        records: &[Record],
+        tree: SessionTree,
+    ) -> Result<Appended, AppendError> {
+        let batch: Vec<Record> =
+            [Record::opened(header)].into_iter().chain(records.iter().cloned()).collect();
+        let lines = encode_batch(&batch)?;
+        self.make_file()?;
+        let appended = self.save(lines, tree, batch.len())?;
+        self.unwritten = None;
+        Ok(appended)
     }
 
     fn save(

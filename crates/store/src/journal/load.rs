@@ -2,12 +2,14 @@
 
 use std::io;
 
+use offshoot_session::foreign::joined;
 use offshoot_session::format::{Flaw, NewerFormat, Position, SEAL_LENGTH, Scanned, scan, scan_watched};
-use offshoot_session::{Record, SessionTree};
+use offshoot_session::{Change, Record, SessionTree};
 
 use super::{Journal, Refreshed, Seen};
 use crate::blobs::StoredBlobs;
 use crate::files::{About, FileError, Open, OpenFile, read_from};
+use crate::foreign::ForeignReading;
 use crate::store::{AppendError, Finding, ReadError};
 
 /// Somebody may be cutting off a torn tail while the file is read without a lock. Then the bytes make no sense,
@@ -25,13 +27,42 @@ impl Journal {
         let identity = file.stat().about("read", &path)?.identity;
         let (bytes, scanned) = self.read(file.as_ref(), Position::default())?;
         let seal = seal_before(&bytes, scanned.end.offset);
-        let (tree, oddities) = SessionTree::replay(scanned.records);
-        self.tree = tree;
         self.tail = scanned.tail;
         self.findings = scanned.found.into_iter().map(Finding::Flaw).collect();
-        self.findings.extend(oddities.into_iter().map(Finding::Odd));
+        self.fold(scanned.records);
         self.seen = Seen { identity, end: scanned.end, seal };
         Ok(scanned.end.offset > 0)
+    }
+
+    /// The tree of these lines; where they go on with another program's session, of both.
+    pub(super) fn fold(&mut self, records: Vec<Record>) {
+        self.own_records = records.len();
+        self.theirs = None;
+        let source = records.first().and_then(|record| match &record.change {
+            Change::Opened(header) => header.foreign.as_deref().cloned(),
+            Change::Entry(_) | Change::HeadMoved(_) | Change::Marked(_) | Change::Unknown => None,
+        });
+        let records = match self.others.as_ref().zip(source) {
+            None => records,
+            Some((others, source)) => {
+                // Theirs stands in the place of the header.
+                self.own_records = self.own_records.saturating_sub(1);
+                let ForeignReading { records: theirs, oddities, trouble, stamp } = others.read(&source);
+                self.findings.extend(trouble.map(Finding::Source));
+                self.findings.extend(oddities.into_iter().map(Finding::Theirs));
+                self.theirs = Some((source, stamp));
+                joined(theirs, records)
+            }
+        };
+        let (tree, oddities) = SessionTree::replay(records);
+        self.tree = tree;
+        self.findings.extend(oddities.into_iter().map(Finding::Odd));
+    }
+
+    /// Whether the session that it goes on with may have changed since it was read.
+    fn is_theirs_changed(&self) -> bool {
+        let theirs = self.others.as_ref().zip(self.theirs.as_ref());
+        theirs.is_some_and(|(others, (source, stamp))| others.stamp(source) != *stamp)
     }
 
     pub(super) fn catch_up(&mut self) -> Result<Refreshed, ReadError> {
@@ -73,7 +104,7 @@ impl Journal {
 
     fn catch_up_with(&mut self, file: &dyn OpenFile) -> Result<Refreshed, ReadError> {
         let path = self.path();
-        if !self.continues(file).about("read", &path)? {
+        if self.is_theirs_changed() || !self.continues(file).about("read", &path)? {
             return match self.load()? {
                 true => Ok(Refreshed::Reloaded),
                 false => Err(ReadError::Gone { path }),
@@ -131,6 +162,7 @@ impl Journal {
 
     /// Others check what they write; where their records are odd all the same, all of it is folded again.
     fn absorb(&mut self, records: Vec<Record>) {
+        self.own_records += records.len();
         if let Ok(tree) = self.tree.extended(&records) {
             self.tree = tree;
             return;

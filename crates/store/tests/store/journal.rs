@@ -221,9 +221,9 @@ fn a_newer_format_is_refused_and_left_alone() {
     disk.overwrite(&path, newer.clone());
 
     let refused = store.read(&session()).unwrap_err();
-    assert!(matches!(&refused, ReadError::Newer { source, .. } if source.version == 2));
+    assert!(matches!(&refused, ReadError::Newer { source, .. } if source.version == 3));
     let words = std::error::Error::source(&refused).unwrap().to_string();
-    assert_eq!(words, "format 2 is newer than this program knows (1)");
+    assert_eq!(words, "format 3 is newer than this program knows (2)");
     let refused = store.append(&session(), &mut |_| Some(vec![prompt("u1", None)]));
     assert!(matches!(refused, Err(AppendError::Read(ReadError::Newer { .. }))));
     assert!(matches!(store.create(&[header("s")]), Err(CreateError::Failed(_))));

@@ -15,6 +15,7 @@
 //! | a file read for its shape has the entries of the file | `light` |
 //! | the end of a file tells what the whole tells | `recent` |
 //! | a file that changes under its reader is read, and told of | `steady` |
+//! | another program's session and what was added to it are one | `foreign` |
 //! | many write at once | `writers` |
 //! | the specification says what is written | `doc` |
 //! | what the first version wrote is read for ever | `frozen` |
@@ -27,6 +28,7 @@ mod doc;
 mod drafts;
 mod faults;
 mod flips;
+mod foreign;
 mod frozen;
 mod journal;
 mod kill;

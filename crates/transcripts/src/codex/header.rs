@@ -54,6 +54,7 @@ impl Meta {
             agent: Some("codex".to_owned()),
             model: None,
             lineage: self.lineage(),
+            foreign: None,
         }
     }
 

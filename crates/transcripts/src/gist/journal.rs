@@ -12,6 +12,8 @@ pub(super) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
     let decoded = decode(line, &NoBlobs).map_err(|_| Unusual)?;
     file.heard.is_in_batch = decoded.in_batch == InBatch::MoreFollow;
     match &decoded.record.change {
+        // what it goes on with is told by the file itself
+        Change::Opened(header) if header.foreign.is_some() => return Err(Unusual),
         Change::Opened(header) if !file.heard.has_header => {
             file.heard.has_header = true;
             file.open(header);

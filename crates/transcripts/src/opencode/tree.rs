@@ -144,6 +144,7 @@ impl Reader {
                 reason: Some(BranchReason::Other("sub-agent".to_owned())),
                 metadata: None,
             }),
+            foreign: None,
         };
         self.records.push(Record { source: row.source.clone(), ..Record::opened(header) });
         if let Some(title) = text(&row.json, "title").filter(|title| !title.starts_with("New session - ")) {

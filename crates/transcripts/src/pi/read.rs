@@ -349,6 +349,7 @@ pub(super) fn session_header(
         agent: Some(agent_name(is_oh_my_pi).to_owned()),
         model: header.model.clone(),
         lineage: header.lineage.clone(),
+        foreign: None,
     }
 }
 

@@ -148,6 +148,7 @@ impl Child {
             agent: Some("rollouts".to_owned()),
             model: self.model,
             lineage: Some(lineage),
+            foreign: None,
         }
     }
 }

@@ -162,6 +162,7 @@ pub(super) fn header_of(map: &Map, id: SessionId, opened_at: Timestamp) -> Sessi
         agent: Some("rollouts".to_owned()),
         model: model_in(map),
         lineage,
+        foreign: None,
     }
 }
 

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use offshoot_session::SessionId;
 use offshoot_store::catalog::{Catalog, CatalogError};
-use offshoot_store::{Home, Loaded, SessionStore};
+use offshoot_store::{Home, JournalStore, Loaded, SessionStore};
 
 use super::Check;
 use crate::failure::Failure;
+use crate::foreign::is_there;
 use crate::here::Here;
 use crate::numbers::{bytes, counted};
 use crate::opened::is_damage;
@@ -43,6 +44,7 @@ pub(super) fn checks(here: &Here) -> Result<Vec<Check>, Failure> {
             checks.extend(search(home));
             checks.push(locks(home, &sessions));
             checks.push(journals(here, &sessions));
+            checks.extend(sources(&store));
         }
         Err(error) => {
             let hint = format!("`ls -ld {}` shows who may look in", home.sessions().display());
@@ -176,6 +178,26 @@ fn locks(home: &Home, sessions: &[SessionId]) -> Check {
         [] => Check::well("locks", "none held"),
         held => Check::well("locks", format!("{} held: {}", held.len(), held.join(", "))),
     }
+}
+
+/// Files of other programs that sessions go on with.
+fn sources(store: &JournalStore) -> Option<Check> {
+    let references = store.references().ok().filter(|references| !references.is_empty())?;
+    let gone: Vec<&str> = references
+        .iter()
+        .filter(|(_, source)| !is_there(Path::new(&source.path)))
+        .map(|(_, source)| source.path.as_str())
+        .collect();
+    let all = counted(references.len(), "session goes", "sessions go");
+    let text = format!("{all} on with a file of another program");
+    Some(match gone.as_slice() {
+        [] => Check::well("sources", format!("{text}, all there")),
+        gone => Check::problem(
+            "sources",
+            format!("{text}; not there any more: {}", gone.join(", ")),
+            "`offshoot sync` finds those that were moved; what was added here is kept in any case",
+        ),
+    })
 }
 
 fn journals(here: &Here, sessions: &[SessionId]) -> Check {

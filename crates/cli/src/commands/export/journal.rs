@@ -10,6 +10,7 @@ use offshoot_store::{Home, JournalStore, SessionStore};
 use super::{Export, ExportFile, id_of};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::imported::for_the_store;
 use crate::session_file::cannot_read;
 use crate::stored::store_failed;
 use crate::which::Which;
@@ -23,7 +24,7 @@ pub(super) fn export(
     into_folder: bool,
 ) -> Result<Export, Failure> {
     let (lines, blobs) = match which {
-        Which::Stored(id) => {
+        Which::Stored(id) if here.store()?.reference(id).is_none() => {
             let store = here.store()?;
             let path = store.home().journal(id);
             let mut bytes = std::fs::read(&path).map_err(|error| cannot_read(&path, &error))?;
@@ -33,8 +34,9 @@ pub(super) fn export(
             bytes.truncate(usize::try_from(scanned.end.offset).unwrap_or(usize::MAX));
             (bytes, seen.seen.into_inner())
         }
-        Which::File(_) => {
-            let records: Vec<Record> = tree.log().cloned().collect();
+        // With what another program wrote: a copy is complete in itself.
+        Which::Stored(_) | Which::File(_) => {
+            let records: Vec<Record> = for_the_store(tree.log().cloned().collect());
             let encoded = encode_batch(&records).map_err(store_failed)?;
             (encoded.bytes, encoded.blobs.into_iter().map(|blob| (blob.name, blob.bytes)).collect())
         }

@@ -15,6 +15,10 @@ pub(super) struct Listed {
     pub(super) key: i64,
     pub(super) id: String,
     pub(super) path: PathBuf,
+    /// Kept by Offshoot, and not by another program.
+    pub(super) is_own: bool,
+    /// The id of the journal in which changes of another program's session are kept.
+    pub(super) changed_as: Option<String>,
     /// When something was last written, as the records say; where there is none, as the disk says.
     pub(super) updated_at: Timestamp,
     pub(super) state: State,
@@ -31,7 +35,7 @@ pub(super) enum State {
     Unreadable(String),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct About {
     pub(super) title: Option<String>,
     pub(super) first_prompt: Option<String>,
@@ -75,8 +79,25 @@ impl Listed {
             catalog::State::Unreadable(reason) => State::Unreadable(reason),
         };
         let updated_at = moment(row.updated_at).unwrap_or_default();
+        let (key, is_own) = (row.key, row.is_own);
         let kept_from = archive.kept_at(&row.path).map(|kept| kept.original);
-        Some(Self { key: row.key, id: row.id, path: row.path, updated_at, state, kept_from })
+        let changed_as = None;
+        Some(Self { key, id: row.id, path: row.path, is_own, changed_as, updated_at, state, kept_from })
+    }
+
+    /// Takes up what its journal adds to it. Each entry and each cost is told by one of the two.
+    pub(super) fn add(&mut self, journal: Self) {
+        self.changed_as = Some(journal.id);
+        self.updated_at = self.updated_at.max(journal.updated_at);
+        let (State::Whole(about) | State::Damaged(about, _)) = &mut self.state else { return };
+        match journal.state {
+            State::Whole(added) => about.add(added),
+            State::Damaged(added, lost) => {
+                about.add(added);
+                self.state = State::Damaged(about.clone(), lost);
+            }
+            State::Unreadable(reason) => self.state = State::Unreadable(reason),
+        }
     }
 
     pub(super) fn about(&self) -> Option<&About> {
@@ -114,11 +135,23 @@ impl Listed {
             "error": error,
             "path": self.path.to_string_lossy(),
             "kept_from": self.kept_from.as_ref().map(|path| path.to_string_lossy()),
+            "changed_as": self.changed_as,
         })
     }
 }
 
 impl About {
+    fn add(&mut self, added: Self) {
+        self.title = added.title.or(self.title.take());
+        self.model = added.model.or(self.model.take());
+        let new = added.labels.into_iter().filter(|label| !self.labels.contains(label));
+        self.labels = self.labels.iter().cloned().chain(new.collect::<Vec<_>>()).collect();
+        self.entries += added.entries;
+        self.branches += added.branches;
+        self.prompts += added.prompts;
+        self.cost_micros += added.cost_micros;
+    }
+
     /// The title; where there is none, what was asked first.
     pub(super) fn name(&self) -> &str {
         self.title.as_deref().or(self.first_prompt.as_deref()).unwrap_or(words::UNTITLED)

@@ -1,10 +1,11 @@
 //! Sessions in the order of a list: a thread is a session and all that came from it, and the thread that was
 //! written in last comes first.
 
-use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
 use std::path::Path;
 
+use jiff::Timestamp;
 use offshoot_session::SessionId;
 use offshoot_session::graph::SessionGraph;
 
@@ -26,21 +27,28 @@ pub(super) struct Row {
 #[derive(Debug, Default)]
 pub(super) struct Names {
     keys: HashMap<String, i64>,
+    /// Names under which sessions of other programs are known here.
+    aliases: HashMap<String, String>,
 }
 
 impl Names {
     pub(super) fn of(sessions: &[Listed]) -> Self {
-        let mut keys = HashMap::new();
+        let (mut keys, mut aliases) = (HashMap::new(), HashMap::new());
         for session in sessions {
             keys.entry(session.id.clone()).or_insert(session.key);
+            // what was forked here names it as it is called here
+            if let Some(id) = &session.changed_as {
+                aliases.entry(id.clone()).or_insert_with(|| session.id.clone());
+            }
         }
-        Self { keys }
+        Self { keys, aliases }
     }
 
     /// A header names its parent by id or by file; files are named after the session, often behind a time.
     fn meant(&self, named: &str) -> Option<(&str, i64)> {
         let known = |text: &str| self.keys.get_key_value(text).map(|(id, key)| (id.as_str(), *key));
-        if let Some(found) = known(named) {
+        let alias = self.aliases.get(named).and_then(|id| known(id));
+        if let Some(found) = known(named).or(alias) {
             return Some(found);
         }
         let stem = Path::new(named).file_stem()?.to_str()?;
@@ -68,13 +76,18 @@ impl Names {
     }
 }
 
-pub(super) fn threaded(mut sessions: Vec<Listed>, names: &Names) -> Vec<Row> {
+/// How much of an id is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ids {
+    Short,
+    Whole,
+}
+
+pub(super) fn threaded(mut sessions: Vec<Listed>, names: &Names, ids: Ids) -> Vec<Row> {
     // in whatever order they were found
     sessions.sort_by(|one, other| {
         other.updated_at.cmp(&one.updated_at).then_with(|| one.path.as_os_str().cmp(other.path.as_os_str()))
     });
-    // several files may tell of one id, so the graph is one of files
-    let node = |key: i64| SessionId::from(key.to_string());
     let parents: HashMap<i64, (&str, i64)> = sessions
         .iter()
         .filter_map(|session| {
@@ -82,30 +95,47 @@ pub(super) fn threaded(mut sessions: Vec<Listed>, names: &Names) -> Vec<Row> {
             Some((session.key, names.meant(named).filter(|(_, parent)| *parent != session.key)?))
         })
         .collect();
+    let short_ids = if ids == Ids::Short { names.short() } else { HashMap::new() };
+    let row = |session: Listed, depth: usize| Row {
+        depth,
+        parent: parents.get(&session.key).map(|(parent, _)| (*parent).to_owned()),
+        short_id: short_ids.get(session.id.as_str()).cloned().unwrap_or_default(),
+        session,
+    };
+    // most came from no other, and no other from them
+    let related: HashSet<i64> = parents.iter().flat_map(|(key, (_, parent))| [*key, *parent]).collect();
+    let (related, alone): (Vec<Listed>, Vec<Listed>) =
+        sessions.into_iter().partition(|session| related.contains(&session.key));
+    let mut threads: Vec<Vec<Row>> = alone.into_iter().map(|session| vec![row(session, 0)]).collect();
+    // several files may tell of one id, so the graph is one of files
+    let node = |key: i64| SessionId::from(key.to_string());
     let graph = SessionGraph::new(
-        sessions
+        related
             .iter()
             .map(|session| (node(session.key), parents.get(&session.key).map(|(_, parent)| node(*parent)))),
     );
-    let short_ids = names.short();
     let mut by_node: HashMap<SessionId, Listed> =
-        sessions.into_iter().map(|session| (node(session.key), session)).collect();
-    let mut threads: Vec<Vec<Row>> = Vec::new();
+        related.into_iter().map(|session| (node(session.key), session)).collect();
     for line in graph.forest() {
         let Some(session) = by_node.remove(&line.session) else { continue };
-        let row = Row {
-            depth: line.depth,
-            parent: parents.get(&session.key).map(|(parent, _)| (*parent).to_owned()),
-            short_id: short_ids.get(session.id.as_str()).cloned().unwrap_or_default(),
-            session,
-        };
+        let row = row(session, line.depth);
         match threads.last_mut() {
             Some(thread) if line.depth > 0 => thread.push(row),
             _ => threads.push(vec![row]),
         }
     }
-    threads.sort_by_key(|thread| Reverse(thread.iter().map(|row| row.session.updated_at).max()));
+    threads.sort_by(|one, other| {
+        newest(other).cmp(&newest(one)).then_with(|| first_path(one).cmp(&first_path(other)))
+    });
     threads.into_iter().flatten().collect()
+}
+
+fn newest(thread: &[Row]) -> Option<Timestamp> {
+    thread.iter().map(|row| row.session.updated_at).max()
+}
+
+fn first_path(thread: &[Row]) -> Option<&OsStr> {
+    thread.first().map(|row| row.session.path.as_os_str())
 }
 
 #[cfg(test)]
@@ -113,7 +143,8 @@ mod tests {
     use super::*;
 
     fn names(ids: &[&str]) -> Names {
-        Names { keys: (1..).zip(ids).map(|(key, id)| ((*id).to_owned(), key)).collect() }
+        let keys = (1..).zip(ids).map(|(key, id)| ((*id).to_owned(), key)).collect();
+        Names { keys, ..Names::default() }
     }
 
     #[test]

@@ -5,25 +5,25 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use offshoot_store::Archive;
-use offshoot_store::opencode_storage::{self, Messages};
 use offshoot_transcripts::claude::{self, AgentFile};
 use offshoot_transcripts::codex::{self, RolloutFile, belongs, rollout_id_from_file_name};
 use offshoot_transcripts::{Dialect, FileRole, Transcript, Unreadable, Watched, classify};
 
-pub(crate) fn read(
+use crate::archive::Archive;
+use crate::opencode_storage::{self, Messages};
+
+/// Folders tell too, so the path is a whole one: the file of a sub-agent lies in one that is named after its session.
+pub fn read(
     path: &Path,
     file: Watched<'_>,
     archive: Option<&Archive>,
     messages: Messages,
 ) -> Result<Transcript, Unreadable> {
     let around = Around { archive };
-    // Folders tell too: the file of a sub-agent lies in one that is named after its session.
-    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let name = path.to_string_lossy();
-    let together = around.agents(&path, &name, file).or_else(|| around.bases(&path, &name, file.bytes));
+    let together = around.agents(path, &name, file).or_else(|| around.bases(path, &name, file.bytes));
     let in_storage =
-        || archive.and_then(|archive| opencode_storage::read(&path, file.bytes, messages, archive));
+        || archive.and_then(|archive| opencode_storage::read(path, file.bytes, messages, archive));
     match together.or_else(in_storage) {
         Some(transcript) => Ok(transcript),
         None => offshoot_transcripts::read(Some(&name), file),
