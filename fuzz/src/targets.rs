@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use offshoot_session::context::Message;
 use offshoot_session::format::scan::{Position, scan};
 use offshoot_session::format::{InBatch, NoBlobs, decode, encode};
-use offshoot_session::{EntryId, Odd, SessionTree};
+use offshoot_session::{EntryId, Odd, Record, SessionTree};
 use offshoot_store::lazy::{Format, UseIndex};
 use offshoot_store::{Home, LazySession};
 use offshoot_transcripts::claude::{self, AgentFile};
 use offshoot_transcripts::codex::{self, RolloutFile};
-use offshoot_transcripts::light::{Rests, lighten, lighten_first};
+use offshoot_transcripts::light::{Beginning, Rests, ShapeReader, lighten, lighten_first};
 use offshoot_transcripts::opencode::{Row, Rows, Table, read_rows, read_storage, stored};
 use offshoot_transcripts::{
     Dialect, FileRole, Transcript, classify, gemini, pi as pi_files, read, rollouts as rollout_files,
@@ -218,29 +218,49 @@ pub fn side_index(bytes: &[u8]) {
 
 /// What is left out of a file for its shape comes back, and changes nothing.
 pub fn light(bytes: &[u8]) {
-    let (first, others) = bytes.split_at(memchr_line(bytes, 0));
-    let (mut lightened, mut rests) = (Vec::new(), Rests::of(first));
-    lighten_first(first, &mut lightened);
-    for line in others.split_inclusive(|byte| *byte == b'\n') {
-        lighten(line, &mut lightened);
-        rests.add(line);
-    }
     let name = Some("session.jsonl");
-    match (read(name, bytes), read(name, &lightened)) {
-        (Ok(whole), Ok(light)) => {
-            assert_eq!(light.dialect, whole.dialect);
-            if !matches!(whole.dialect, Dialect::ClaudeCode | Dialect::Codex) {
-                return;
+    let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    let mut rests = Rests::default();
+    let light_lines: Vec<Vec<u8>> = lines
+        .iter()
+        .enumerate()
+        .map(|(number, line)| {
+            rests.add(line);
+            let mut light = Vec::new();
+            match number {
+                0 => lighten_first(line, &mut light),
+                _ => lighten(line, &mut light),
             }
-            assert_eq!(light.oddities, whole.oddities);
-            let (whole, light) = (SessionTree::replay(whole.records).0, SessionTree::replay(light.records).0);
-            assert_eq!(light.main_head(), whole.main_head());
-            assert_eq!(light.len(), whole.len());
-            for (light, whole) in light.entries().zip(whole.entries()) {
-                assert_eq!(rests.restored(light).as_ref(), Some(whole.as_ref()));
-            }
+            light
+        })
+        .collect();
+    let whole = read(name, bytes);
+    let is_ours = |dialect| matches!(dialect, Dialect::ClaudeCode | Dialect::Codex);
+    let half = light_lines.get(..lines.len() / 2).unwrap_or_default().concat();
+    if ShapeReader::of(name, &half, Beginning::Some).is_some() {
+        assert!(whole.as_ref().is_ok_and(|whole| is_ours(whole.dialect)), "the beginning misled");
+    }
+    let reader = ShapeReader::of(name, &light_lines.concat(), Beginning::All);
+    let (Ok(whole), Some(mut reader)) = (&whole, reader) else {
+        assert!(!whole.is_ok_and(|whole| is_ours(whole.dialect)), "a session was not seen");
+        return;
+    };
+    for (line, light) in lines.iter().zip(&light_lines) {
+        if !reader.take_light(light) {
+            reader.take(line);
         }
-        (whole, light) => assert_eq!(whole.err(), light.err()),
+    }
+    let light = reader.finish(name);
+    assert_eq!(light.dialect, whole.dialect);
+    assert_eq!(light.oddities, whole.oddities);
+    assert_eq!(light.unknown_types, whole.unknown_types);
+    let replayed = |records: &[Record]| SessionTree::replay(records.iter().cloned()).0;
+    let (whole, light) = (replayed(&whole.records), replayed(&light.records));
+    assert_eq!(light.main_head(), whole.main_head());
+    assert_eq!(light.title(), whole.title());
+    assert_eq!(light.len(), whole.len());
+    for (light, whole) in light.entries().zip(whole.entries()) {
+        assert_eq!(rests.restored(light).as_ref(), Some(whole.as_ref()));
     }
 }
 

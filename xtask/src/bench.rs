@@ -1,4 +1,4 @@
-//! `cargo xtask bench [--peers] [--json FILE] [DIR]`: how fast long sessions are, beside the programs that wrote
+//! `cargo xtask bench [--peers] [--only WORD] [--json FILE] [DIR]`: how fast long sessions are, beside the programs that wrote
 //! the format.
 //!
 //! Every figure is the median of five processes. In each round ours and the peers' run one after the other on the
@@ -27,6 +27,8 @@ pub(crate) struct Request {
     /// Many sessions instead of long ones.
     pub(crate) corpus: bool,
     pub(crate) json: Option<PathBuf>,
+    /// Only cases of which the operation, the session or the format contains this word.
+    pub(crate) only: Option<String>,
     /// Where the sessions lie; they are made where they are missing, and stay.
     pub(crate) dir: Option<PathBuf>,
 }
@@ -60,13 +62,27 @@ const CASES: &[Case] = &[
     case("the same with the index", "large", "screen-indexed", Some("screen"), "ms", Some(40.0)),
     case("open to 50 messages", "huge", "screen", Some("screen"), "ms", Some(25.0)),
     case("the same with the index", "huge", "screen-indexed", Some("screen"), "ms", Some(80.0)),
-    case("navigate, been there", "large", "navigate", Some("navigate"), "again_ms", Some(3.0)),
     case("navigate, first visit", "large", "navigate", Some("navigate"), "ms", Some(3.0)),
-    case("navigate, been there", "huge", "navigate", Some("navigate"), "again_ms", Some(30.0)),
+    case("… and every message read", "large", "navigate-read", Some("navigate"), "ms", Some(3.0)),
+    case("navigate, been there", "large", "navigate", Some("navigate"), "again_ms", Some(3.0)),
+    case("… and every message read", "large", "navigate-read", Some("navigate"), "again_ms", Some(3.0)),
     case("navigate, first visit", "huge", "navigate", Some("navigate"), "ms", Some(30.0)),
+    case("… and every message read", "huge", "navigate-read", Some("navigate"), "ms", Some(30.0)),
+    case("navigate, been there", "huge", "navigate", Some("navigate"), "again_ms", Some(30.0)),
+    case("… and every message read", "huge", "navigate-read", Some("navigate"), "again_ms", Some(30.0)),
     case("context", "large", "context", Some("context"), "ms", Some(4.0)),
+    case("… and every message read", "large", "context-read", Some("context"), "ms", Some(4.0)),
     case("open and context", "deep-linear", "context", Some("context"), "end_to_end_ms", Some(1.0)),
+    case(
+        "… and every message read",
+        "deep-linear",
+        "context-read",
+        Some("context"),
+        "end_to_end_ms",
+        Some(1.0),
+    ),
     case("context again", "deep-linear", "context", Some("context"), "again_ms", Some(1.0)),
+    case("… and every message read", "deep-linear", "context-read", Some("context"), "again_ms", Some(1.0)),
     case("fork", "large", "fork", Some("fork"), "ms", Some(5.0)),
     case("fork", "huge", "fork", Some("fork"), "ms", Some(5.0)),
     case("outline", "bushy", "outline", Some("outline"), "ms", None),
@@ -80,7 +96,13 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
     let scratch = Scratch::new()?;
     let dir = request.dir.clone().unwrap_or_else(|| scratch.0.join("sessions"));
     let peers_folder = target_dir()?.join("peers");
-    let mut figures = claude::measure(&dir, request.peers.then_some(peers_folder.as_path()))?;
+    let is_asked_for = |words: &[&str]| {
+        request.only.as_deref().is_none_or(|only| words.iter().any(|word| word.contains(only)))
+    };
+    let mut figures = match is_asked_for(&["claude"]) {
+        true => claude::measure(&dir, request.peers.then_some(peers_folder.as_path()))?,
+        false => Vec::new(),
+    };
     figures.iter().for_each(|figure| println!("{}", figure.line()));
     for preset in ["large", "huge", "deep-linear", "bushy"] {
         if !session_of(&dir, preset, "pi").is_ok_and(|file| file.exists()) {
@@ -91,7 +113,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
     let peers = if request.peers { peers::installed(&peers_folder) } else { Vec::new() };
     for format in ["pi", "journal"] {
         let run = |case: &Case| (case.preset, case.theirs);
-        for cases in CASES.chunk_by(|one, other| run(one) == run(other)) {
+        let cases = CASES.iter().filter(|case| is_asked_for(&[case.ours, case.preset, format]));
+        let cases: Vec<&Case> = cases.collect();
+        for cases in cases.chunk_by(|one, other| run(one) == run(other)) {
             let peers = if format == "pi" { peers.as_slice() } else { &[] };
             for figure in measure(cases, format, &helper, &dir, &scratch.0, peers)? {
                 println!("{}", figure.line());
@@ -99,7 +123,10 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
             }
         }
     }
-    let appends = appends(&helper, &scratch.0)?;
+    let appends = match is_asked_for(&["append"]) {
+        true => appends(&helper, &scratch.0)?,
+        false => Value::Null,
+    };
     println!("{appends}");
     if let Some(path) = &request.json {
         let told =
@@ -113,14 +140,14 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
 
 /// Cases that ask the peers for the same.
 fn measure(
-    cases: &[Case],
+    cases: &[&Case],
     format: &str,
     helper: &Path,
     dir: &Path,
     scratch: &Path,
     peers: &[Peer],
 ) -> Result<Vec<Figure>> {
-    let Some(case) = cases.first() else { return Ok(Vec::new()) };
+    let Some(case) = cases.first().copied() else { return Ok(Vec::new()) };
     let file = session_of(dir, case.preset, format)?;
     let home = scratch.join("home");
     let ours = |operation: &str| -> Result<Value> {

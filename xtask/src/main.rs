@@ -23,7 +23,7 @@ usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask cases [DIR]
        cargo xtask crash [--runs N]
        cargo xtask gen PRESET DIR [FORMAT]
-       cargo xtask bench [--corpus] [--peers] [--json FILE] [DIR]
+       cargo xtask bench [--corpus] [--peers] [--only WORD] [--json FILE] [DIR]
        cargo xtask transcripts DIR
        cargo xtask programs [--install] [NAME]...
        cargo xtask model [PORT [LOG]]
@@ -34,7 +34,8 @@ cases        runs every acceptance case file under DIR (default: ../shared/cases
 crash        runs the proofs of the store at full length, N times (default: once)
 gen          writes sessions of a size: small, large, long, huge, deep-linear, bushy or corpus;
              in one format (pi, claude, offshoot) or in all
-bench        measures long sessions under DIR, beside pi and oh-my-pi with --peers;
+bench        measures long sessions under DIR, beside pi and oh-my-pi with --peers; with --only
+             those figures whose operation, session or format contains WORD;
              with --corpus five thousand sessions, beside oh-my-pi and rg
 transcripts  reads every session file under DIR and counts what it finds
 programs     holds conversations with real agents and a scripted model, and reads what they wrote
@@ -169,6 +170,10 @@ fn parse_bench(mut args: impl Iterator<Item = OsString>) -> Result<bench::Reques
             Some("--json") => {
                 request.json = Some(args.next().map(PathBuf::from).ok_or("`--json` needs a file")?);
             }
+            Some("--only") => {
+                let word = args.next().and_then(|word| word.into_string().ok());
+                request.only = Some(word.ok_or("`--only` needs a word")?);
+            }
             Some(option) if option.starts_with('-') => return Err(format!("unknown option `{option}`")),
             _ if request.dir.is_none() => request.dir = Some(arg.into()),
             _ => return Err(format!("unexpected `{}`", arg.to_string_lossy())),
@@ -229,10 +234,11 @@ mod tests {
         assert_eq!(parse("crash"), Ok(Task::Crash { runs: 1 }));
         assert_eq!(parse("crash --runs 3"), Ok(Task::Crash { runs: 3 }));
         assert_eq!(
-            parse("bench --peers --json out.json data"),
+            parse("bench --peers --only huge --json out.json data"),
             Ok(Task::Bench(bench::Request {
                 peers: true,
                 corpus: false,
+                only: Some("huge".to_owned()),
                 json: Some("out.json".into()),
                 dir: Some("data".into())
             }))

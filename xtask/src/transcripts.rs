@@ -13,6 +13,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use offshoot_session::outline::TurnOutline;
 use offshoot_session::{Body, SessionTree};
 use offshoot_store::OpencodeDatabase;
 use offshoot_transcripts::opencode::{Storage, read_storage, stored};
@@ -130,7 +131,7 @@ fn found(transcript: &Transcript) -> Option<Found> {
     let mut found = Found {
         dialect: transcript.dialect.name(),
         entries: tree.len(),
-        branches: tree.leaves().len(),
+        branches: TurnOutline::of(&tree).branches,
         oddities: transcript.oddities.len() + oddities.len(),
         ..Found::default()
     };

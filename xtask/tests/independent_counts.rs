@@ -2,10 +2,11 @@
 
 #![expect(clippy::expect_used, reason = "a helper that cannot go on fails the test")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use offshoot_session::{Body, SessionTree};
+use offshoot_testkit::{NO_REAL_FILES, real_files};
 use offshoot_transcripts::read;
 use serde_json::{Value, json};
 
@@ -13,29 +14,17 @@ const TEST: &str = "readers_and_jq_count_the_same";
 
 #[test]
 fn readers_and_jq_count_the_same() {
-    let shared = std::env::var_os("OFFSHOOT_SHARED").map(PathBuf::from);
-    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared"));
-    let fixtures = shared.join("fixtures");
-    if !fixtures.is_dir() {
-        println!("skipped: {TEST} (set OFFSHOOT_SHARED to a folder with `fixtures`)");
+    let files =
+        real_files(std::env::var_os("OFFSHOOT_SHARED"), env!("CARGO_MANIFEST_DIR"), &["fixtures"], ".jsonl");
+    if files.is_empty() {
+        println!("skipped: {TEST} ({NO_REAL_FILES})");
         return;
     }
     if !Command::new("jq").arg("--version").output().is_ok_and(|output| output.status.success()) {
         println!("skipped: {TEST} (jq is not installed)");
         return;
     }
-    let mut compared = 0;
-    let mut open = vec![fixtures];
-    while let Some(folder) = open.pop() {
-        for file in std::fs::read_dir(folder).expect("a folder") {
-            let path = file.expect("a file").path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "jsonl") {
-                compared += usize::from(compare(&path));
-            }
-        }
-    }
+    let compared = files.iter().filter(|path| compare(path)).count();
     println!("{compared} files were counted twice");
     assert!(compared > 20, "{compared} files are too few");
 }

@@ -27,8 +27,6 @@ pub(crate) fn long_session(here: &Here, which: &Which) -> Option<LazySession> {
 /// The same, also for one whose beginning was undone.
 pub(crate) fn shape_of_long(here: &Here, which: &Which) -> Option<LazySession> {
     let store = here.store().ok()?;
-    let is_long =
-        |path: &Path| std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() >= LONG);
     let session = match which {
         Which::Stored(id) => {
             is_long(&store.home().journal(id)).then(|| store.lazy(id, UseIndex::Yes).ok().flatten())
@@ -42,6 +40,10 @@ pub(crate) fn shape_of_long(here: &Here, which: &Which) -> Option<LazySession> {
         }),
     };
     session.flatten()
+}
+
+pub(crate) fn is_long(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() >= LONG)
 }
 
 /// Keeps the shape of a session for the next look. Failing costs only the time it would have saved.

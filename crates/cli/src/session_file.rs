@@ -13,6 +13,7 @@ use offshoot_transcripts::{Transcript, Unreadable, Watched};
 
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::title_beside::titled;
 use crate::{database, progress, stored, words};
 
 #[derive(Debug)]
@@ -121,7 +122,7 @@ fn understood(path: &Path, bytes: &[u8], changed: Option<Changed>, transcript: T
         unknown_types: unknown_types.into_iter().collect(),
         oddities: oddities.iter().map(Forgiven::from).collect(),
         notes: notes_on(&oddities, changed),
-        tree,
+        tree: titled(path, tree),
     }
 }
 
@@ -129,7 +130,8 @@ pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
-fn notes_on(oddities: &[Oddity], changed: Option<Changed>) -> Vec<String> {
+/// What somebody who only looks should know of these.
+pub(crate) fn notes_on(oddities: &[Oddity], changed: Option<Changed>) -> Vec<String> {
     let is_torn = oddities.iter().any(|oddity| matches!(oddity.what, Odd::TornTail { .. }));
     let torn = is_torn.then(|| words::reading::UNFINISHED.to_owned());
     torn.into_iter().chain(changed.map(|changed| words::reading::changed(&changed.to_string()))).collect()

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+pub use answers::{Spoken, looks_at_answers, settled};
 pub use message::{Message, Role};
 pub use options::{ContextOptions, FailedTurns, ModelRule, UnansweredCalls, View};
 pub(crate) use reach::{Reach, as_compaction};
@@ -67,8 +68,18 @@ pub fn context_below(
     options: &ContextOptions,
 ) -> Context {
     let all: Vec<&Arc<Entry>> = above.iter().chain(path).copied().collect();
-    let mut context = settings::latest(&all, options.model);
+    let mut context = settings_of(header, &all, options);
     context.messages = messages_of(path, options);
+    context
+}
+
+/// A context without its messages. Of the path only settings count, and the latest reply that names its model.
+pub fn settings_of(
+    header: Option<&SessionHeader>,
+    path: &[&Arc<Entry>],
+    options: &ContextOptions,
+) -> Context {
+    let mut context = settings::latest(path, options.model);
     if context.agent.is_none() {
         context.agent = header.and_then(|header| header.agent.clone());
     }
@@ -97,14 +108,7 @@ fn messages_of(path: &[&Arc<Entry>], options: &ContextOptions) -> Vec<Message> {
         View::Transcript { collapse_compacted: true } => in_order(path),
         View::Transcript { collapse_compacted: false } => path.to_vec(),
     };
-    let mut messages: Vec<Message> = entries.into_iter().filter_map(Message::from_entry).collect();
-    if options.failed_turns == FailedTurns::Dropped {
-        messages = answers::without_failed_turns(messages);
-    }
-    if options.unanswered_calls == UnansweredCalls::Stripped {
-        messages = answers::without_unanswered_calls(messages, options.view);
-    }
-    messages
+    settled(entries.into_iter().filter_map(Message::from_entry).collect(), options)
 }
 
 /// A compaction that is not the latest has nothing more to say: the latest has taken up its summary.

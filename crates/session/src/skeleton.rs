@@ -26,7 +26,7 @@ use thiserror::Error;
 
 pub use cursor::Cursor;
 pub use kind::Kind;
-pub use log::{Envelope, Fields, Length, Log, SmallLine};
+pub use log::{Envelope, Fields, Length, LineHead, Log, SmallLine};
 pub use moment::Moment;
 pub use names::{Name, Names};
 

@@ -149,6 +149,12 @@ fn tasks_of_sub_agents_are_not_prompts_of_the_person() {
         }
     };
     records.iter_mut().for_each(below_task);
+    let branches = |records: &[Record]| {
+        let outline = offshoot_session::outline::TurnOutline::of(&SessionTree::replay(records.to_vec()).0);
+        (outline.branches, outline.rows.len())
+    };
+    assert_eq!(branches(&records), (1, 2), "two trees, and one branch");
+    assert_eq!(branches(records.get(..3).unwrap_or_default()), (1, 1), "a sub-agent alone has a way too");
     let about = about(&SessionTree::replay(records).0);
     assert_eq!((about.first_prompt.as_deref(), about.prompts), (Some("first question"), 1));
 }

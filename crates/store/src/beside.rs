@@ -3,6 +3,7 @@
 //! what then is missing is told as an oddity by who needs it.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use offshoot_transcripts::claude::{self, AgentFile};
@@ -10,6 +11,7 @@ use offshoot_transcripts::codex::{self, RolloutFile, belongs, rollout_id_from_fi
 use offshoot_transcripts::{Dialect, FileRole, Transcript, Unreadable, Watched, classify};
 
 use crate::archive::Archive;
+use crate::light::AgentBeside;
 use crate::opencode_storage::{self, Messages};
 
 /// Folders tell too, so the path is a whole one: the file of a sub-agent lies in one that is named after its session.
@@ -30,6 +32,23 @@ pub fn read(
     }
 }
 
+/// The sub-agents beside a session of Claude Code. `None` where only the archive has some of them any more.
+pub fn agents(path: &Path, archive: Option<&Archive>) -> Option<Vec<AgentBeside>> {
+    let around = Around { archive };
+    let with_meta = |path: PathBuf| {
+        let meta = around.bytes(&path.with_extension("meta.json"));
+        path.is_file().then_some(AgentBeside { path, meta })
+    };
+    around.agent_files(path).into_iter().map(with_meta).collect()
+}
+
+/// Whether a file is a rollout that begins in another one; its first line tells.
+pub fn continues_another(path: &Path) -> bool {
+    let mut first = Vec::new();
+    let is_read = fs::File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
+    is_read.is_ok() && belongs(None, &first).is_some_and(|belongs| belongs.base.is_some())
+}
+
 /// The files around a session: those that lie there, and those that only the archive has any more.
 struct Around<'a> {
     archive: Option<&'a Archive>,
@@ -38,8 +57,7 @@ struct Around<'a> {
 impl Around<'_> {
     /// With `<session>/subagents/agent-*.jsonl` and what `agent-*.meta.json` says of each.
     fn agents(&self, path: &Path, name: &str, file: Watched<'_>) -> Option<Transcript> {
-        let folder = path.with_extension("").join("subagents");
-        let files = self.named(&folder, |name| name.starts_with("agent-") && name.ends_with(".jsonl"));
+        let files = self.agent_files(path);
         if files.is_empty() || classify(name, file.bytes) != FileRole::Session(Dialect::ClaudeCode) {
             return None;
         }
@@ -53,6 +71,11 @@ impl Around<'_> {
         let agents: Vec<AgentFile<'_>> =
             read.iter().map(|(name, bytes, meta)| AgentFile { name, bytes, meta: meta.as_deref() }).collect();
         (!agents.is_empty()).then(|| claude::read_with_agents(Some(name), file, &agents))
+    }
+
+    fn agent_files(&self, path: &Path) -> Vec<PathBuf> {
+        let folder = path.with_extension("").join("subagents");
+        self.named(&folder, |name| name.starts_with("agent-") && name.ends_with(".jsonl"))
     }
 
     /// With the rollouts it continues, wherever they lie among the sessions.

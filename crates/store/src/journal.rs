@@ -43,7 +43,14 @@ pub struct Journal {
     seen: Seen,
     held: Option<Box<dyn Held>>,
     /// Open to append to, after the first write.
-    writer: Option<Box<dyn OpenFile>>,
+    writer: Option<Writer>,
+}
+
+/// The file that is appended to. Which file it is was asked when it was opened: an open file stays the same.
+#[derive(Debug)]
+struct Writer {
+    file: Box<dyn OpenFile>,
+    identity: Identity,
 }
 
 /// How much of which file the tree stands for.

@@ -9,8 +9,11 @@
 //! | a file in large pieces, read ahead | `chunks` |
 //! | the envelopes of a file | `skim` |
 //! | kept for the next time | `index` |
-//! | one body, some bodies, a cache of them | `bodies` |
-//! | messages, paths, contexts | `look` |
+//! | some lines, looked over | `lines` |
+//! | what they say | `bodies` |
+//! | the same, kept while there is room | `kept` |
+//! | paths, and the last messages on them | `look` |
+//! | what a model reads | `context` |
 //! | the tree as rows | `rows` |
 //! | a branch as a file of its own | `fork` |
 //! | a tree with some of the words | `thin` |
@@ -22,8 +25,11 @@
 
 mod bodies;
 mod chunks;
+mod context;
 mod fork;
 mod index;
+mod kept;
+mod lines;
 mod look;
 mod rows;
 mod skim;
@@ -40,8 +46,9 @@ use thiserror::Error;
 use crate::files::{DiskFiles, FileError, Files, OpenFile, Pages};
 use crate::home::{Home, is_file_name};
 use crate::journal_store::JournalStore;
-use bodies::Bodies;
+pub use context::{LazyContext, LazyMessage};
 pub use fork::ForkedFile;
+use kept::Kept;
 pub use rows::Row;
 use skim::{Extent, Known};
 
@@ -59,7 +66,7 @@ pub struct LazySession {
     file: Box<dyn OpenFile>,
     skeleton: Skeleton,
     extent: Extent,
-    bodies: Mutex<Bodies>,
+    kept: Mutex<Kept>,
     /// Lines are read into it, call after call.
     pages: Mutex<Pages>,
 }
@@ -161,9 +168,9 @@ impl LazySession {
             read => read,
         };
         let (skeleton, extent) = read?;
-        let bodies = Mutex::new(Bodies::new(CACHE_BYTES));
+        let kept = Mutex::new(Kept::new(CACHE_BYTES));
         let pages = Mutex::default();
-        Ok(Some(Self { files, home, path, format, index_path, file, skeleton, extent, bodies, pages }))
+        Ok(Some(Self { files, home, path, format, index_path, file, skeleton, extent, kept, pages }))
     }
 
     pub fn path(&self) -> &Path {
@@ -243,7 +250,7 @@ impl LazySession {
         self.file = file;
         self.skeleton = skeleton;
         self.extent = extent;
-        self.bodies = Mutex::new(Bodies::new(CACHE_BYTES));
+        self.kept = Mutex::new(Kept::new(CACHE_BYTES));
         Ok(())
     }
 }

@@ -58,7 +58,7 @@ pub use fsck::{Report, fsck};
 pub use home::Home;
 pub use journal::{Journal, Refreshed};
 pub use journal_store::JournalStore;
-pub use lazy::{LazyError, LazySession};
+pub use lazy::{LazyContext, LazyError, LazyMessage, LazySession};
 pub use light::LightSession;
 pub use lock::{LockError, Locking};
 pub use memory_store::MemoryStore;

@@ -2,49 +2,68 @@
 //!
 //! Those programs write the message before the id, and what an entry means depends on lines far from it. So the
 //! whole file is gone through once, line by line, and what is long in a line is left out
-//! ([`offshoot_transcripts::light`]); the ordinary reader makes the tree of what is left. An entry is made whole
-//! from its line in the file. The price against our own journals: every byte is looked at, and about a kilobyte
-//! for each line stays in memory.
+//! ([`offshoot_transcripts::light`]) by one thread, while another reads what is left and makes the tree of it. An entry
+//! is made whole from its line in the file. The price against our own journals: every byte is looked at, and about a
+//! kilobyte for each line stays in memory.
 
-use std::collections::{BTreeMap, HashMap};
+mod lines;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
 
 use offshoot_session::context::Message;
 use offshoot_session::{Change, Entry, EntryId, Oddity, Record, SessionTree};
-use offshoot_transcripts::light::{Rests, lighten, lighten_first, marks_in};
-use offshoot_transcripts::{Dialect, Unreadable, read};
+use offshoot_transcripts::Dialect;
+use offshoot_transcripts::light::{Beginning, Rests, ShapeReader, marks_in};
 use thiserror::Error;
 
-use crate::files::{About, DiskFiles, FileError, Files, Open, OpenFile, Pages, Stat, read_exactly};
+use self::lines::{Batch, FirstLine, batches, each_line};
+use crate::files::{About, DiskFiles, FileError, Files, Open, OpenFile, Stat, read_exactly};
+use crate::steady::Changed;
 
-const CHUNK: u64 = 512 << 10;
+/// So much of a light file tells which program wrote it.
+const BEGINNING: usize = 1 << 20;
 
 #[derive(Debug)]
 pub struct LightSession {
-    path: PathBuf,
-    file: Box<dyn OpenFile>,
-    stat: Stat,
+    /// The session, then the sub-agents beside it. Lines are counted through all of them.
+    parts: Vec<Part>,
     dialect: Dialect,
     /// Long texts end in a mark.
     tree: SessionTree,
     oddities: Vec<Oddity>,
     unknown_types: BTreeMap<String, u64>,
-    /// Where each line begins, and where the last one ends.
-    lines: Vec<u64>,
     /// The line each entry was read from, or that it came before.
     line_of: HashMap<EntryId, u32>,
+    grew: Option<Changed>,
+}
+
+#[derive(Debug)]
+struct Part {
+    path: PathBuf,
+    file: Box<dyn OpenFile>,
+    stat: Stat,
+    /// Where each line begins, and where the last one ends.
+    lines: Vec<u64>,
+}
+
+/// The file of a sub-agent that lies beside a session of Claude Code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentBeside {
+    pub path: PathBuf,
+    pub meta: Option<Vec<u8>>,
 }
 
 #[derive(Debug, Error)]
 pub enum LightError {
     #[error(transparent)]
     File(#[from] FileError),
-    #[error("`{}`: {source}", path.display())]
-    Unreadable { path: PathBuf, source: Unreadable },
     /// Readers of other programs' files may look at more of a line.
-    #[error("`{}` is a file of {}", path.display(), dialect.name())]
-    OtherDialect { path: PathBuf, dialect: Dialect },
+    #[error("`{}` does not begin like a file of Claude Code or Codex", path.display())]
+    OtherDialect { path: PathBuf },
     #[error("entry `{0}` does not exist")]
     NotFound(EntryId),
     #[error("`{}` was changed while it was read", path.display())]
@@ -53,27 +72,38 @@ pub enum LightError {
 
 impl LightSession {
     pub fn open(path: &Path) -> Result<Self, LightError> {
-        let file = DiskFiles.open(path, Open::Read).about("open", path)?;
-        let stat = file.stat().about("read", path)?;
-        let (light, lines) = lightened(file.as_ref(), stat.length).about("read", path)?;
-        let name = path.file_name().map(|name| name.to_string_lossy());
-        let transcript = read(name.as_deref(), &light)
-            .map_err(|source| LightError::Unreadable { path: path.to_owned(), source })?;
-        drop(light);
-        if !matches!(transcript.dialect, Dialect::ClaudeCode | Dialect::Codex) {
-            return Err(LightError::OtherDialect { path: path.to_owned(), dialect: transcript.dialect });
+        Self::open_with(path, path, &[])
+    }
+
+    /// The same with the sub-agents whose files lie beside it. `name` may tell more than the path by which the file is
+    /// reached.
+    pub fn open_with(path: &Path, name: &Path, agents: &[AgentBeside]) -> Result<Self, LightError> {
+        let name = name.to_string_lossy();
+        let mut session = Part::open(path)?;
+        let mut reader = session.begin(&name)?;
+        let mut parts = vec![session];
+        for AgentBeside { path, meta } in agents {
+            let mut part = Part::open(path)?;
+            let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+            reader.begin_agent(&name, meta.as_deref());
+            part.go_on(&mut reader)?;
+            parts.push(part);
         }
-        let mut records = transcript.records;
-        let line_of = lines_of(&mut records);
-        let (tree, more_oddities) = SessionTree::replay(records);
+        let mut transcript = reader.finish(Some(&name));
+        let line_of = lines_of(&mut transcript.records);
+        let (tree, more_oddities) = SessionTree::replay_to_look(&transcript.records);
         let mut oddities = transcript.oddities;
         oddities.extend(more_oddities);
+        let mut grew = None;
+        for part in &parts {
+            grew = grew.or(part.grew()?);
+        }
         let (dialect, unknown_types) = (transcript.dialect, transcript.unknown_types);
-        Ok(Self { path: path.to_owned(), file, stat, dialect, tree, oddities, unknown_types, lines, line_of })
+        Ok(Self { parts, dialect, tree, oddities, unknown_types, line_of, grew })
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        self.parts.first().map_or(Path::new(""), |own| &own.path)
     }
 
     pub fn dialect(&self) -> Dialect {
@@ -93,37 +123,137 @@ impl LightSession {
         &self.unknown_types
     }
 
+    /// What came while it was read, and is not in here.
+    pub fn grew(&self) -> Option<Changed> {
+        self.grew
+    }
+
+    /// How long the session's own file is, in bytes and in lines.
+    pub fn size(&self) -> (u64, usize) {
+        self.parts.first().map_or((0, 0), |own| (own.stat.length, own.line_count()))
+    }
+
     /// An entry with all that was said.
     pub fn entry(&self, id: &EntryId) -> Result<Arc<Entry>, LightError> {
-        let light = self.tree.entry(id).ok_or_else(|| LightError::NotFound(id.clone()))?;
-        // What is made up behind the last line has none.
-        let has_line = |line: &&u32| (**line as usize) + 1 < self.lines.len();
-        let own = match self.line_of.get(id).filter(has_line) {
-            Some(line) => Rests::of(&self.line(*line as usize)?),
-            None => Rests::default(),
-        };
-        if let Some(entry) = own.restored(light) {
-            return Ok(Arc::new(entry));
+        self.entries(std::slice::from_ref(id))?.pop().ok_or_else(|| LightError::NotFound(id.clone()))
+    }
+
+    /// Entries with all that was said, in the order they are asked for.
+    pub fn entries(&self, ids: &[EntryId]) -> Result<Vec<Arc<Entry>>, LightError> {
+        let mut whole: HashMap<&EntryId, Arc<Entry>> = HashMap::new();
+        let mut elsewhere: Vec<&Arc<Entry>> = Vec::new();
+        for id in ids {
+            let light = self.tree.entry(id).ok_or_else(|| LightError::NotFound(id.clone()))?;
+            match self.rests_of(id)?.restored(light) {
+                Some(entry) => drop(whole.insert(id, Arc::new(entry))),
+                None => elsewhere.push(light),
+            }
         }
         // Some bodies have words of another line: the output of a command, the task of a sub-agent.
-        let marks = marks_in(light);
-        let mut all = own;
-        for line in 0..self.lines.len().saturating_sub(1) {
-            all.add_marked(&self.line(line)?, &marks);
+        if !elsewhere.is_empty() {
+            let marks = elsewhere.iter().flat_map(|entry| marks_in(entry)).collect();
+            let rests = self.rests_marked(&marks)?;
+            for light in elsewhere {
+                let entry = rests.restored(light).ok_or_else(|| self.changed())?;
+                whole.insert(&light.id, Arc::new(entry));
+            }
         }
-        all.restored(light).map(Arc::new).ok_or_else(|| self.changed())
+        self.parts.iter().try_for_each(Part::must_be_there)?;
+        Ok(ids.iter().filter_map(|id| whole.get(id).cloned()).collect())
+    }
+
+    /// The tree, in which these entries say all that was said.
+    pub fn tree_with(&self, ids: &[EntryId]) -> Result<SessionTree, LightError> {
+        Ok(self.tree.retold(self.entries(ids)?))
     }
 
     /// The last messages on the way to a place (`None`: the main head), oldest first.
     pub fn last_messages(&self, at: Option<&EntryId>, count: usize) -> Result<Vec<Message>, LightError> {
         let path = self.tree.path_to(at.or(self.tree.main_head()));
         let speaking = path.into_iter().rev().filter(|entry| Message::from_entry(entry).is_some());
-        let mut messages = Vec::new();
-        for entry in speaking.take(count) {
-            messages.extend(Message::from_entry(&self.entry(&entry.id)?));
+        let mut ids: Vec<EntryId> = speaking.take(count).map(|entry| entry.id.clone()).collect();
+        ids.reverse();
+        Ok(self.entries(&ids)?.iter().filter_map(Message::from_entry).collect())
+    }
+
+    /// What was left out of the line of an entry.
+    fn rests_of(&self, id: &EntryId) -> Result<Rests, LightError> {
+        let Some(line) = self.line_of.get(id) else { return Ok(Rests::default()) };
+        let mut line = *line as usize;
+        for part in &self.parts {
+            if line < part.line_count() {
+                return Ok(Rests::of(&part.line(line)?));
+            }
+            line -= part.line_count();
         }
-        messages.reverse();
-        Ok(messages)
+        Ok(Rests::default()) // what is made up behind the last line has none
+    }
+
+    fn rests_marked(&self, marks: &HashSet<String>) -> Result<Rests, LightError> {
+        let mut rests = Rests::default();
+        for part in &self.parts {
+            each_line(part.file.as_ref(), part.stat.length, |line, _| {
+                rests.add_marked(line, marks);
+                true
+            })
+            .about("read", &part.path)?;
+        }
+        Ok(rests)
+    }
+
+    fn changed(&self) -> LightError {
+        LightError::Changed { path: self.path().to_owned() }
+    }
+}
+
+impl Part {
+    fn open(path: &Path) -> Result<Self, LightError> {
+        let file = DiskFiles.open(path, Open::Read).about("open", path)?;
+        let stat = file.stat().about("read", path)?;
+        Ok(Self { path: path.to_owned(), file, stat, lines: vec![0] })
+    }
+
+    /// Reads the file of a session, whose first lines tell how it is read.
+    fn begin(&mut self, name: &str) -> Result<ShapeReader, LightError> {
+        let Self { path, file, stat, lines } = self;
+        batches(file.as_ref(), stat.length, FirstLine::Names, |made| {
+            let (first, beginning) = first_batches(&made).about("read", path)?;
+            let light: Vec<u8> = first.iter().flat_map(Batch::light).copied().collect();
+            let mut reader = ShapeReader::of(Some(name), &light, beginning)
+                .ok_or_else(|| LightError::OtherDialect { path: path.clone() })?;
+            drop(light);
+            for batch in first.into_iter().map(Ok).chain(made) {
+                take(&batch.about("read", path)?, file.as_ref(), lines, &mut reader).about("read", path)?;
+            }
+            Ok(reader)
+        })
+    }
+
+    fn go_on(&mut self, reader: &mut ShapeReader) -> Result<(), LightError> {
+        let Self { path, file, stat, lines } = self;
+        batches(file.as_ref(), stat.length, FirstLine::IsLikeOthers, |made| {
+            for batch in made {
+                take(&batch.about("read", path)?, file.as_ref(), lines, reader).about("read", path)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether something was appended while it was read. A file that was written anew is not what was read.
+    fn grew(&self) -> Result<Option<Changed>, LightError> {
+        let now = self.file.stat().about("read", &self.path)?;
+        if now.length > self.stat.length {
+            return Ok(Some(Changed::Grew { by: now.length - self.stat.length }));
+        }
+        let is_read = self.lines.last() == Some(&self.stat.length);
+        match is_read && now == self.stat {
+            true => Ok(None),
+            false => Err(self.changed()),
+        }
+    }
+
+    fn line_count(&self) -> usize {
+        self.lines.len().saturating_sub(1)
     }
 
     fn line(&self, number: usize) -> Result<Vec<u8>, LightError> {
@@ -131,13 +261,18 @@ impl LightSession {
             return Err(self.changed());
         };
         let mut line = vec![0; usize::try_from(to - from).map_err(|_| self.changed())?];
-        let is_there = read_exactly(self.file.as_ref(), *from, &mut line).about("read", &self.path)?;
-        let stat = self.file.stat().about("read", &self.path)?;
-        // A file that only grew still has its old lines.
-        if !is_there || stat.length < self.stat.length {
-            return Err(self.changed());
+        match read_exactly(self.file.as_ref(), *from, &mut line).about("read", &self.path)? {
+            true => Ok(line),
+            false => Err(self.changed()),
         }
-        Ok(line)
+    }
+
+    /// A file that only grew still has its old lines.
+    fn must_be_there(&self) -> Result<(), LightError> {
+        match self.file.stat().about("read", &self.path)?.length < self.stat.length {
+            true => Err(self.changed()),
+            false => Ok(()),
+        }
     }
 
     fn changed(&self) -> LightError {
@@ -145,48 +280,33 @@ impl LightSession {
     }
 }
 
-/// The light lines one after the other, and where the true ones begin.
-fn lightened(file: &dyn OpenFile, length: u64) -> std::io::Result<(Vec<u8>, Vec<u64>)> {
-    let (mut light, mut lines) = (Vec::new(), vec![0]);
-    let mut begun: Vec<u8> = Vec::new();
-    let mut pages = Pages::default();
-    let mut offset = 0;
-    while offset < length {
-        let room = pages.room(CHUNK.min(length - offset) as usize);
-        if !read_exactly(file, offset, room)? {
-            break; // it became shorter: the last line is not complete
-        }
-        let mut chunk: &[u8] = room;
-        let mut at = offset;
-        while let Some(end) = memchr::memchr(b'\n', chunk) {
-            let (line, behind) = chunk.split_at(end + 1);
-            at += line.len() as u64;
-            let is_first = lines.len() == 1;
-            if begun.is_empty() {
-                add(line, is_first, &mut light);
-            } else {
-                begun.extend_from_slice(line);
-                add(&begun, is_first, &mut light);
-                begun.clear();
-            }
-            lines.push(at);
-            chunk = behind;
-        }
-        begun.extend_from_slice(chunk);
-        offset += room.len() as u64;
+fn first_batches(made: &Receiver<io::Result<Batch>>) -> io::Result<(Vec<Batch>, Beginning)> {
+    let (mut first, mut length) = (Vec::new(), 0);
+    while length < BEGINNING {
+        let Ok(batch) = made.recv() else { return Ok((first, Beginning::All)) };
+        let batch = batch?;
+        length += batch.light().len();
+        first.push(batch);
     }
-    if !begun.is_empty() {
-        add(&begun, lines.len() == 1, &mut light);
-        lines.push(offset);
-    }
-    Ok((light, lines))
+    Ok((first, Beginning::Some))
 }
 
-fn add(line: &[u8], is_first: bool, light: &mut Vec<u8>) {
-    match is_first {
-        true => lighten_first(line, light),
-        false => lighten(line, light),
+fn take(
+    batch: &Batch,
+    file: &dyn OpenFile,
+    lines: &mut Vec<u64>,
+    reader: &mut ShapeReader,
+) -> io::Result<()> {
+    for (light, end) in batch.lines() {
+        if !reader.take_light(light) {
+            let from = lines.last().copied().unwrap_or_default();
+            let mut line = vec![0; end.saturating_sub(from) as usize];
+            read_exactly(file, from, &mut line)?;
+            reader.take(&line);
+        }
+        lines.push(end);
     }
+    Ok(())
 }
 
 /// Sources stand in the order of the lines, one line each. They are not needed any more.

@@ -1,9 +1,11 @@
-//! Help for tests: trees drawn as text, stamps that are the same in every run, and a model that says what it is told
-//! ([`model`]).
+//! Help for tests: trees drawn as text, stamps that are the same in every run, files of real programs, and a model that
+//! says what it is told ([`model`]).
 
 mod drawing;
 pub mod model;
+mod real_files;
 mod stamps;
 
 pub use drawing::{draw, drawn, tree_of};
+pub use real_files::{NO_REAL_FILES, real_files};
 pub use stamps::FixedStamps;

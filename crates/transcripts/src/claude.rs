@@ -34,6 +34,7 @@ mod write;
 pub use billed::billed_as;
 pub use draft::is_known_type;
 pub use index::{IndexRecord, NotAnIndex, read_index};
+pub(crate) use read::Reading;
 pub use read::{read, read_with_agents};
 pub use subagents::{AgentFile, StartedBy};
 pub use titles::{Listing, listing, title_line};

@@ -26,6 +26,7 @@ mod write;
 pub use bases::read_with_bases;
 pub use family::{Belongs, HistoryBase, RolloutFile, belongs, families, resolve};
 pub use names::{ThreadName, rollout_id_from_file_name, thread_names};
+pub(crate) use read::Lines;
 pub use read::read;
 pub(crate) use said::is_line;
 pub use write::{file_name, write_branch};

@@ -59,6 +59,17 @@ pub(crate) fn family_of(file_name: Option<&str>, bytes: &[u8]) -> Result<Family,
     })
 }
 
+/// The same for the first lines of a file, of which no later line would change the answer.
+pub(crate) fn sure_family_of(file_name: Option<&str>, lines_of_it: &[u8]) -> Option<Family> {
+    let is_document = |document: Map| family_of_document(&document).is_some();
+    let is_sure = !crate::document::first(lines_of_it).is_some_and(is_document)
+        && lines(lines_of_it).any(|line| match line.content {
+            Content::Object(map) => matches!(tells(&map), Tells::Surely(_)),
+            Content::Blank | Content::Unreadable(_) | Content::Torn => false,
+        });
+    is_sure.then(|| family_of(file_name, lines_of_it).ok()).flatten()
+}
+
 /// A file that is one JSON document instead of lines.
 fn family_of_document(document: &Map) -> Option<Family> {
     if crate::gemini::is_document(document) {

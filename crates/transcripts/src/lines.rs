@@ -42,6 +42,27 @@ impl<'b, B: AsRef<[u8]> + ?Sized> From<&'b B> for Watched<'b> {
     }
 }
 
+/// Whether a reading keeps the lines it was made from.
+pub(crate) enum Sources {
+    Kept,
+    /// Every line but the first is told by this one, so that lines can still be counted.
+    Counted(RawLine),
+}
+
+impl Sources {
+    pub(crate) fn counted() -> Self {
+        Self::Counted(RawLine::new(&b"\n"[..]))
+    }
+
+    /// A session without a name is called by its first line.
+    pub(crate) fn of(&self, raw: RawLine, is_first: bool) -> RawLine {
+        match self {
+            Self::Counted(instead) if !is_first => instead.clone(),
+            Self::Kept | Self::Counted(_) => raw,
+        }
+    }
+}
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 pub(crate) fn lines<'b>(bytes: impl Into<Watched<'b>>) -> impl Iterator<Item = Line> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Check;
 use super::place::Place;
 use super::reading::Reader;
-use super::story::{self, AGAIN, ASK, FIRST, OTHER};
+use super::story::{self, AGAIN, ASK, FIRST, ONCE_MORE, OTHER};
 
 const SESSION: &str = "0f000000-0000-4000-8000-000000000001";
 const FORK: &str = "0f000000-0000-4000-8000-000000000002";
@@ -32,6 +32,7 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     let fork = ["--resume", SESSION, "--fork-session", "--session-id", FORK, "--resume-session-at", &end];
     say(&fork, OTHER)?;
     say(&["--session-id", RETRIED], AGAIN)?;
+    say(&["--resume", RETRIED], ONCE_MORE)?;
 
     let tools = story::tools("claude-code");
     let agent = tools.agent.context("it has sub-agents")?;
@@ -52,7 +53,8 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
         Check::new("a sub-agent's own file", reader.tree(&helper)?, story::helper(&tools)),
     ];
     let retried = place.file("the one that was retried", |path| is_named(path, RETRIED))?;
-    checks.push(Check::new("a reply after failures of the model", reader.tree(&retried)?, story::again()));
+    let again = story::again() + &story::once_more();
+    checks.push(Check::new("replies after failures of the model", reader.tree(&retried)?, again));
     let link = reader.parent(&reader.session(&helper)?)?;
     checks.push(Check::new("the sub-agent's link to its session", link, SESSION));
     Ok(checks)

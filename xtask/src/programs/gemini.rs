@@ -10,9 +10,10 @@ use serde_json::json;
 use super::Check;
 use super::place::Place;
 use super::reading::Reader;
-use super::story::{self, ASK, FIRST, OTHER};
+use super::story::{self, AGAIN, ASK, FIRST, ONCE_MORE, OTHER};
 
 const SESSION: &str = "6e000000-0000-4000-8000-000000000001";
+const RETRIED: &str = "7e000000-0000-4000-8000-000000000002";
 
 pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     let settings = json!({
@@ -27,6 +28,8 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     let file = place.file("the session", |path| is_chat(path) && has_prompt(path, FIRST))?;
     place.finish(command(place).arg("--session-file").arg(&file).args(["-p", OTHER]), "")?;
     place.finish(command(place).args(["--resume", SESSION, "-p", ASK]), "")?;
+    place.finish(command(place).args(["--session-id", RETRIED, "-p", AGAIN]), "")?;
+    place.finish(command(place).args(["--resume", RETRIED, "-p", ONCE_MORE]), "")?;
 
     let tools = story::tools("gemini");
     let agent = tools.agent.context("it has sub-agents")?;
@@ -34,7 +37,13 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     let fork = place.file("the fork", |path| is_chat(path) && has_prompt(path, OTHER))?;
     let helper =
         place.file("the sub-agent", |path| path.parent().is_some_and(|folder| folder.ends_with(SESSION)))?;
+    let retried = place.file("the one that was retried", |path| is_chat(path) && has_prompt(path, AGAIN))?;
     Ok(vec![
+        Check::new(
+            "replies after failures of the model",
+            reader.tree(&retried)?,
+            story::again() + &story::once_more(),
+        ),
         Check::new("a tool call, resumed", reader.tree(&file)?, first.clone() + &asked),
         Check::new("a fork", reader.tree(&fork)?, first + &other),
         Check::new(

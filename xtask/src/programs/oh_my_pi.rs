@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Check;
 use super::place::Place;
 use super::reading::Reader;
-use super::story::{self, ASK, FIRST, HELPER_DONE, OTHER};
+use super::story::{self, AGAIN, ASK, FIRST, HELPER_DONE, ONCE_MORE, OTHER};
 use super::talk::Talk;
 
 /// What stands before every task.
@@ -46,6 +46,10 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     omp.ask(&json!({"type": "branch", "entryId": second}))?;
     prompt(&mut omp, OTHER)?;
     let fork = file_of(&mut omp)?;
+    omp.ask(&json!({"type": "new_session"}))?;
+    prompt(&mut omp, AGAIN)?;
+    prompt(&mut omp, ONCE_MORE)?;
+    let retried = file_of(&mut omp)?;
     omp.close()?;
 
     let tools = story::tools("oh-my-pi");
@@ -59,6 +63,11 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
             first.clone() + asked.trim_end() + " Noted.\n",
         ),
         Check::new("a fork", reader.tree(Path::new(&fork))?, first + &other),
+        Check::new(
+            "replies after failures of the model",
+            reader.tree(Path::new(&retried))?,
+            story::given_up() + &story::once_more(),
+        ),
         Check::new(
             "a sub-agent",
             reader.tree(&helper)?.replace(PREAMBLE, ""),

@@ -1,5 +1,6 @@
 //! opencode, one prompt a process, given on its input: what stands among its arguments is put into quotation marks.
-//! A fork and a sub-agent are sessions of their own in the same database; only the latter names its parent.
+//! A fork and a sub-agent are sessions of their own in the same database; only the latter names its parent. What is read
+//! is the database itself, as opencode leaves it, and beside it what opencode exports.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use super::Check;
 use super::place::Place;
 use super::reading::Reader;
-use super::story::{self, ASK, FIRST, OTHER};
+use super::story::{self, AGAIN, ASK, FIRST, ONCE_MORE, OTHER};
 
 pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     let model = json!({"name": "Scripted", "tool_call": true, "limit": {"context": 128_000, "output": 4096}});
@@ -28,16 +29,27 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     let session = say(&[], FIRST)?;
     let fork = say(&["-s", &session, "--fork"], OTHER)?;
     say(&["-s", &session], ASK)?;
+    let retried = say(&[], AGAIN)?;
+    say(&["-s", &retried], ONCE_MORE)?;
 
     let tools = story::tools("opencode");
     let agent = tools.agent.context("it has sub-agents")?;
     let (first, asked, other) = (story::first(&tools), story::asked(agent, story::NOTE), story::other());
-    let main = exported(place, &session)?;
-    let helper = helper_of(&std::fs::read_to_string(&main)?)?;
+    let export = exported(place, &session)?;
+    let helper = helper_of(&std::fs::read_to_string(&export)?)?;
+    let database = place.file("the database", |path| path.ends_with("opencode.db"))?;
+    let read = |session: &str| reader.tree(&database.join(session));
+    let main = first.clone() + &asked;
     let mut checks = vec![
-        Check::new("a tool call and a sub-agent's call", reader.tree(&main)?, first.clone() + &asked),
-        Check::new("a fork", reader.tree(&exported(place, &fork)?)?, first + &other),
-        Check::new("a sub-agent", reader.tree(&exported(place, &helper)?)?, story::helper(&tools)),
+        Check::new("a tool call and a sub-agent's call", read(&session)?, &main),
+        Check::new("a fork", read(&fork)?, first + &other),
+        Check::new("a sub-agent", read(&helper)?, story::helper(&tools)),
+        Check::new(
+            "replies after failures of the model",
+            read(&retried)?,
+            story::again() + &story::once_more(),
+        ),
+        Check::new("the same session as it is exported", reader.look(&export)?, &main),
     ];
     checks.push(Check::new("the sub-agent's link to its session", reader.parent(&helper)?, &session));
     Ok(checks)

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::Check;
 use super::place::Place;
 use super::reading::Reader;
-use super::story::{self, FIRST, OTHER};
+use super::story::{self, AGAIN, FIRST, ONCE_MORE, OTHER};
 use super::talk::Talk;
 
 /// Lets a prompt move the session to another of its entries.
@@ -43,6 +43,10 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     pi.ask(&json!({"type": "fork", "entryId": last["entryId"]}))?;
     prompt(&mut pi, OTHER)?;
     let fork = file_of(&mut pi)?;
+    pi.ask(&json!({"type": "new_session"}))?;
+    prompt(&mut pi, AGAIN)?;
+    prompt(&mut pi, ONCE_MORE)?;
+    let retried = file_of(&mut pi)?;
     pi.close()?;
 
     let tools = story::tools("pi");
@@ -55,6 +59,11 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
             first.clone() + &story::branches(&[&other, &more]),
         ),
         Check::new("a fork", reader.tree(Path::new(&fork))?, first + &other),
+        Check::new(
+            "replies after failures of the model",
+            reader.tree(Path::new(&retried))?,
+            story::given_up() + &story::once_more().replace("< ", "< ! "),
+        ),
         Check::new(
             "the fork's link to its session",
             reader.parent(&reader.session(Path::new(&fork))?)?,

@@ -3,6 +3,7 @@
 //! ```text
 //! > a prompt
 //! < a reply with a call [tool]
+//! < ! a reply, after one or more that failed
 //! = green apples            its result, as far as it names the note; `…` where it does not
 //! @ [tool]                  here begins the sub-agent that this call has started
 //! - > one branch
@@ -36,14 +37,19 @@ impl Reader {
         Ok(Self { offshoot: offshoot.to_owned(), home })
     }
 
-    /// The tree of a file, drawn; it must be the same when the file has been imported.
-    pub(super) fn tree(&self, file: &Path) -> Result<String> {
+    /// The tree of a file, drawn.
+    pub(super) fn look(&self, file: &Path) -> Result<String> {
         let inspected = self.json(&["inspect", "--json"], file)?;
         let odd = |key: &str| inspected[key].to_string();
         if odd("oddities") != "[]" || odd("unknown_types") != "{}" {
             bail!("`{}` is odd: {} {}", file.display(), odd("oddities"), odd("unknown_types"));
         }
-        let drawn = draw(&self.json(&["tree", "--json"], file)?);
+        Ok(draw(&self.json(&["tree", "--json"], file)?))
+    }
+
+    /// The same; it must be the same tree when the file has been imported.
+    pub(super) fn tree(&self, file: &Path) -> Result<String> {
+        let drawn = self.look(file)?;
         let imported = self.import(file)?;
         let stored = draw(&self.json(&["tree", "--json"], Path::new(&imported))?);
         if stored != drawn {
@@ -142,7 +148,10 @@ fn draw(tree: &Value) -> String {
 }
 
 fn join(line: &str, more: &str) -> String {
-    format!("{line} {}", more.trim_start_matches(['<', ' ']))
+    match more.trim_start_matches(['<', ' ']) {
+        "!" if line.ends_with('!') => line.to_owned(),
+        more => format!("{line} {more}"),
+    }
 }
 
 struct Node<'v> {
@@ -152,6 +161,7 @@ struct Node<'v> {
     calls: Vec<Call<'v>>,
     answers: Option<&'v str>,
     started_by: Option<&'v str>,
+    failed: bool,
 }
 
 struct Call<'v> {
@@ -186,6 +196,7 @@ fn spoken(nodes: &[Value]) -> Vec<Node<'_>> {
                     .collect(),
                 answers: node["call"].as_str(),
                 started_by: started_by(node),
+                failed: text(node, "stop") == "error",
             }
         })
         .collect()
@@ -205,7 +216,7 @@ impl Node<'_> {
                 format!("= {what}{}", if is_paired { "" } else { " (to no call)" })
             }
             _ => {
-                let mut line = String::from("<");
+                let mut line = String::from(if self.failed { "< !" } else { "<" });
                 if !self.text.trim().is_empty() {
                     line.push_str(&format!(" {}", self.text.trim().replace('\n', " ")));
                 }

@@ -15,8 +15,10 @@ pub(super) const NOTE: &str = "green apples";
 pub(super) const FIRST: &str = "What is in the note?";
 pub(super) const ASK: &str = "Ask somebody else.";
 pub(super) const OTHER: &str = "And which colour?";
-/// Answered only after some failures.
+/// Answered only after some failures: refusals and an error in the stream, or an overloaded server and a connection that
+/// breaks. No program tries more often than it is asked to here.
 pub(super) const AGAIN: &str = "Try until it works.";
+pub(super) const ONCE_MORE: &str = "Try that once more.";
 const HELPER: &str = "Find the note yourself.";
 
 /// The gate where the conversation waits for its sub-agent, in programs where sub-agents run beside it.
@@ -99,7 +101,9 @@ pub(super) fn script(program: &str) -> Script {
         .then([say("Green apples.")])
         .when(OTHER, [say("Green.")])
         .when(AGAIN, [say("It works.")])
-        .only_after([Failure::rate_limited(0), Failure::status(500), Failure::Error]);
+        .only_after([Failure::rate_limited(0), Failure::status(500), Failure::Error])
+        .when(ONCE_MORE, [say("It works again.")])
+        .only_after([Failure::status(529), Failure::Drop]);
     if let Some(agent) = tools.agent {
         let asked = vec![say("I will ask."), call(agent, tools.agent_input.clone())];
         script = script.when(ASK, asked);
@@ -122,6 +126,15 @@ pub(super) fn other() -> String {
 
 pub(super) fn again() -> String {
     format!("> {AGAIN}\n< It works.\n")
+}
+
+pub(super) fn once_more() -> String {
+    format!("> {ONCE_MORE}\n< It works again.\n")
+}
+
+/// Where an error in the stream is the end of a turn, and what failed is kept.
+pub(super) fn given_up() -> String {
+    format!("> {AGAIN}\n< !\n")
 }
 
 /// `result` is what the call of the sub-agent was answered with.

@@ -20,7 +20,7 @@ use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, grouped, moment};
 use crate::session_file::{SessionFile, journal, open};
 use crate::which::{Which, which};
-use crate::{Answer, text};
+use crate::{Answer, light, text};
 
 /// More oddities than these are counted, not listed.
 const LISTED: usize = 10;
@@ -69,7 +69,10 @@ fn looked_at(here: &Here, file: &Path) -> Result<Looked, Failure> {
 fn opened(here: &Here, file: &Path) -> Result<SessionFile, Failure> {
     match file.to_str().filter(|_| here.store().is_ok()).map(|text| which(here, Some(text))) {
         Some(Ok(Which::Stored(id))) => journal(here, &id),
-        Some(Ok(Which::File(path))) => open(here, &path),
+        Some(Ok(Which::File(path))) => {
+            let shape = light::file(here, &Which::File(path.clone()));
+            shape.map_or_else(|| open(here, &path), Ok)
+        }
         // What names nothing is told of as a file that is not there.
         Some(Err(_)) | None => open(here, file),
     }

@@ -14,11 +14,12 @@ use super::json::{entry, printed, version};
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::light::{self, light_session};
 use crate::long::long_session;
 use crate::look::Look;
 use crate::opened::{Opened, open_this, point};
 use crate::table::Painted;
-use crate::which::which;
+use crate::which::{Which, which};
 use crate::{Answer, words};
 
 pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
@@ -28,7 +29,10 @@ pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
     {
         return answer;
     }
-    let Opened { tree, notes } = &open_this(here, &which)?;
+    let Opened { tree, notes } = &match in_parts(args, here, &which) {
+        Some(opened) => opened?,
+        None => open_this(here, &which)?,
+    };
     let at = args.at.as_deref().map(|text| point(tree, text)).transpose()?;
     let text = match args.context {
         true => {
@@ -41,6 +45,36 @@ pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
         }
     };
     Ok(Answer { text, notes: notes.clone(), ..Answer::default() })
+}
+
+/// A long file of another program, with the words of what is shown.
+fn in_parts(args: &ShowArgs, here: &Here, which: &Which) -> Option<Result<Opened, Failure>> {
+    let session = light_session(here, which)?;
+    match shown(session.tree(), args) {
+        Ok(entries) => light::opened(&session, entries).map(Ok),
+        Err(failure) => Some(Err(failure)),
+    }
+}
+
+/// The entries whose words are asked for.
+fn shown(tree: &SessionTree, args: &ShowArgs) -> Result<Vec<EntryId>, Failure> {
+    let at = args.at.as_deref().map(|text| point(tree, text)).transpose()?;
+    let place = at.as_ref().or(tree.main_head());
+    if args.context {
+        return Ok(context::Read::at(tree, place, None).entries());
+    }
+    let (is_for_scripts, ids) = (args.json.json.is_some(), |turn: &Turn<'_>| {
+        turn.entries.iter().map(|entry| entry.id.clone()).collect::<Vec<_>>()
+    });
+    let entries: Vec<EntryId> = match &at {
+        _ if is_for_scripts => {
+            let path = turns_of(tree, place).iter().flat_map(ids).collect::<Vec<_>>();
+            return Ok(last_of(&path, args.last).to_vec());
+        }
+        Some(at) => turns_through(tree, at).iter().filter(|turn| turn.contains(at)).flat_map(ids).collect(),
+        None => last_of(&turns_of(tree, place), args.last).iter().flat_map(ids).collect(),
+    };
+    Ok(light::with_calls(tree, entries))
 }
 
 /// What is shown. The tree may hold only a part of the session.

@@ -14,13 +14,14 @@ use super::json::{entry, printed, version};
 use crate::args::{FilterName, TreeArgs};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::light::{self, light_session};
 use crate::long::{keep_shape, long_session};
 use crate::look::{Ink, Look};
 use crate::numbers::counted;
 use crate::opened::{Opened, open_this};
 use crate::table::{self, Painted};
 use crate::text::harmless_line;
-use crate::which::which;
+use crate::which::{Which, which};
 use crate::{Answer, words};
 
 /// From this width on the right column stands below the counts of the title line.
@@ -35,9 +36,9 @@ pub(crate) fn run(args: &TreeArgs, here: &Here) -> Result<Answer, Failure> {
     });
     if by_entry.is_none()
         && args.json.json.is_none()
-        && let Some(tree) = long_session(here, &which).and_then(|session| without_results(&session))
+        && let Some(Opened { tree, notes }) = in_parts(here, &which)
     {
-        return Ok(Answer { text: drawn(&tree, None, &here.look), ..Answer::default() });
+        return Ok(Answer { text: drawn(&tree, None, &here.look), notes, ..Answer::default() });
     }
     let Opened { tree, notes } = open_this(here, &which)?;
     if let Some(shape) = args.json.json {
@@ -46,6 +47,15 @@ pub(crate) fn run(args: &TreeArgs, here: &Here) -> Result<Answer, Failure> {
     }
     let text = drawn(&tree, by_entry.as_ref(), &here.look);
     Ok(Answer { text, notes, ..Answer::default() })
+}
+
+/// A long session with what is told of its turns.
+fn in_parts(here: &Here, which: &Which) -> Option<Opened> {
+    if let Some(tree) = long_session(here, which).and_then(|session| without_results(&session)) {
+        return Some(Opened { tree, notes: Vec::new() });
+    }
+    let session = light_session(here, which)?;
+    light::opened(&session, light::told_in_rows(session.tree()))
 }
 
 /// A turn is drawn without what its tools gave back, which is most of a long session. Only one that begins a branch

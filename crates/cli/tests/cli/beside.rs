@@ -96,3 +96,33 @@ fn a_fork_of_codex_is_read_with_what_it_continues() {
     let alone = folder.run("inspect rollout-2025-03-05T14-00-00-f1.jsonl");
     assert!(alone.contains("which is not here"), "{alone}");
 }
+
+/// What a program keeps beside a session names it, unless its own file does.
+#[test]
+fn a_title_that_stands_beside_a_session_is_its_title() {
+    let folder = Folder::new();
+    let titles = |file: &str| -> Value {
+        let told: Value = serde_json::from_str(&folder.run(&format!("inspect {file} --json"))).expect("JSON");
+        told["title"].clone()
+    };
+    folder.write("s1.jsonl", &lines(&[said("u1", None, "user", json!("Where is it?"), json!({}))]));
+    assert_eq!(titles("s1.jsonl"), Value::Null);
+    let index = |entry: Value| json!({"version": 1, "entries": [entry]}).to_string();
+    let entry = json!({"sessionId": "s1", "summary": "Looking for it", "firstPrompt": "Where is it?"});
+    folder.write("sessions-index.json", index(entry.clone()).as_bytes());
+    assert_eq!(titles("s1.jsonl"), "Looking for it");
+    assert!(folder.run("tree s1.jsonl").starts_with("Looking for it"));
+    let mut by_user = entry;
+    by_user["customTitle"] = "Lost".into();
+    folder.write("sessions-index.json", index(by_user).as_bytes());
+    assert_eq!(titles("s1.jsonl"), "Lost");
+    let own = json!({"type": "custom-title", "customTitle": "Found", "sessionId": "s1"});
+    folder.write("s1.jsonl", &lines(&[said("u1", None, "user", json!("Where is it?"), json!({})), own]));
+    assert_eq!(titles("s1.jsonl"), "Found");
+
+    std::fs::create_dir_all(folder.path().join("codex/sessions/2025/03/04")).expect("a folder");
+    let file = "codex/sessions/2025/03/04/rollout-2025-03-04T14-00-00-t1.jsonl";
+    folder.write(file, &rollout("t1", None, &["Where is it?", "Here."]));
+    folder.write("codex/session_index.jsonl", &lines(&[json!({"id": "t1", "thread_name": "Search"})]));
+    assert_eq!(titles(file), "Search");
+}

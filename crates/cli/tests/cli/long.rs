@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use serde_json::{Value, json};
+
 use crate::support::Folder;
 
 /// Longer than what is read whole anyway, with branches, a label, a name, and a person who speaks between a call and
@@ -85,4 +87,141 @@ fn a_part_looks_as_it_does_in_the_whole() {
             assert_eq!(whole, in_parts, "{look}");
         }
     }
+}
+
+/// A line of Claude Code.
+fn of_claude(id: &str, parent: Option<&str>, role: &str, content: &Value, more: &Value) -> String {
+    let message = json!({"id": format!("m-{id}"), "role": role, "model": "claude-x", "content": content});
+    let mut line = json!({
+        "parentUuid": parent, "isSidechain": false, "cwd": "/home/dev/gatehouse", "sessionId": "s-long",
+        "type": role, "message": message, "uuid": id, "timestamp": "2026-03-04T14:00:00.000Z",
+    });
+    if let (Value::Object(line), Value::Object(more)) = (&mut line, more) {
+        line.extend(more.clone());
+    }
+    format!("{line}\n")
+}
+
+/// More than is read whole anyway: long prompts, calls with long arguments, a rewind now and then, a person who speaks
+/// between a call and its result, commands of the person, sub-agents, and an unfinished line at the end.
+fn long_file_of_claude(titled: bool) -> String {
+    let filler = "lorem ipsum\ndolor \"sit\"\t".repeat(250);
+    let (mut file, mut tip) = (String::new(), None::<String>);
+    let plain = json!({});
+    for n in 1..=90 {
+        let mut say = |id: String, parent: Option<&str>, role: &str, content: Value, more: &Value| {
+            file.push_str(&of_claude(&id, parent, role, &content, more));
+            id
+        };
+        let asked = format!("question {n}    {}", "and  more \n".repeat(n % 40));
+        let prompt = say(format!("u{n:04}"), tip.as_deref(), "user", json!(asked), &plain);
+        let input = json!({"command": format!("echo {n} {filler}"), "path": format!("src/{n}.rs")});
+        let call = json!([{"type": "thinking", "thinking": filler.clone(), "signature": ""},
+            {"type": "tool_use", "id": format!("call-{n}"), "name": if n % 2 == 0 { "Bash" } else { "Read" }, "input": input}]);
+        let called = say(format!("c{n:04}"), Some(&prompt), "assistant", call, &plain);
+        let between = match n % 5 {
+            0 => say(format!("w{n:04}"), Some(&called), "user", json!(format!("wait, {n}")), &plain),
+            _ => called,
+        };
+        let result = json!([{"type": "tool_result", "tool_use_id": format!("call-{n}"), "content": format!("{n} {filler}{filler}")}]);
+        let answered = say(format!("t{n:04}"), Some(&between), "user", result, &plain);
+        if n % 30 == 0 {
+            let beside = json!({"isSidechain": true, "agentId": format!("ag{n}")});
+            let task = say(format!("x{n:04}"), None, "user", json!(format!("task {n} {filler}")), &beside);
+            say(
+                format!("y{n:04}"),
+                Some(&task),
+                "assistant",
+                json!([{"type": "text", "text": filler.clone()}]),
+                &beside,
+            );
+        }
+        let shell = format!("<bash-input>ls {n} {filler}</bash-input>");
+        let shell = say(format!("b{n:04}"), Some(&answered), "user", json!(shell), &plain);
+        let printed = format!("<bash-stdout>{filler}</bash-stdout><bash-stderr></bash-stderr>");
+        let printed = say(format!("o{n:04}"), Some(&shell), "user", json!(printed), &plain);
+        let said = json!([{"type": "text", "text": format!("answer {n} {filler}")}]);
+        let last = say(format!("a{n:04}"), Some(&printed), "assistant", said, &plain);
+        // Now and then the person goes back.
+        tip = Some(if n % 17 == 0 { format!("a{:04}", n - 9) } else { last });
+    }
+    if titled {
+        file.push_str(
+            "{\"type\":\"custom-title\",\"customTitle\":\"A long one\",\"sessionId\":\"s-long\"}\n",
+        );
+    }
+    file.push_str("{\"type\":\"user\",\"uuid\":\"unfini");
+    file
+}
+
+fn long_file_of_codex() -> String {
+    let filler = "lorem ipsum\ndolor \"sit\"\t".repeat(400);
+    let mut lines =
+        vec![json!({"type": "session_meta", "payload": {"id": "t-long", "cwd": "/home/dev/gatehouse"}})];
+    for n in 1..=90 {
+        let item = |payload: Value| json!({"type": "response_item", "payload": payload});
+        let event = |payload: Value| json!({"type": "event_msg", "payload": payload});
+        let asked = format!("question {n} {}", "and  more \n".repeat(n % 40));
+        lines.push(event(json!({"type": "task_started", "turn_id": format!("turn-{n}")})));
+        lines.push(item(
+            json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": asked}]}),
+        ));
+        lines.push(event(json!({"type": "user_message", "message": asked})));
+        lines.push(item(json!({"type": "function_call", "name": "shell", "call_id": format!("call-{n}"),
+            "arguments": json!({"command": ["bash", filler.clone()]}).to_string()})));
+        lines.push(item(json!({"type": "function_call_output", "call_id": format!("call-{n}"), "output": format!("{n} {filler}{filler}")})));
+        lines.push(item(json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": format!("answer {n} {filler}")}]})));
+        lines.push(event(json!({"type": "agent_message", "message": format!("answer {n} {filler}")})));
+        if n % 17 == 0 {
+            lines.push(event(json!({"type": "thread_rolled_back", "num_turns": 3})));
+        }
+    }
+    lines
+        .iter_mut()
+        .map(|line| {
+            line["timestamp"] = json!("2026-03-04T14:00:00.000Z");
+            format!("{line}\n")
+        })
+        .collect()
+}
+
+const LOOKS_AT_FILES: [&str; 13] = [
+    "show FILE --last 3",
+    "show FILE --last 4 --json",
+    "show FILE --last 200 --json=lines",
+    "show FILE --width 60",
+    "show FILE --at 2",
+    "show FILE --at m:9",
+    "show FILE --at 900",
+    "show FILE --at nowhere",
+    "show FILE --context --last 2",
+    "show FILE --context --json --at 3",
+    "tree FILE",
+    "inspect FILE --all",
+    "inspect FILE --json",
+];
+
+/// What comes through a pipe is read whole, however long it is.
+fn check_file(file: &str, looks: &[&str]) {
+    assert!(file.len() > 4 << 20, "{}", file.len());
+    let folder = Folder::new();
+    folder.write("long.jsonl", file.as_bytes());
+    for look in looks {
+        let in_parts = folder.run(&look.replace("FILE", "long.jsonl"));
+        let whole = folder.run_with(&look.replace("FILE", "/dev/stdin"), file);
+        assert!(in_parts.len() > 20, "{look}: {in_parts}");
+        assert_eq!(in_parts, whole.replace("/dev/stdin", "long.jsonl"), "{look}");
+    }
+}
+
+#[test]
+fn a_part_of_a_file_of_claude_code_looks_as_it_does_in_the_whole() {
+    check_file(&long_file_of_claude(false), &LOOKS_AT_FILES);
+    check_file(&long_file_of_claude(true), &["show FILE --last 2", "tree FILE --width 100"]);
+}
+
+#[test]
+fn a_part_of_a_rollout_of_codex_looks_as_it_does_in_the_whole() {
+    let looks = ["show FILE --last 3", "show FILE --last 20 --json", "tree FILE", "inspect FILE --json"];
+    check_file(&long_file_of_codex(), &looks);
 }

@@ -1,7 +1,8 @@
 //! `inspect`, `tree`, `show` and `import` on every session file of real programs that is at hand.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use offshoot_testkit::{NO_REAL_FILES, real_files};
 use offshoot_transcripts::{FileRole, classify};
 
 use crate::home::TestHome;
@@ -10,24 +11,17 @@ const TEST: &str = "every_command_works_on_every_fixture";
 
 #[test]
 fn every_command_works_on_every_fixture() {
-    let shared = std::env::var_os("OFFSHOOT_SHARED").map(PathBuf::from);
-    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
-    let fixtures = shared.join("fixtures");
-    if !fixtures.is_dir() {
-        println!("skipped: {TEST} (set OFFSHOOT_SHARED to a folder with `fixtures`)");
+    let files =
+        real_files(std::env::var_os("OFFSHOOT_SHARED"), env!("CARGO_MANIFEST_DIR"), &["fixtures"], "");
+    if files.is_empty() {
+        println!("skipped: {TEST} ({NO_REAL_FILES})");
         return;
     }
     let mut dialects = std::collections::BTreeMap::new();
-    let mut open = vec![fixtures];
-    while let Some(folder) = open.pop() {
-        for file in std::fs::read_dir(folder).expect("a folder") {
-            let path = file.expect("a file").path();
-            if path.is_dir() {
-                open.push(path);
-            } else if let Some(dialect) = dialect_of(&path) {
-                check(&path);
-                *dialects.entry(dialect).or_insert(0) += 1;
-            }
+    for path in files {
+        if let Some(dialect) = dialect_of(&path) {
+            check(&path);
+            *dialects.entry(dialect).or_insert(0) += 1;
         }
     }
     println!("{dialects:?}");

@@ -2,21 +2,51 @@
 
 use std::collections::HashSet;
 
-use super::{Message, View};
-use crate::{Block, Body, ToolCallId};
+use super::{ContextOptions, FailedTurns, Message, UnansweredCalls, View};
+use crate::{Block, Body, CustomMessage, Reply, ToolCallId};
 
 /// oh-my-pi keeps the thinking of an interrupted reply in a message of this kind right behind it. The pair is
 /// read as one, so the reply stays.
 const INTERRUPTED_THINKING: &str = "interrupted-thinking";
 
+/// What these rules ask of a message. Whoever has not read all of a message can tell this much.
+pub trait Spoken {
+    fn reply(&self) -> Option<&Reply>;
+
+    /// The call it is the result of.
+    fn answered_call(&self) -> Option<&ToolCallId>;
+
+    fn custom(&self) -> Option<&CustomMessage>;
+
+    fn strip(&mut self, calls: Vec<ToolCallId>);
+
+    fn stripped(&self) -> &[ToolCallId];
+}
+
+/// Whether [`settled`] looks at replies and at what answers them.
+pub fn looks_at_answers(options: &ContextOptions) -> bool {
+    options.failed_turns == FailedTurns::Dropped || options.unanswered_calls == UnansweredCalls::Stripped
+}
+
+/// The messages that can be read again, less what cannot.
+pub fn settled<M: Spoken>(mut messages: Vec<M>, options: &ContextOptions) -> Vec<M> {
+    if options.failed_turns == FailedTurns::Dropped {
+        messages = without_failed_turns(messages);
+    }
+    if options.unanswered_calls == UnansweredCalls::Stripped {
+        messages = without_unanswered_calls(messages, options.view);
+    }
+    messages
+}
+
 /// Leaves out replies that were cut off or failed, and the results of their calls: providers refuse a result
 /// without its call.
-pub(super) fn without_failed_turns(messages: Vec<Message>) -> Vec<Message> {
+fn without_failed_turns<M: Spoken>(messages: Vec<M>) -> Vec<M> {
     let mut kept = Vec::with_capacity(messages.len());
     let mut dropped_calls: HashSet<ToolCallId> = HashSet::new();
     let mut messages = messages.into_iter().peekable();
     while let Some(message) = messages.next() {
-        if let Some(reply) = message.as_reply() {
+        if let Some(reply) = message.reply() {
             let dropped = reply.failed() && !messages.peek().is_some_and(carries_thinking_on);
             for call in reply.tool_uses() {
                 if dropped {
@@ -29,7 +59,7 @@ pub(super) fn without_failed_turns(messages: Vec<Message>) -> Vec<Message> {
                 continue;
             }
         }
-        if message.as_tool_result().is_some_and(|result| dropped_calls.contains(&result.call)) {
+        if message.answered_call().is_some_and(|call| dropped_calls.contains(call)) {
             continue;
         }
         kept.push(message);
@@ -37,30 +67,53 @@ pub(super) fn without_failed_turns(messages: Vec<Message>) -> Vec<Message> {
     kept
 }
 
-pub(super) fn without_unanswered_calls(mut messages: Vec<Message>, view: View) -> Vec<Message> {
-    let answered: HashSet<ToolCallId> = messages
-        .iter()
-        .filter_map(|message| message.as_tool_result().map(|result| result.call.clone()))
-        .collect();
+fn without_unanswered_calls<M: Spoken>(mut messages: Vec<M>, view: View) -> Vec<M> {
+    let answered: HashSet<ToolCallId> =
+        messages.iter().filter_map(|message| message.answered_call().cloned()).collect();
     for message in &mut messages {
-        let Some(reply) = message.as_reply() else { continue };
+        let Some(reply) = message.reply() else { continue };
         let stripped = reply.tool_uses().filter(|call| !answered.contains(&call.id));
-        message.stripped = stripped.map(|call| call.id.clone()).collect();
+        let stripped = stripped.map(|call| call.id.clone()).collect();
+        message.strip(stripped);
     }
     if view == View::Model {
-        messages.retain(|message| message.stripped.is_empty() || still_speaks(message));
+        messages.retain(|message| message.stripped().is_empty() || still_speaks(message));
     }
     messages
 }
 
-fn carries_thinking_on(message: &Message) -> bool {
-    matches!(&message.entry.body, Body::CustomMessage(custom) if custom.kind == INTERRUPTED_THINKING)
+fn carries_thinking_on<M: Spoken>(message: &M) -> bool {
+    message.custom().is_some_and(|custom| custom.kind == INTERRUPTED_THINKING)
 }
 
 /// Blocks we do not know (encrypted thinking and the like) are no reason to keep a reply.
-fn still_speaks(message: &Message) -> bool {
-    message.blocks().any(|block| match block {
-        Block::Text(_) | Block::Thinking(_) | Block::Image { .. } | Block::ToolUse(_) => true,
+fn still_speaks<M: Spoken>(message: &M) -> bool {
+    let blocks = message.reply().map(|reply| reply.blocks.as_slice()).unwrap_or_default();
+    blocks.iter().any(|block| match block {
+        Block::ToolUse(tool_use) => !message.stripped().contains(&tool_use.id),
+        Block::Text(_) | Block::Thinking(_) | Block::Image { .. } => true,
         Block::Other { .. } => false,
     })
+}
+
+impl Spoken for Message {
+    fn reply(&self) -> Option<&Reply> {
+        self.as_reply()
+    }
+
+    fn answered_call(&self) -> Option<&ToolCallId> {
+        if let Body::ToolResult(result) = &self.entry.body { Some(&result.call) } else { None }
+    }
+
+    fn custom(&self) -> Option<&CustomMessage> {
+        if let Body::CustomMessage(custom) = &self.entry.body { Some(custom) } else { None }
+    }
+
+    fn strip(&mut self, calls: Vec<ToolCallId>) {
+        self.stripped = calls;
+    }
+
+    fn stripped(&self) -> &[ToolCallId] {
+        &self.stripped
+    }
 }

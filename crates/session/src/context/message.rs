@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::{Block, Body, Entry, Reply, ToolCallId, ToolResult};
+use crate::skeleton::Kind;
+use crate::{Block, Body, Entry, Reply, ToolCallId};
 
 /// One complete message of a context: an entry that speaks, less what the rules take out of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,9 +50,22 @@ impl Message {
     pub(crate) fn as_reply(&self) -> Option<&Reply> {
         if let Body::Reply(reply) = &self.entry.body { Some(reply) } else { None }
     }
+}
 
-    pub(crate) fn as_tool_result(&self) -> Option<&ToolResult> {
-        if let Body::ToolResult(result) = &self.entry.body { Some(result) } else { None }
+impl Role {
+    /// Of a message of which only the kind is known; `None` for what is never a message.
+    pub fn of_kind(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Prompt => Some(Self::User),
+            Kind::Reply => Some(Self::Assistant),
+            Kind::ToolResult => Some(Self::ToolResult),
+            Kind::Shell => Some(Self::Shell),
+            Kind::CustomMessage | Kind::Merge => Some(Self::Custom),
+            Kind::BranchSummary => Some(Self::BranchSummary),
+            Kind::Compaction => Some(Self::CompactionSummary),
+            Kind::System => Some(Self::System),
+            _ => None,
+        }
     }
 }
 

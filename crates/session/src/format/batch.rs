@@ -1,8 +1,11 @@
 //! The lines of one append: they count together or not at all.
 
 use super::blob::Blob;
-use super::line::{InBatch, Unwritable, encode};
+use super::line::{InBatch, USUAL_LENGTH, Unwritable, write};
 use crate::{Record, Watch};
+
+/// No more room than this is made before it is known how much is needed.
+const MOST_ROOM: usize = 64 << 10;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EncodedBatch {
@@ -19,14 +22,15 @@ pub fn encode_batch(records: &[Record]) -> Result<EncodedBatch, Unwritable> {
 
 /// The same, while somebody hears of every line.
 pub fn encode_batch_watched(records: &[Record], watch: &Watch) -> Result<EncodedBatch, Unwritable> {
-    let mut batch = EncodedBatch::default();
+    let room = (records.len() * USUAL_LENGTH).min(MOST_ROOM);
+    let mut batch = EncodedBatch { bytes: Vec::with_capacity(room), ..EncodedBatch::default() };
     for (index, record) in records.iter().enumerate() {
         let in_batch = if index + 1 < records.len() { InBatch::MoreFollow } else { InBatch::Last };
-        let encoded = encode(record, in_batch)?;
-        batch.bytes.extend_from_slice(&encoded.line);
-        watch.passed(record.source.as_ref().map_or(encoded.line.len(), |source| source.bytes().len()));
+        let start = batch.bytes.len();
+        batch.blobs.extend(write(record, in_batch, &mut batch.bytes)?);
+        let length = batch.bytes.len() - start;
+        watch.passed(record.source.as_ref().map_or(length, |source| source.bytes().len()));
         batch.lines += 1;
-        batch.blobs.extend(encoded.blobs);
     }
     Ok(batch)
 }

@@ -1,6 +1,6 @@
 //! One record as one line, and back.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::blob::{Blob, BlobName, BlobTrouble, Blobs, NoBlobs};
@@ -9,6 +9,9 @@ use super::seal::{self, Damage};
 use super::to_disk::Outgoing;
 use super::{VERSION, words};
 use crate::{Body, Change, Entry, Foreign, OperationId, RawLine, Record, quick_json};
+
+/// Room for a line that says what people and agents usually say at once.
+pub(super) const USUAL_LENGTH: usize = 2048;
 
 /// Where a line stands among those appended with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,29 +63,46 @@ pub enum Undecodable {
 }
 
 pub fn encode(record: &Record, in_batch: InBatch) -> Result<Encoded, Unwritable> {
+    let mut line = Vec::with_capacity(USUAL_LENGTH);
+    let blobs = write(record, in_batch, &mut line)?;
+    Ok(Encoded { line, blobs })
+}
+
+/// Puts the line of a record behind others, and says what it refers to.
+pub(super) fn write(
+    record: &Record,
+    in_batch: InBatch,
+    lines: &mut Vec<u8>,
+) -> Result<Vec<Blob>, Unwritable> {
     let more = in_batch == InBatch::MoreFollow;
     if let Some(line) = own_line(record, more) {
-        return Ok(Encoded { line: with_newline(line), blobs: Vec::new() });
+        lines.extend_from_slice(&line);
+        lines.push(b'\n');
+        return Ok(Vec::new());
     }
     let mut outgoing = Outgoing::default();
     let (op, source) = (record.operation.as_ref(), record.source.as_ref());
     let more = more.then_some(1);
-    let object = match &record.change {
+    let start = lines.len();
+    let mut json = serde_json::Serializer::new(&mut *lines);
+    match &record.change {
         Change::Opened(header) => {
-            serde_json::to_vec(&words::OpenLine { more, ..outgoing.open(header, op, source)? })
+            words::OpenLine { more, ..outgoing.open(header, op, source)? }.serialize(&mut json)
         }
         Change::Entry(entry) => {
-            serde_json::to_vec(&words::EntryLine { more, ..outgoing.entry(entry, op, source)? })
+            words::EntryLine { more, ..outgoing.entry(entry, op, source)? }.serialize(&mut json)
         }
         Change::HeadMoved(head_move) => {
-            serde_json::to_vec(&words::HeadLine { more, ..outgoing.head(head_move, op, source) })
+            words::HeadLine { more, ..outgoing.head(head_move, op, source) }.serialize(&mut json)
         }
         Change::Marked(mark) => {
-            serde_json::to_vec(&words::MarkLine { more, ..outgoing.mark(mark, op, source) })
+            words::MarkLine { more, ..outgoing.mark(mark, op, source) }.serialize(&mut json)
         }
-        Change::Unknown => serde_json::to_vec(&words::KeptLine { more, ..outgoing.kept(op, source) }),
+        Change::Unknown => words::KeptLine { more, ..outgoing.kept(op, source) }.serialize(&mut json),
     }?;
-    Ok(Encoded { line: with_newline(seal::sealed(object)), blobs: outgoing.blobs })
+    seal::close(lines, start);
+    lines.push(b'\n');
+    Ok(outgoing.blobs)
 }
 
 /// Reads one line without its newline.

@@ -38,12 +38,17 @@ pub(super) struct Frame<'l> {
 
 /// Closes a JSON object with its checksum.
 pub(super) fn sealed(mut object: Vec<u8>) -> Vec<u8> {
-    if object.last() == Some(&b'}') {
-        object.pop();
-    }
-    let sum = checksum(&object);
-    object.extend_from_slice(&sum);
+    close(&mut object, 0);
     object
+}
+
+/// The same for an object that begins here, behind others.
+pub(super) fn close(bytes: &mut Vec<u8>, start: usize) {
+    if bytes.last() == Some(&b'}') {
+        bytes.pop();
+    }
+    let sum = checksum(bytes.get(start..).unwrap_or_default());
+    bytes.extend_from_slice(&sum);
 }
 
 /// Checks the checksum of a line without its ending.

@@ -10,7 +10,7 @@ use super::blob::NoBlobs;
 use super::line::{Decoded, InBatch, Undecodable, decode};
 use super::scan::{NewerFormat, Position, Tail, TornBy};
 use super::seal::{self, SEAL_LENGTH};
-use crate::skeleton::{Cursor, Fields, Kind, Length, Log, Told, Unusual};
+use crate::skeleton::{Cursor, Fields, Kind, Length, LineHead, Log, Told, Unusual};
 use crate::{Change, OperationId};
 
 #[derive(Clone, Debug, Default)]
@@ -46,6 +46,11 @@ impl Skim {
     pub fn behind(log: Log, end: Position, last_batch: Position) -> Self {
         let whole = log.length();
         Self { log, end, batch: last_batch, whole, torn_by: None, read_to: end.offset }
+    }
+
+    /// About so many lines come: room is made once.
+    pub fn expect(&mut self, lines: usize) {
+        self.log.expect(lines);
     }
 
     /// Reads one line, without its newline.
@@ -98,7 +103,7 @@ impl Skim {
         if !has_seal {
             return Err(Stopped::Unusual(Unusual::Shape));
         }
-        if let Some((fields, more)) = envelope(line) {
+        if let Some((fields, more, _)) = begun(line) {
             self.log.push_entry(&fields, offset, line.len()).map_err(Stopped::Unusual)?;
             return Ok(more);
         }
@@ -140,8 +145,20 @@ pub fn is_sound(line: &[u8]) -> bool {
     seal::check(line).is_ok()
 }
 
-/// The envelope of an entry, if the line begins the way this program writes one.
-fn envelope(line: &[u8]) -> Option<(Fields<'_>, bool)> {
+/// The beginning of an entry's line that this program wrote; `None` where it is not one of the long ones.
+pub fn head(line: &[u8]) -> Option<LineHead<'_>> {
+    let (fields, _, mut rest) = begun(line)?;
+    let answered_call = match fields.kind {
+        Kind::ToolResult => rest.skip(r#""call":"#).and_then(|()| rest.string()),
+        _ => None,
+    };
+    Some(LineHead { fields, answered_call })
+}
+
+/// The envelope of an entry, if the line begins the way this program writes one, whether more lines belong to its
+/// batch, and what follows.
+#[inline]
+fn begun(line: &[u8]) -> Option<(Fields<'_>, bool, Cursor<'_>)> {
     let mut cursor = Cursor::new(line);
     cursor.skip(r#"{"k":"entry""#)?;
     let more = cursor.skip(r#","more":1"#).is_some();
@@ -171,5 +188,5 @@ fn envelope(line: &[u8]) -> Option<(Fields<'_>, bool)> {
         _ => return None, // rare and short: read whole
     };
     cursor.skip(":{")?;
-    Some((Fields { id, parent, at, turn, operation, kind }, more))
+    Some((Fields { id, parent, at, turn, operation, kind }, more, cursor))
 }

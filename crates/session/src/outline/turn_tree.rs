@@ -30,7 +30,7 @@ const SHORTEST_FOLD: usize = 4;
 #[derive(Clone, Debug, Default)]
 pub struct TurnOutline {
     pub rows: Vec<TurnTreeRow>,
-    /// Ways that end in different places.
+    /// Ways that end in different places. What agents asked of others is a tree beside them, and no branch.
     pub branches: usize,
     /// Without the tasks that agents gave to others.
     pub prompts: usize,
@@ -101,8 +101,11 @@ impl TurnOutline {
 
 /// Whether an agent was asked this by another one.
 pub fn is_task(tree: &SessionTree, prompt: &Entry) -> bool {
-    let above = tree.parent(&prompt.id);
-    above.is_some_and(|above| matches!(&above.body, Body::Note(note) if note.kind == Note::SUB_AGENT))
+    tree.parent(&prompt.id).is_some_and(|above| is_sub_agent(&above.body))
+}
+
+fn is_sub_agent(body: &Body) -> bool {
+    matches!(body, Body::Note(note) if note.kind == Note::SUB_AGENT)
 }
 
 /// The turns of a whole tree, in the order they are drawn.
@@ -119,6 +122,8 @@ struct OneTurn {
     parent: Option<usize>,
     /// The node it hangs below.
     attached_to: Option<usize>,
+    /// In the tree of a sub-agent.
+    is_delegated: bool,
     number: usize,
     /// The last node on its own line.
     tip: usize,
@@ -151,7 +156,7 @@ impl Turns {
             self.in_line.get(above).copied().unwrap_or(false) && main_children.get(above) == Some(&Some(at))
         });
         let begins = entry.body.is_prompt() || (!continues && is_shown(shape, at, entry));
-        let turn = if begins { Some(self.begin(at, above, turn_above, entry)) } else { turn_above };
+        let turn = if begins { Some(self.begin(shape, at, turn_above, entry)) } else { turn_above };
         set(&mut self.turn_of, at, turn);
         set(&mut self.in_line, at, begins || continues);
         if let Some(turn) = turn.and_then(|turn| self.all.get_mut(turn)) {
@@ -159,18 +164,22 @@ impl Turns {
         }
     }
 
-    fn begin(&mut self, at: usize, above: Option<usize>, parent: Option<usize>, entry: &Entry) -> usize {
+    fn begin(&mut self, shape: &Shape<'_>, at: usize, parent: Option<usize>, entry: &Entry) -> usize {
         let index = self.all.len();
-        let mut number = 0;
+        let above = shape.parent(at);
+        let starts_agent = |above| shape.entry(above).is_some_and(|above| is_sub_agent(&above.body));
+        let (mut number, mut is_delegated) = (0, above.is_some_and(starts_agent));
         if let Some(parent) = parent.and_then(|parent| self.all.get_mut(parent)) {
             parent.children += 1;
             parent.last_child = Some(index);
             number = parent.number;
+            is_delegated |= parent.is_delegated;
         }
         self.all.push(OneTurn {
             first: at,
             parent,
             attached_to: above,
+            is_delegated,
             number: number + usize::from(entry.body.is_prompt()),
             tip: at,
             children: 0,
@@ -227,7 +236,10 @@ impl Turns {
             })
             .map(|(parent, _)| parent)
             .collect();
-        self.all.len() - goes_on.len()
+        let is_end = |(at, turn): &(usize, &OneTurn)| !turn.is_delegated && !goes_on.contains(at);
+        let ends = self.all.iter().enumerate().filter(is_end).count();
+        // The file of a sub-agent alone has a way too.
+        ends.max(usize::from(!self.all.is_empty()))
     }
 
     fn is_root(&self, turn: usize) -> bool {

@@ -60,6 +60,14 @@ pub struct Fields<'l> {
     pub kind: Kind,
 }
 
+/// The beginning of an entry's line, as far as it tells something without what follows.
+#[derive(Clone, Copy, Debug)]
+pub struct LineHead<'l> {
+    pub fields: Fields<'l>,
+    /// The call that a tool answers, where the line says it first.
+    pub answered_call: Option<&'l str>,
+}
+
 impl Log {
     /// An empty log that has numbered these names already.
     pub fn with_names(names: Names) -> Self {
@@ -118,8 +126,15 @@ impl Log {
         is_sound
     }
 
-    pub fn reserve(&mut self, envelopes: usize) {
-        self.envelopes.reserve_exact(envelopes);
+    /// Makes room for so many more entries.
+    pub fn reserve(&mut self, entries: usize) {
+        self.envelopes.reserve_exact(entries);
+    }
+
+    /// The same for entries that bring names of their own.
+    pub fn expect(&mut self, entries: usize) {
+        self.envelopes.reserve(entries);
+        self.names.reserve(entries);
     }
 
     pub fn envelopes(&self) -> &[Envelope] {

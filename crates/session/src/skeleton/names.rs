@@ -34,6 +34,15 @@ impl Names {
         Some(names)
     }
 
+    /// Makes room for so many more, so that the table is filled once.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.ends.reserve(more);
+        let room = (self.ends.len() + more + 1) * 2;
+        if self.table.len() < room {
+            self.fill(room);
+        }
+    }
+
     pub fn text_and_ends(&self) -> (&str, &[u32]) {
         (&self.text, &self.ends)
     }

@@ -13,8 +13,14 @@ impl SessionTree {
     /// Reads what is there and tells what it forgave. Never fails: the fold is total.
     pub fn replay(records: impl IntoIterator<Item = Record>) -> (Self, Vec<Oddity>) {
         let log: Vec<Record> = records.into_iter().collect();
-        let undone = undone_operations(&log);
-        Replay::default().run(log, &undone)
+        let (mut tree, oddities) = Self::replay_to_look(&log);
+        tree.log = log.into_iter().collect();
+        (tree, oddities)
+    }
+
+    /// The same without the log, which only whoever writes needs.
+    pub fn replay_to_look(records: &[Record]) -> (Self, Vec<Oddity>) {
+        Replay::default().run(records, &undone_operations(records))
     }
 
     /// Takes one record, or says why not and changes nothing.
@@ -102,8 +108,7 @@ impl SessionTree {
 
     fn refold_with(&mut self, record: &Record) {
         let log: Vec<Record> = self.log.iter().chain(std::iter::once(record)).cloned().collect();
-        let undone = undone_operations(&log);
-        *self = Replay::default().run(log, &undone).0;
+        *self = Self::replay(log).0;
     }
 
     fn require_free(&self, id: &EntryId) -> Result<(), Rejected> {
@@ -286,16 +291,16 @@ struct Replay {
 }
 
 impl Replay {
-    fn run(mut self, log: Vec<Record>, undone: &HashSet<OperationId>) -> (SessionTree, Vec<Oddity>) {
+    fn run(mut self, log: &[Record], undone: &HashSet<OperationId>) -> (SessionTree, Vec<Oddity>) {
         let is_undone =
             |record: &Record| record.operation.as_ref().is_some_and(|operation| undone.contains(operation));
-        for record in &log {
+        for record in log {
             if let Some(entry) = record.as_entry() {
                 let ids = if is_undone(record) { &mut self.hidden } else { &mut self.known };
                 ids.insert(entry.id.clone());
             }
         }
-        for record in &log {
+        for record in log {
             if is_undone(record) {
                 self.list_undone(record);
             } else {
@@ -306,7 +311,6 @@ impl Replay {
         for head_move in std::mem::take(&mut self.late_moves) {
             self.take_head_move(&head_move);
         }
-        self.tree.log = log.into_iter().collect();
         self.tree.hidden = self.hidden.into_iter().collect();
         (self.tree, self.oddities)
     }

@@ -1,10 +1,10 @@
-//! A tree in which only some entries have words: the shape comes from a [`Skeleton`], the words that somebody will
-//! look at were read one by one.
+//! A tree in which only some entries have words: the shape comes from a [`Skeleton`] or from light lines, the words
+//! that somebody will look at were read one by one.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{Head, SessionTree};
+use super::{Head, Node, SessionTree};
 use crate::skeleton::Skeleton;
 use crate::{Entry, EntryId, TurnId};
 
@@ -41,6 +41,22 @@ impl SessionTree {
         tree.branch_names = skeleton.branch_names().map(owned).collect();
         tree.checkpoints = skeleton.checkpoints().map(owned).collect();
         tree.archived = skeleton.archived().cloned().collect();
+        tree
+    }
+}
+
+impl SessionTree {
+    /// The same tree, in which some of its entries say more. For looking, not for writing: the log keeps what they said
+    /// before.
+    pub fn retold(&self, entries: impl IntoIterator<Item = Arc<Entry>>) -> Self {
+        let mut tree = self.clone();
+        for entry in entries {
+            let index = tree.by_id.get(&entry.id).map(|index| *index as usize);
+            if let Some((index, node)) = index.and_then(|index| Some((index, tree.nodes.get(index)?.clone())))
+            {
+                tree.nodes.set_mut(index, Node { entry, ..node });
+            }
+        }
         tree
     }
 }

@@ -10,7 +10,7 @@ use offshoot_session::format::{EncodedBatch, Position, Tail, encode_batch, encod
 use offshoot_session::{Record, SessionHeader, SessionTree};
 
 use super::load::seal_before;
-use super::{Journal, Seen};
+use super::{Journal, Seen, Writer};
 use crate::blobs;
 use crate::files::{About, FileError, Open, OpenFile, append_all, read_from};
 use crate::store::{AppendError, Appended, CreateError, Left, Repaired};
@@ -68,11 +68,14 @@ impl Journal {
     ) -> Result<Appended, AppendError> {
         let path = self.path();
         // It is put back when all went well; after a failure the next write opens it anew.
-        let mut file = match self.writer.take() {
-            Some(file) => file,
-            None => self.files.open(&path, Open::Append).about("open", &path)?,
+        let Writer { mut file, identity } = match self.writer.take() {
+            Some(writer) => writer,
+            None => {
+                let file = self.files.open(&path, Open::Append).about("open", &path)?;
+                let identity = file.stat().about("read", &path)?.identity;
+                Writer { file, identity }
+            }
         };
-        let identity = file.stat().about("read", &path)?.identity;
         let repaired = match self.tail {
             Some(tail) => Some(self.set_aside(file.as_mut(), tail)?),
             None => None,
@@ -88,7 +91,7 @@ impl Journal {
             let left = take_back(file.as_mut(), start);
             return Err(AppendError::NotSaved { path, source, left });
         }
-        self.writer = Some(file);
+        self.writer = Some(Writer { file, identity });
         self.tree = tree;
         self.seen = Seen {
             identity,

@@ -6,9 +6,9 @@ use offshoot_session::foreign::joined;
 use offshoot_session::format::{Flaw, NewerFormat, Position, SEAL_LENGTH, Scanned, scan, scan_watched};
 use offshoot_session::{Change, Record, SessionTree};
 
-use super::{Journal, Refreshed, Seen};
+use super::{Journal, Refreshed, Seen, Writer};
 use crate::blobs::StoredBlobs;
-use crate::files::{About, FileError, Open, OpenFile, read_from};
+use crate::files::{About, FileError, Open, OpenFile, Stat, read_from};
 use crate::foreign::ForeignReading;
 use crate::store::{AppendError, Finding, ReadError};
 
@@ -67,30 +67,30 @@ impl Journal {
 
     pub(super) fn catch_up(&mut self) -> Result<Refreshed, ReadError> {
         let file = self.there(self.files.open(&self.path(), Open::Read), "open")?;
-        self.catch_up_with(file.as_ref())
+        let stat = file.stat().about("read", &self.path())?;
+        self.catch_up_with(file.as_ref(), &stat)
     }
 
     /// Under the lock. The file stays open to append to.
     pub(super) fn catch_up_to_write(&mut self) -> Result<Refreshed, AppendError> {
-        let file = self.named_writer()?;
-        let refreshed = self.catch_up_with(file.as_ref())?;
-        self.writer = Some(file);
+        let (writer, stat) = self.named_writer()?;
+        let refreshed = self.catch_up_with(writer.file.as_ref(), &stat)?;
+        self.writer = Some(writer);
         Ok(refreshed)
     }
 
     /// The file that has the name now: the one that is open, or another that took its place.
-    fn named_writer(&mut self) -> Result<Box<dyn OpenFile>, AppendError> {
+    fn named_writer(&mut self) -> Result<(Writer, Stat), AppendError> {
         let path = self.path();
-        if let Some(file) = self.writer.take() {
+        if let Some(writer) = self.writer.take() {
             let named = self.there(self.files.stat(&path), "read")?;
-            if file.stat().about("read", &path)?.identity == named.identity {
-                return Ok(file);
+            if writer.identity == named.identity {
+                return Ok((writer, named));
             }
         }
-        match self.files.open(&path, Open::Append) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(ReadError::Gone { path }.into()),
-            file => Ok(file.about("open", &path)?),
-        }
+        let file = self.there(self.files.open(&path, Open::Append), "open")?;
+        let stat = file.stat().about("read", &path)?;
+        Ok((Writer { file, identity: stat.identity }, stat))
     }
 
     fn there<T>(&self, found: io::Result<T>, doing: &'static str) -> Result<T, ReadError> {
@@ -102,13 +102,18 @@ impl Journal {
         }
     }
 
-    fn catch_up_with(&mut self, file: &dyn OpenFile) -> Result<Refreshed, ReadError> {
+    /// `stat` is of this file, a moment ago.
+    fn catch_up_with(&mut self, file: &dyn OpenFile, stat: &Stat) -> Result<Refreshed, ReadError> {
         let path = self.path();
-        if self.is_theirs_changed() || !self.continues(file).about("read", &path)? {
+        if self.is_theirs_changed() || !self.continues(file, stat).about("read", &path)? {
             return match self.load()? {
                 true => Ok(Refreshed::Reloaded),
                 false => Err(ReadError::Gone { path }),
             };
+        }
+        if stat.length == self.seen.end.offset {
+            self.tail = None;
+            return Ok(Refreshed::Nothing);
         }
         let (bytes, scanned) = self.read(file, self.seen.end)?;
         self.tail = scanned.tail;
@@ -126,8 +131,7 @@ impl Journal {
     }
 
     /// Whether the file still begins with what was read.
-    fn continues(&self, file: &dyn OpenFile) -> io::Result<bool> {
-        let stat = file.stat()?;
+    fn continues(&self, file: &dyn OpenFile, stat: &Stat) -> io::Result<bool> {
         let Seen { identity, end, seal } = &self.seen;
         if stat.identity != *identity || stat.length < end.offset {
             return Ok(false);

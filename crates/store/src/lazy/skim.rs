@@ -12,6 +12,11 @@ use super::chunks::each_chunk;
 use super::{Format, OpenError};
 use crate::files::{About, FileError, Files, Open, OpenFile, Stat};
 
+/// So many lines tell how long lines are in this file.
+const SAMPLE: u64 = 256;
+/// No entry is much shorter: many short lines are something else.
+const SHORTEST: u64 = 128;
+
 /// How much of which file a skeleton stands for.
 #[derive(Clone, Debug)]
 pub(super) struct Extent {
@@ -89,7 +94,12 @@ fn journal(
         Some(known) => JournalSkim::behind(known.log, at(known.end), at(known.last_batch)),
         None => JournalSkim::default(),
     };
+    let mut lines = 0;
     each_line(file, from_index, stat.length, path, |line| {
+        lines += 1;
+        if lines == SAMPLE {
+            skim.expect(about(line.offset - from_index, stat.length - from_index));
+        }
         skim.take(line.bytes, line.offset, line.has_newline).map_err(Trouble::Stopped)
     })?;
     let skimmed = skim.finish();
@@ -126,7 +136,12 @@ fn pi(
         known.map(|known| PiSkim { log: known.log, is_oh_my_pi: known.is_oh_my_pi }).unwrap_or_default();
     let mut end = from_index;
     let mut is_open_ended = false;
+    let mut lines = 0;
     each_line(file, from_index, stat.length, path, |line| {
+        lines += 1;
+        if lines == SAMPLE {
+            skim.log.expect(about(line.offset - from_index, stat.length - from_index));
+        }
         match line.has_newline {
             true => end = line.offset + line.bytes.len() as u64 + 1,
             false => is_open_ended = true,
@@ -148,6 +163,12 @@ fn pi(
         is_open_ended,
     };
     Ok((skeleton, extent))
+}
+
+/// How many entries come, if all are as long as the first ones, and some more.
+fn about(sample: u64, length: u64) -> usize {
+    let lines = length / (sample / SAMPLE).max(SHORTEST);
+    (lines + lines / 8) as usize
 }
 
 /// A line that cannot be trusted is for the whole reading, which tells a torn end from damage.

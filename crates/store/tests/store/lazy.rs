@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use jiff::SignedDuration;
-use offshoot_session::context::{ContextOptions, Message, context_of};
+use offshoot_session::context::{ContextOptions, Message, Role, context_of};
 use offshoot_session::format::encode_batch;
 use offshoot_session::plan::fork::branched_session;
 use offshoot_session::skeleton::Skeleton;
@@ -13,7 +13,7 @@ use offshoot_session::{
     SessionId, SessionTree, Setting, TitleSource, ToolResult, ToolUse,
 };
 use offshoot_store::lazy::{Format, OpenError, UseIndex};
-use offshoot_store::{Home, JournalStore, LazyError, LazySession, SessionStore};
+use offshoot_store::{Home, JournalStore, LazyContext, LazyError, LazySession, SessionStore};
 use offshoot_testkit::FixedStamps;
 use tempfile::tempdir;
 
@@ -168,6 +168,15 @@ fn an_index_with_any_byte_changed_gives_no_other_answer() {
                 Err(LazyError::NotFound(_)) => {}
                 Err(error) => panic!("byte {at}: {error}"),
             }
+            let context = lazy.context_at(Some(&entry.id), &ContextOptions::pi());
+            match context.and_then(LazyContext::read) {
+                Ok(context) => {
+                    let said = |message: &Message| tree.entry(&message.entry.id) == Some(&message.entry);
+                    assert!(context.messages.iter().all(said), "byte {at}");
+                }
+                Err(LazyError::NotFound(_)) => {}
+                Err(error) => panic!("byte {at}: {error}"),
+            }
         }
     }
     for length in (0..sound.len()).step_by(rounds(9, 1)) {
@@ -241,6 +250,105 @@ fn a_damaged_body_is_named_when_it_is_read() {
     assert_eq!(lazy.last_messages(None, 2).unwrap().len(), 2);
     let damaged = lazy.last_messages(Some(&"u-1".into()), 1);
     assert!(matches!(damaged, Err(LazyError::Damaged { .. })), "{damaged:?}");
+}
+
+/// Nobody reads what is damaged before somebody asks for it, and all that is not is read.
+#[test]
+fn a_context_names_damage_when_its_message_is_read() {
+    for index in [UseIndex::No, UseIndex::Yes] {
+        let folder = tempdir().unwrap();
+        let store = store_in(folder.path());
+        let id = SessionId::from("s");
+        three_steps(&store, &id);
+        if index == UseIndex::Yes {
+            store.lazy(&id, UseIndex::No).unwrap().unwrap().save_index().unwrap();
+        }
+        let path = store.home().journal(&id);
+        let modified = fs::metadata(&path).unwrap().modified().unwrap();
+        // In place, and so that the index still is of this file.
+        let bytes = String::from_utf8(fs::read(&path).unwrap()).unwrap();
+        fs::write(&path, bytes.replace("what is u-2", "what is u-9")).unwrap();
+        fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+        let mut lazy = store.lazy(&id, index).unwrap().unwrap();
+        let context = lazy.context_at(None, &ContextOptions::pi()).unwrap();
+        let seen: Vec<(String, Role, bool)> = context
+            .messages()
+            .map(|message| {
+                let read = match message.read() {
+                    Ok(read) => read.entry.id == message.id().unwrap(),
+                    Err(LazyError::Damaged { .. }) => false,
+                    Err(error) => panic!("{error}"),
+                };
+                (message.id().unwrap().to_string(), message.role(), read)
+            })
+            .collect();
+        let seen: Vec<(&str, Role, bool)> =
+            seen.iter().map(|(id, role, read)| (id.as_str(), *role, *read)).collect();
+        use Role::{Assistant, User};
+        assert_eq!(
+            seen,
+            [
+                ("u-1", User, true),
+                ("a-1", Assistant, true),
+                ("u-2", User, false),
+                ("a-2", Assistant, true),
+                ("u-3", User, true),
+                ("a-3", Assistant, true)
+            ]
+        );
+        assert!(matches!(context.read(), Err(LazyError::Damaged { .. })));
+        let end = lazy.context_at(None, &ContextOptions::pi()).unwrap().read_last(3).unwrap();
+        assert_eq!(end.messages.len(), 3);
+    }
+}
+
+#[test]
+fn a_context_of_a_file_that_is_replaced_says_what_it_said() {
+    let folder = tempdir().unwrap();
+    let store = store_in(folder.path());
+    let id = SessionId::from("s");
+    three_steps(&store, &id);
+    let tree = store.read(&id).unwrap().unwrap().tree;
+    let path = store.home().journal(&id);
+    let mut lazy = store.lazy(&id, UseIndex::No).unwrap().unwrap();
+    let context = lazy.context_at(None, &ContextOptions::pi()).unwrap();
+    let other = path.with_extension("other");
+    fs::write(&other, "another file").unwrap();
+    fs::rename(&other, &path).unwrap();
+    assert_eq!(context.read().unwrap(), context_of(&tree, tree.main_head(), &ContextOptions::pi()));
+}
+
+#[test]
+fn a_context_of_a_file_that_is_cut_says_that_it_was_changed() {
+    let folder = tempdir().unwrap();
+    let store = store_in(folder.path());
+    let id = SessionId::from("s");
+    three_steps(&store, &id);
+    let whole = fs::read(store.home().journal(&id)).unwrap();
+    let mut lazy = store.lazy(&id, UseIndex::No).unwrap().unwrap();
+    let context = lazy.context_at(None, &ContextOptions::pi()).unwrap();
+    let file = fs::OpenOptions::new().write(true).open(store.home().journal(&id)).unwrap();
+    let first_step = whole.split(|byte| *byte == b'\n').take(4).map(|line| line.len() + 1).sum::<usize>();
+    file.set_len(first_step as u64).unwrap();
+    let first = context.messages().next().unwrap().read().unwrap();
+    assert_eq!(first.entry.id.as_str(), "u-1");
+    let last = context.messages().rev().nth(1).unwrap().read();
+    assert!(matches!(last, Err(LazyError::Changed { .. })), "{last:?}");
+    // Whoever asks again is told what the file says now.
+    let tree = store.read(&id).unwrap().unwrap().tree;
+    let context = lazy.context_at(Some(&"a-1".into()), &ContextOptions::default()).unwrap().read().unwrap();
+    assert_eq!(context, context_of(&tree, Some(&"a-1".into()), &ContextOptions::default()));
+}
+
+/// A prompt and its reply, three times in one line.
+fn three_steps(store: &JournalStore, id: &SessionId) {
+    store.create(&[header("s")]).unwrap();
+    let mut journal = store.journal(id).unwrap().unwrap();
+    for name in ["1", "2", "3"] {
+        let step =
+            |tree: &SessionTree| Ok::<_, ()>(crate::support::step(name, tree.main_head(), tree.main_head()));
+        journal.write(step).unwrap();
+    }
 }
 
 #[test]
@@ -366,13 +474,20 @@ pub(crate) fn assert_same(
             "round {round}: below {}",
             entry.id
         );
-        assert_eq!(lazy.entry(node).unwrap(), *entry, "round {round}");
         let context = lazy.context_at(Some(&entry.id), options).unwrap();
+        let at_a_glance: Vec<(Option<EntryId>, Role)> =
+            context.messages().map(|message| (message.id(), message.role())).collect();
+        let one_by_one: Vec<Message> = context.messages().map(|message| message.read().unwrap()).collect();
+        let context = context.read().unwrap();
+        let seen = context.messages.iter().map(|message| (Some(message.entry.id.clone()), message.role()));
+        assert_eq!(at_a_glance, seen.collect::<Vec<_>>(), "round {round}: at {}", entry.id);
+        assert_eq!(one_by_one, context.messages, "round {round}: at {}", entry.id);
         assert_eq!(context, context_of(tree, Some(&entry.id), options), "round {round}: at {}", entry.id);
         let messages = lazy.last_messages(Some(&entry.id), 3).unwrap();
         let path = tree.path_to(Some(&entry.id));
         let spoken: Vec<Message> = path.into_iter().filter_map(Message::from_entry).collect();
         assert_eq!(messages, spoken[spoken.len().saturating_sub(3)..], "round {round}");
+        assert_eq!(lazy.entry(node).unwrap(), *entry, "round {round}");
     }
 }
 

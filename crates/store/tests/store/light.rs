@@ -1,24 +1,25 @@
 //! A file that is read for its shape has the tree of the file, and every entry when it is asked for.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use offshoot_session::SessionTree;
 use offshoot_store::LightSession;
-use offshoot_store::light::LightError;
+use offshoot_store::light::{AgentBeside, LightError};
+use offshoot_transcripts::claude::{AgentFile, read_with_agents};
 use serde_json::{Value, json};
 
 use crate::support::claude_files::claude_file;
-use crate::support::{Dice, rounds};
+use crate::support::{Dice, real_files_of, rounds};
 
 /// How many bytes of texts were left out of the tree.
 fn check(path: &Path) -> usize {
     let bytes = std::fs::read(path).unwrap();
-    let name = path.file_name().map(|name| name.to_string_lossy());
-    let whole = match offshoot_transcripts::read(name.as_deref(), &bytes) {
+    let name = path.to_string_lossy();
+    let whole = match offshoot_transcripts::read(Some(&name), &bytes) {
         Ok(whole) => whole,
-        Err(reason) => {
+        Err(_) => {
             let light = LightSession::open(path).unwrap_err();
-            assert!(matches!(light, LightError::Unreadable { source, .. } if source == reason));
+            assert!(matches!(light, LightError::OtherDialect { .. }), "{light}");
             return 0;
         }
     };
@@ -122,6 +123,20 @@ fn codex_file(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
+/// What a reader looks for may stand just where a text is cut.
+#[test]
+fn the_exit_code_of_a_command_is_found_wherever_it_stands() {
+    for before in 0..130 {
+        let output = format!("{}\nExit code: 17\n{}", "x".repeat(before), "more and more ".repeat(40));
+        let lines = [
+            json!({"type": "session_meta", "payload": {"id": "t", "cwd": "/w"}}),
+            json!({"type": "response_item", "payload": {"type": "function_call", "name": "shell", "call_id": "c", "arguments": "{}"}}),
+            json!({"type": "response_item", "payload": {"type": "function_call_output", "call_id": "c", "output": output}}),
+        ];
+        check_bytes(lines.map(|line| format!("{line}\n")).concat().as_bytes());
+    }
+}
+
 /// Each of these would be read otherwise if its rest were not looked at.
 #[test]
 fn texts_that_must_stay_whole() {
@@ -164,6 +179,58 @@ fn texts_that_must_stay_whole() {
     );
 }
 
+/// The lines of sub-agents are counted on behind those of the session.
+#[test]
+fn sub_agents_beside_a_session_are_read_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = "many words ".repeat(60);
+    let line = |id: &str, parent: Option<&str>, agent: Option<&str>, content: Value| {
+        let role = if id.starts_with('a') { "assistant" } else { "user" };
+        let line = json!({"parentUuid": parent, "isSidechain": agent.is_some(), "agentId": agent, "type": role,
+            "message": {"id": format!("m-{id}"), "role": role, "content": content}, "uuid": id, "sessionId": "s",
+            "timestamp": "2026-01-01T00:00:00.000Z"});
+        format!("{line}\n")
+    };
+    let call = json!([{"type": "tool_use", "id": "c1", "name": "Agent", "input": {"prompt": format!("task {words}")}}]);
+    let session = line("u1", None, None, json!(format!("ask {words}"))) + &line("a1", Some("u1"), None, call);
+    let agent = |id: &str| {
+        line(&format!("u{id}"), None, Some(id), json!(format!("task {words}")))
+            + &line(
+                &format!("a{id}"),
+                Some(&format!("u{id}")),
+                Some(id),
+                json!([{"type": "text", "text": format!("{id} {words}")}]),
+            )
+    };
+    let path = folder.path().join("session.jsonl");
+    std::fs::write(&path, &session).unwrap();
+    let meta = br#"{"toolUseId":"c1"}"#.to_vec();
+    let beside: Vec<(AgentBeside, String)> = ["x7", "y8"]
+        .into_iter()
+        .map(|id| {
+            let path = folder.path().join(format!("agent-{id}.jsonl"));
+            std::fs::write(&path, agent(id)).unwrap();
+            (AgentBeside { path, meta: (id == "x7").then(|| meta.clone()) }, agent(id))
+        })
+        .collect();
+    let files: Vec<AgentFile<'_>> = beside
+        .iter()
+        .zip(["agent-x7.jsonl", "agent-y8.jsonl"])
+        .map(|((file, bytes), name)| AgentFile { name, bytes: bytes.as_bytes(), meta: file.meta.as_deref() })
+        .collect();
+    let name = path.to_string_lossy();
+    let (tree, _) = SessionTree::replay(read_with_agents(Some(&name), &session, &files).records);
+    let paths: Vec<AgentBeside> = beside.iter().map(|(file, _)| file.clone()).collect();
+    let light = LightSession::open_with(&path, &path, &paths).unwrap();
+    assert_eq!(light.tree().header(), tree.header());
+    let ids: Vec<_> = tree.entries().map(|entry| entry.id.clone()).collect();
+    assert_eq!(ids.len(), 8, "two in the session, and a note and two lines for each sub-agent: {ids:?}");
+    let whole: Vec<_> = tree.entries().cloned().collect();
+    assert_eq!(light.entries(&ids).unwrap(), whole);
+    let light_entries: Vec<_> = light.tree().entries().cloned().collect();
+    assert_ne!(light_entries, whole, "something was left out");
+}
+
 #[test]
 fn a_file_that_changes_under_its_reader_is_noticed() {
     let folder = tempfile::tempdir().unwrap();
@@ -179,28 +246,8 @@ fn a_file_that_changes_under_its_reader_is_noticed() {
 }
 
 #[test]
-fn real_files() {
-    let shared = std::env::var_os("OFFSHOOT_SHARED").map(PathBuf::from);
-    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
-    let folders =
-        ["fixtures/claude", "fixtures/codex", "fixtures/generated/claude", "fixtures/generated/codex"];
-    let mut open: Vec<PathBuf> =
-        folders.iter().map(|folder| shared.join(folder)).filter(|folder| folder.is_dir()).collect();
-    if open.is_empty() {
-        println!("skipped: light::real_files (set OFFSHOOT_SHARED to a folder with `fixtures`)");
-        return;
-    }
-    let (mut files, mut left_out) = (0, 0);
-    while let Some(folder) = open.pop() {
-        for file in std::fs::read_dir(folder).unwrap() {
-            let path = file.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "jsonl") {
-                files += 1;
-                left_out += check(&path);
-            }
-        }
-    }
-    assert!(files > 0 && left_out > 0);
+fn real_files_have_their_shape() {
+    let files = real_files_of("real_files_have_their_shape", &["claude", "codex"]);
+    let left_out: usize = files.iter().map(|path| check(path)).sum();
+    assert!(files.is_empty() || left_out > 0);
 }

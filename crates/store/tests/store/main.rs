@@ -14,6 +14,7 @@
 //! | a database of another program is read and left as it is | `opencode_database` |
 //! | a file read for its shape has the entries of the file | `light` |
 //! | the end of a file tells what the whole tells | `recent` |
+//! | memory does not grow with what is said | `memory` |
 //! | a file that changes under its reader is read, and told of | `steady` |
 //! | another program's session and what was added to it are one | `foreign` |
 //! | many write at once | `writers` |
@@ -34,6 +35,7 @@ mod journal;
 mod kill;
 mod lazy;
 mod light;
+mod memory;
 mod opencode_database;
 mod recent;
 mod steady;

@@ -1,13 +1,13 @@
 //! The last messages from the end of a file are those of the whole file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use offshoot_session::SessionTree;
 use offshoot_store::recent::{Way, recent_messages, recent_messages_from};
 use offshoot_transcripts::claude::{read, recent::recent_of};
 
 use crate::support::claude_files::claude_file;
-use crate::support::{Dice, rounds};
+use crate::support::{Dice, real_files_of, rounds};
 
 /// How many of the questions were answered from the end.
 fn check(path: &Path) -> usize {
@@ -70,29 +70,8 @@ fn a_file_that_is_not_there_is_said() {
 
 #[test]
 fn the_ends_of_real_files_tell_what_the_files_tell() {
-    let shared = std::env::var_os("OFFSHOOT_SHARED").map(PathBuf::from);
-    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
-    let folders = ["fixtures/claude", "fixtures/generated/claude", "recordings/claude-code"];
-    let mut open: Vec<PathBuf> =
-        folders.iter().map(|folder| shared.join(folder)).filter(|folder| folder.is_dir()).collect();
-    if open.is_empty() {
-        println!(
-            "skipped: the_ends_of_real_files_tell_what_the_files_tell (set OFFSHOOT_SHARED to a folder with `fixtures`)"
-        );
-        return;
-    }
-    let (mut files, mut from_the_end) = (0, 0);
-    while let Some(folder) = open.pop() {
-        for file in std::fs::read_dir(folder).unwrap() {
-            let path = file.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "jsonl") {
-                files += 1;
-                from_the_end += check(&path);
-            }
-        }
-    }
-    println!("{files} files, {from_the_end} answers from the end");
-    assert!(files > 0 && from_the_end > 0);
+    let files = real_files_of("the_ends_of_real_files_tell_what_the_files_tell", &["claude"]);
+    let from_the_end: usize = files.iter().map(|path| check(path)).sum();
+    println!("{} files, {from_the_end} answers from the end", files.len());
+    assert!(files.is_empty() || from_the_end > 0);
 }

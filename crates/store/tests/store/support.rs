@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use offshoot_session::{Record, SessionId};
 use offshoot_store::{Files, Home, JournalStore, Locking, SessionStore};
+use offshoot_testkit::{NO_REAL_FILES, real_files};
 
 pub(crate) use dice::Dice;
 pub(crate) use faulty_disk::{Fault, FaultyDisk};
@@ -44,4 +45,21 @@ pub(crate) fn assert_clean(store: &JournalStore, when: &str) {
     let report = offshoot_store::fsck(store, &mut |_| {}).unwrap();
     let problems: Vec<String> = report.problems.iter().map(ToString::to_string).collect();
     assert!(report.is_clean(), "{when}: {problems:#?}");
+}
+
+/// Sessions that these programs have written; a test without any says that it is skipped.
+#[expect(clippy::print_stdout, reason = "a test that cannot run says so by name")]
+pub(crate) fn real_files_of(test: &str, programs: &[&str]) -> Vec<std::path::PathBuf> {
+    let shared = || std::env::var_os("OFFSHOOT_SHARED");
+    let places = ["fixtures", "fixtures/generated"];
+    let parts: Vec<String> = places
+        .iter()
+        .flat_map(|place| programs.iter().map(move |program| format!("{place}/{program}")))
+        .collect();
+    let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+    let files = real_files(shared(), env!("CARGO_MANIFEST_DIR"), &parts, ".jsonl");
+    if files.is_empty() {
+        println!("skipped: {test} ({NO_REAL_FILES})");
+    }
+    files
 }

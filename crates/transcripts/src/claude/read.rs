@@ -13,7 +13,7 @@ use super::message::shell_output;
 use super::records::records;
 use super::subagents::{AgentFile, Starts, agent_in_file_name, session_in_path, stem};
 use crate::ids::{fresh_id, is_uuid};
-use crate::lines::{Content, Line, Watched, lines};
+use crate::lines::{Content, Line, Sources, Watched, lines};
 use crate::{Dialect, Transcript};
 
 const AGENT: &str = "claude-code";
@@ -30,27 +30,58 @@ pub fn read_with_agents<'b>(
     bytes: impl Into<Watched<'b>>,
     agents: &[AgentFile<'_>],
 ) -> Transcript {
-    let mut file = File::default();
-    lines(bytes).for_each(|line| file.take(line, None));
-    let own = file.pieces.len();
+    let mut reading = Reading::keeping(Sources::Kept);
+    lines(bytes).for_each(|line| reading.take(line));
     for agent in agents {
-        let id = agent_in_file_name(agent.name).unwrap_or(agent.name);
-        if let Some(meta) = agent.meta {
-            file.starts.take_meta(id, meta);
-        }
-        lines(agent.bytes).for_each(|line| file.take(line, Some(id)));
+        reading.begin_agent(agent.name, agent.meta);
+        lines(agent.bytes).for_each(|line| reading.take(line));
     }
-    let header = file.header(file_name, own);
-    let unknown_types = std::mem::take(&mut file.unknown_types);
-    let (records, oddities) = records(file, header);
-    Transcript { dialect: Dialect::ClaudeCode, records, oddities, unknown_types }
+    reading.finish(file_name)
+}
+
+/// A session that is read line by line, and then the sub-agents beside it.
+pub(crate) struct Reading {
+    file: File,
+    sources: Sources,
+    /// How many lines are the session's own, once a sub-agent has begun.
+    own: Option<usize>,
+    agent: Option<String>,
+}
+
+impl Reading {
+    pub(crate) fn keeping(sources: Sources) -> Self {
+        Self { file: File::default(), sources, own: None, agent: None }
+    }
+
+    /// The lines that follow are of a sub-agent.
+    pub(crate) fn begin_agent(&mut self, name: &str, meta: Option<&[u8]>) {
+        let id = agent_in_file_name(name).unwrap_or(name);
+        if let Some(meta) = meta {
+            self.file.starts.take_meta(id, meta);
+        }
+        self.own.get_or_insert(self.file.pieces.len());
+        self.agent = Some(id.to_owned());
+    }
+
+    pub(crate) fn take(&mut self, line: Line) {
+        self.file.take(line, self.agent.as_deref(), &self.sources);
+    }
+
+    pub(crate) fn finish(self, file_name: Option<&str>) -> Transcript {
+        let Self { mut file, own, .. } = self;
+        let header = file.header(file_name, own.unwrap_or(file.pieces.len()));
+        let unknown_types = std::mem::take(&mut file.unknown_types);
+        let (records, oddities) = records(file, header);
+        Transcript { dialect: Dialect::ClaudeCode, records, oddities, unknown_types }
+    }
 }
 
 /// A line and what it says by itself.
 pub(super) struct Piece {
     pub(super) line: u64,
     pub(super) raw: RawLine,
-    pub(super) draft: Option<Draft>,
+    /// In a box, so that each goes when its record is made.
+    pub(super) draft: Option<Box<Draft>>,
     /// From a file of a sub-agent that lies beside the session.
     pub(super) is_beside: bool,
 }
@@ -76,7 +107,7 @@ pub(super) struct File {
 }
 
 impl File {
-    fn take(&mut self, line: Line, agent: Option<&str>) {
+    fn take(&mut self, line: Line, agent: Option<&str>, sources: &Sources) {
         let number = self.pieces.len() as u64 + 1;
         if line.is_lossy && matches!(line.content, Content::Object(_)) {
             self.repaired(number, "some bytes are not UTF-8 and are shown as `�`");
@@ -101,7 +132,8 @@ impl File {
         if let Some(draft) = &draft {
             self.look_at(number, draft);
         }
-        self.pieces.push(Piece { line: number, raw: line.raw, draft, is_beside: agent.is_some() });
+        let raw = sources.of(line.raw, self.pieces.is_empty());
+        self.pieces.push(Piece { line: number, raw, draft: draft.map(Box::new), is_beside: agent.is_some() });
     }
 
     fn look_at(&mut self, line: u64, draft: &Draft) {
@@ -162,7 +194,7 @@ impl File {
     /// The format has no header: what it would say stands on every line.
     fn header(&self, file_name: Option<&str>, own: usize) -> SessionHeader {
         let pieces = self.pieces.get(..own).unwrap_or_default();
-        let drafts = || pieces.iter().filter_map(|piece| piece.draft.as_ref());
+        let drafts = || pieces.iter().filter_map(|piece| piece.draft.as_deref());
         let entries = || drafts().filter(|draft| draft.is_entry());
         let stated = entries().chain(drafts()).find_map(|draft| draft.session.as_deref());
         let stem = file_name.and_then(stem);

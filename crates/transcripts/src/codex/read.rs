@@ -18,19 +18,43 @@ use super::settings::Settings;
 use super::usage::Count;
 use crate::heads::{Heads, Place};
 use crate::ids::fresh_id;
-use crate::lines::{Content, Line, Watched, lines};
+use crate::lines::{Content, Line, Sources, Watched, lines};
 use crate::noted::Noted;
 use crate::{Dialect, Transcript};
 
 /// Reads one rollout, whatever state it is in. What lies before its base is missing, and that is said; use
 /// [`super::resolve`] where the files of the family are at hand.
 pub fn read<'b>(file_name: Option<&str>, bytes: impl Into<Watched<'b>>) -> Transcript {
-    let bytes = bytes.into();
-    let mut reader = Reader::default();
-    let rollout = Rollout::new(file_name, bytes, &mut reader.noted);
-    reader.noted.oddities.extend(rollout.missing_base());
-    let end = reader.take(rollout, State::default(), Opening::Header).end;
-    reader.finish(end.tip)
+    let mut rollout = Lines::keeping(Sources::Kept);
+    lines(bytes).for_each(|line| rollout.take(line));
+    rollout.finish(file_name)
+}
+
+/// A rollout that is read line by line.
+pub(crate) struct Lines {
+    pieces: Vec<Piece>,
+    noted: Noted,
+    sources: Sources,
+}
+
+impl Lines {
+    pub(crate) fn keeping(sources: Sources) -> Self {
+        Self { pieces: Vec::new(), noted: Noted::default(), sources }
+    }
+
+    pub(crate) fn take(&mut self, line: Line) {
+        let mut piece = Piece::new(line, &mut self.noted);
+        piece.raw = self.sources.of(piece.raw, self.pieces.is_empty());
+        self.pieces.push(piece);
+    }
+
+    pub(crate) fn finish(self, file_name: Option<&str>) -> Transcript {
+        let mut reader = Reader { noted: self.noted, ..Reader::default() };
+        let rollout = Rollout::of(file_name, self.pieces);
+        reader.noted.oddities.extend(rollout.missing_base());
+        let end = reader.take(rollout, State::default(), Opening::Header).end;
+        reader.finish(end.tip)
+    }
 }
 
 /// A file, line by line understood and not yet connected.
@@ -51,7 +75,10 @@ struct Piece {
 
 impl Rollout {
     pub(super) fn new<'b>(file_name: Option<&str>, bytes: impl Into<Watched<'b>>, noted: &mut Noted) -> Self {
-        let mut pieces: Vec<Piece> = lines(bytes).map(|line| Piece::new(line, noted)).collect();
+        Self::of(file_name, lines(bytes).map(|line| Piece::new(line, noted)).collect())
+    }
+
+    fn of(file_name: Option<&str>, mut pieces: Vec<Piece>) -> Self {
         let items = settle(pieces.iter_mut().filter_map(|piece| Some(&mut piece.said.as_mut()?.what)));
         let meta = pieces.iter().find_map(|piece| match &piece.said.as_ref()?.what {
             What::Header(meta) => Some(Meta::clone(meta)),

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use offshoot_session::{
-    Block, Body, Entry, EntryId, Fact, FileLists, ImageData, Reply, SessionHeader, Setting, Stop, Usage,
+    Block, Body, BranchSummary, Compaction, CustomMessage, Entry, EntryId, Fact, FileLists, ImageData, Merge,
+    Prompt, Reply, SessionHeader, Setting, Shell, Stop, ToolResult, Usage,
 };
 use serde_json::{Value, json};
 
@@ -77,99 +78,111 @@ pub(super) fn fact_fields(fact: &Fact) -> Option<(&'static str, Value)> {
     }
 }
 
-fn kind_and_fields(entry: &Entry) -> (&'static str, Value, Option<Loss>) {
+type Fields = (&'static str, Value, Option<Loss>);
+
+fn kind_and_fields(entry: &Entry) -> Fields {
+    match &entry.body {
+        Body::Prompt(prompt) => message(entry, prompt_json(prompt)),
+        Body::Reply(reply) => message(entry, reply_json(reply)),
+        Body::ToolResult(result) => message(entry, tool_result_json(result)),
+        Body::Shell(shell) => message(entry, shell_json(shell)),
+        Body::System(system) => message(entry, json!({ "role": "system", "content": system.text })),
+        Body::BranchSummary(summary) => ("branch_summary", branch_summary_json(summary), None),
+        Body::Compaction(compaction) => ("compaction", compaction_json(compaction, &entry.id), None),
+        Body::Setting(setting) => setting_fields(setting),
+        Body::Merge(merge) => merge_fields(merge),
+        Body::CustomMessage(said) => ("custom_message", custom_message_json(said), None),
+        Body::Note(note) => ("custom", json!({ "customType": note.kind, "data": note.data }), None),
+        Body::Interrupted => custom(ours::interrupted()),
+        Body::Cleared => custom(ours::cleared()),
+        Body::Foreign(foreign) => custom(ours::foreign(foreign)),
+    }
+}
+
+/// What somebody said, with when.
+fn message(entry: &Entry, said: Value) -> Fields {
     let said_at = match &entry.body {
         Body::Prompt(prompt) => prompt.said_at,
         Body::Reply(reply) => reply.said_at,
         _ => None,
     };
     let at = said_at.unwrap_or(entry.written_at).as_millisecond();
-    let message = |message: Value| {
-        let Value::Object(mut message) = message else { return Value::Null };
-        message.retain(|_, value| !value.is_null());
-        message.insert("timestamp".into(), at.into());
-        json!({ "message": message })
-    };
-    let custom = |custom: Custom| {
-        ("custom", json!({ "customType": custom.kind, "data": custom.data }), Some(custom.loss))
-    };
-    match &entry.body {
-        Body::Prompt(prompt) => {
-            let attachments = Some(&prompt.attachments).filter(|names| !names.is_empty());
-            let said = json!({
-                "role": "user", "content": blocks_json(&prompt.blocks), "attachments": attachments,
-            });
-            ("message", message(said), None)
-        }
-        Body::Reply(reply) => ("message", message(reply_json(reply)), None),
-        Body::ToolResult(result) => {
-            let said = json!({
-                "role": "toolResult", "toolCallId": result.call.as_str(), "toolName": result.tool,
-                "content": blocks_json(&result.blocks), "isError": result.failed,
-            });
-            ("message", message(said), None)
-        }
-        Body::Shell(shell) => {
-            let ran = json!({
-                "role": "bashExecution", "command": shell.command, "output": shell.output,
-                "exitCode": shell.exit_code, "cancelled": shell.cancelled,
-                "truncated": shell.full_output.is_some(), "fullOutputPath": shell.full_output,
-                "excludeFromContext": shell.private.then_some(true),
-            });
-            ("message", message(ran), None)
-        }
-        Body::System(system) => {
-            ("message", message(json!({ "role": "system", "content": system.text })), None)
-        }
-        Body::BranchSummary(summary) => {
-            let fields = json!({
-                "fromId": summary.from.as_ref().map_or("root", EntryId::as_str), "summary": summary.summary,
-                "abandonedLeafId": summary.left.as_ref().map(EntryId::as_str),
-                "details": details_json(summary.details.as_ref(), &summary.files),
-                "fromHook": summary.from_extension.then_some(true),
-            });
-            ("branch_summary", fields, None)
-        }
-        Body::Compaction(compaction) => {
-            // Its own id says that nothing is kept.
-            let kept = compaction.first_kept.as_ref().unwrap_or(&entry.id);
-            let fields = json!({
-                "summary": compaction.summary, "firstKeptEntryId": kept.as_str(),
-                "tokensBefore": compaction.tokens_before,
-                "details": details_json(compaction.details.as_ref(), &compaction.files),
-                "fromHook": compaction.from_extension.then_some(true),
-            });
-            ("compaction", fields, None)
-        }
-        Body::Setting(Setting::Model { role: None, model }) => {
+    let Value::Object(mut message) = said else { return ("message", Value::Null, None) };
+    message.retain(|_, value| !value.is_null());
+    message.insert("timestamp".into(), at.into());
+    ("message", json!({ "message": message }), None)
+}
+
+/// What the format has no place for, kept under a name of ours.
+fn custom(custom: Custom) -> Fields {
+    ("custom", json!({ "customType": custom.kind, "data": custom.data }), Some(custom.loss))
+}
+
+fn prompt_json(prompt: &Prompt) -> Value {
+    let attachments = Some(&prompt.attachments).filter(|names| !names.is_empty());
+    json!({ "role": "user", "content": blocks_json(&prompt.blocks), "attachments": attachments })
+}
+
+fn tool_result_json(result: &ToolResult) -> Value {
+    json!({
+        "role": "toolResult", "toolCallId": result.call.as_str(), "toolName": result.tool,
+        "content": blocks_json(&result.blocks), "isError": result.failed,
+    })
+}
+
+fn shell_json(shell: &Shell) -> Value {
+    json!({
+        "role": "bashExecution", "command": shell.command, "output": shell.output,
+        "exitCode": shell.exit_code, "cancelled": shell.cancelled,
+        "truncated": shell.full_output.is_some(), "fullOutputPath": shell.full_output,
+        "excludeFromContext": shell.private.then_some(true),
+    })
+}
+
+fn branch_summary_json(summary: &BranchSummary) -> Value {
+    json!({
+        "fromId": summary.from.as_ref().map_or("root", EntryId::as_str), "summary": summary.summary,
+        "abandonedLeafId": summary.left.as_ref().map(EntryId::as_str),
+        "details": details_json(summary.details.as_ref(), &summary.files),
+        "fromHook": summary.from_extension.then_some(true),
+    })
+}
+
+fn compaction_json(compaction: &Compaction, own: &EntryId) -> Value {
+    // Its own id says that nothing is kept.
+    let kept = compaction.first_kept.as_ref().unwrap_or(own);
+    json!({
+        "summary": compaction.summary, "firstKeptEntryId": kept.as_str(),
+        "tokensBefore": compaction.tokens_before,
+        "details": details_json(compaction.details.as_ref(), &compaction.files),
+        "fromHook": compaction.from_extension.then_some(true),
+    })
+}
+
+fn setting_fields(setting: &Setting) -> Fields {
+    match setting {
+        Setting::Model { role: None, model } => {
             ("model_change", json!({ "provider": model.provider, "modelId": model.name }), None)
         }
-        Body::Setting(Setting::Thinking(level)) => {
-            ("thinking_level_change", json!({ "thinkingLevel": level }), None)
-        }
-        Body::Setting(setting) => custom(ours::setting(setting)),
-        Body::Merge(merge) => match &merge.summary {
-            Some(summary) => {
-                let fields = json!({
-                    "customType": MERGE, "content": summary, "display": true,
-                    "details": { "from": merge.from.as_str() },
-                });
-                ("custom_message", fields, Some(Loss::MergeSides))
-            }
-            None => custom(ours::merge_without_words(merge)),
-        },
-        Body::CustomMessage(said) => {
-            let fields = json!({
-                "customType": said.kind, "content": blocks_json(&said.blocks), "display": said.display,
-                "attribution": said.attribution,
-            });
-            ("custom_message", fields, None)
-        }
-        Body::Note(note) => ("custom", json!({ "customType": note.kind, "data": note.data }), None),
-        Body::Interrupted => custom(ours::interrupted()),
-        Body::Cleared => custom(ours::cleared()),
-        Body::Foreign(foreign) => custom(ours::foreign(foreign)),
+        Setting::Thinking(level) => ("thinking_level_change", json!({ "thinkingLevel": level }), None),
+        setting => custom(ours::setting(setting)),
     }
+}
+
+fn merge_fields(merge: &Merge) -> Fields {
+    let Some(summary) = &merge.summary else { return custom(ours::merge_without_words(merge)) };
+    let fields = json!({
+        "customType": MERGE, "content": summary, "display": true,
+        "details": { "from": merge.from.as_str() },
+    });
+    ("custom_message", fields, Some(Loss::MergeSides))
+}
+
+fn custom_message_json(said: &CustomMessage) -> Value {
+    json!({
+        "customType": said.kind, "content": blocks_json(&said.blocks), "display": said.display,
+        "attribution": said.attribution,
+    })
 }
 
 fn reply_json(reply: &Reply) -> Value {

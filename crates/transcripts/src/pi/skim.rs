@@ -6,7 +6,7 @@
 //! no time are [`Unusual`] and left to the whole reading.
 
 use jiff::Timestamp;
-use offshoot_session::skeleton::{Cursor, Fields, Kind, Log, Moment, Name, Told, Unusual};
+use offshoot_session::skeleton::{Cursor, Fields, Kind, LineHead, Log, Moment, Name, Told, Unusual};
 use offshoot_session::{Body, Change, EntryId, HeadMove, HeadName, Mark, RawLine, Record};
 use serde_json::Value;
 
@@ -264,8 +264,24 @@ impl Teller {
     }
 }
 
+/// The beginning of a line that pi wrote; `None` where it is not one of the long ones.
+pub fn head(line: &[u8]) -> Option<LineHead<'_>> {
+    let (fields, mut rest) = begun(line)?;
+    let answered_call = match fields.kind {
+        Kind::ToolResult => rest.skip(r#","toolCallId":"#).and_then(|()| rest.string()),
+        _ => None,
+    };
+    Some(LineHead { fields, answered_call })
+}
+
 /// The envelope of a line that is long, if it begins the way pi writes one.
 pub(super) fn envelope(line: &[u8]) -> Option<Fields<'_>> {
+    begun(line).map(|(fields, _)| fields)
+}
+
+/// The same, with what follows.
+#[inline]
+fn begun(line: &[u8]) -> Option<(Fields<'_>, Cursor<'_>)> {
     let mut cursor = Cursor::new(line);
     cursor.skip(r#"{"type":"#)?;
     let kind = cursor.word()?;
@@ -289,7 +305,7 @@ pub(super) fn envelope(line: &[u8]) -> Option<Fields<'_>> {
             kind_of_role(cursor.word()?)?
         }
     };
-    Some(Fields { id, parent, at, turn: None, operation: None, kind })
+    Some((Fields { id, parent, at, turn: None, operation: None, kind }, cursor))
 }
 
 fn kind_of_role(role: &[u8]) -> Option<Kind> {

@@ -367,3 +367,86 @@ fn a_copied_history_has_the_same_entries() {
     let copy = original.replace("\"s1\"", "\"s2\"");
     assert_eq!(ids(&original), ids(&copy));
 }
+
+/// The same turn as versions of two years write it: fields come, go and move, and new lines stand in the chain.
+#[test]
+fn the_same_turn_is_read_in_every_version() {
+    let calls = json!([{ "type": "text", "text": "a1" }, { "type": "tool_use", "id": "c1", "name": "Read", "input": {} }]);
+    let reply = |content: &serde_json::Value| {
+        json!({ "message": { "id": "m1", "type": "message", "role": "assistant",
+        "model": "claude-x", "content": content, "stop_reason": null } })
+    };
+    let first = [
+        // No id of the message in a request, no branch, the result beside the message, a title for another session.
+        json!({ "type": "summary", "summary": "Of another one", "leafUuid": "elsewhere" }),
+        with(user("u1", None, json!("u1")), json!({ "version": "1.0.3", "userType": "external" })),
+        with(
+            chained("assistant", "a1", Some("u1"), reply(&calls)),
+            json!({ "version": "1.0.3", "requestId": "r1" }),
+        ),
+        with(answer("t1", Some("a1"), "c1"), json!({ "version": "1.0.3", "toolUseResult": "found" })),
+        with(said("a2", Some("t1")), json!({ "version": "1.0.3" })),
+    ];
+    let middle = [
+        json!({ "type": "file-history-snapshot", "messageId": "u1", "snapshot": { "trackedFileBackups": {} }, "isSnapshotUpdate": false }),
+        with(
+            user("u1", None, json!([{ "type": "text", "text": "u1" }])),
+            json!({ "version": "2.0.14", "gitBranch": "main",
+            "thinkingMetadata": { "level": "high", "disabled": false, "triggers": [] } }),
+        ),
+        with(
+            chained("assistant", "a1", Some("u1"), reply(&calls)),
+            json!({ "version": "2.0.14", "slug": "some-words" }),
+        ),
+        with(
+            answer("t1", Some("a1"), "c1"),
+            json!({ "version": "2.0.14", "toolUseResult": { "type": "text", "file": {} },
+            "sourceToolAssistantUUID": "a1" }),
+        ),
+        with(said("a2", Some("t1")), json!({ "version": "2.0.14" })),
+        json!({ "type": "queue-operation", "operation": "dequeue", "timestamp": "2025-01-01T00:00:09.000Z", "sessionId": "s1" }),
+    ];
+    let last = [
+        json!({ "type": "permission-mode", "permissionMode": "default", "sessionId": "s1" }),
+        with(
+            user("u1", None, json!("u1")),
+            json!({ "version": "2.1.325", "promptId": "p1", "entrypoint": "cli",
+            "permissionMode": "default", "promptSource": "typed" }),
+        ),
+        json!({ "type": "file-history-delta", "messageId": "a1", "snapshotMessageId": "u1", "trackingPath": "a", "backup": {} }),
+        with(
+            chained("assistant", "a1", Some("u1"), reply(&calls)),
+            json!({ "version": "2.1.325", "requestId": "r1" }),
+        ),
+        with(
+            chained(
+                "progress",
+                "p1",
+                Some("a1"),
+                json!({ "data": { "type": "hook_progress" }, "toolUseID": "c1" }),
+            ),
+            json!({}),
+        ),
+        with(
+            answer("t1", Some("p1"), "c1"),
+            json!({ "version": "2.1.325", "toolUseResult": { "stdout": "found" } }),
+        ),
+        with(said("a2", Some("t1")), json!({ "version": "2.1.325" })),
+        json!({ "type": "tools-used", "tools": ["Read"], "sessionId": "s1" }),
+        json!({ "type": "last-prompt", "leafUuid": "a2", "lastPrompt": "u1", "sessionId": "s1" }),
+    ];
+    for file in [&first[..], &middle[..], &last[..]] {
+        let transcript = load(&lines(file));
+        assert_eq!(forgiven(&transcript), Vec::<String>::new());
+        let tree = tree_of(&transcript);
+        let spoken: Vec<(&str, String)> = tree
+            .path_to(tree.main_head())
+            .into_iter()
+            .filter(|entry| matches!(entry.body, Body::Prompt(_) | Body::Reply(_) | Body::ToolResult(_)))
+            .map(|entry| (entry.id.as_str(), entry.body.text()))
+            .collect();
+        let said = |id: &'static str, words: &str| (id, words.to_owned());
+        assert_eq!(spoken, [said("u1", "u1"), said("a1", "a1"), said("t1", "found"), said("a2", "a2")]);
+        assert_eq!(tree.title(), None);
+    }
+}

@@ -2,6 +2,7 @@
 
 use offshoot_session::context::{Context, ContextOptions, Message, Role, context_of};
 use offshoot_session::{Block, EntryId, SessionTree};
+use offshoot_store::{LazyContext, LazyError};
 use serde_json::{Value, json};
 
 use super::last_of;
@@ -12,17 +13,24 @@ use crate::numbers::counted;
 use crate::text;
 
 pub(super) struct Read {
+    /// With the messages that are shown.
     context: Context,
-    last: Option<usize>,
+    /// Of all messages.
+    count: usize,
 }
 
 impl Read {
     pub(super) fn at(tree: &SessionTree, point: Option<&EntryId>, last: Option<usize>) -> Self {
-        Self::of(context_of(tree, point, &ContextOptions::default()), last)
+        let mut context = context_of(tree, point, &ContextOptions::default());
+        let count = context.messages.len();
+        context.messages.drain(..count - last_of(&context.messages, last).len());
+        Self { context, count }
     }
 
-    pub(super) fn of(context: Context, last: Option<usize>) -> Self {
-        Self { context, last }
+    /// Only what is shown is read.
+    pub(super) fn of(context: LazyContext<'_>, last: Option<usize>) -> Result<Self, LazyError> {
+        let count = context.len();
+        Ok(Self { context: context.read_last(last.unwrap_or(count))?, count })
     }
 
     pub(super) fn told(
@@ -38,8 +46,9 @@ impl Read {
         }
     }
 
-    fn messages(&self) -> &[Message] {
-        last_of(&self.context.messages, self.last)
+    /// Those that it is made of.
+    pub(super) fn entries(&self) -> Vec<EntryId> {
+        self.context.messages.iter().map(|message| message.entry.id.clone()).collect()
     }
 
     fn model(&self) -> Option<String> {
@@ -49,13 +58,13 @@ impl Read {
     fn drawn(&self, look: &Look) -> String {
         let mut drawn = String::new();
         if !look.quiet {
-            let count = counted(self.context.messages.len(), "message", "messages");
+            let count = counted(self.count, "message", "messages");
             let model = self.model().map(|model| format!(", {model}")).unwrap_or_default();
             let thinking = &self.context.thinking;
             let about = text::harmless_line(&format!("{count}{model}, thinking {thinking}"), look.ascii);
             drawn.push_str(&format!("{}\n", look.paint(Ink::Faint, &about)));
         }
-        for (at, message) in self.messages().iter().enumerate() {
+        for (at, message) in self.context.messages.iter().enumerate() {
             if at > 0 || !look.quiet {
                 drawn.push('\n');
             }
@@ -76,7 +85,8 @@ impl Read {
 
     fn as_json(&self, tree: &SessionTree, point: Option<&EntryId>) -> Value {
         let messages: Vec<Value> = self
-            .messages()
+            .context
+            .messages
             .iter()
             .map(|message| {
                 let calls: Vec<Value> = message

@@ -39,7 +39,7 @@ pub(super) fn shown(
             let place = place.or_else(|| skeleton.id(skeleton.main_head()?));
             let tree = session.part(&[], &[]).ok()?;
             let context = session.context_at(place.as_ref(), &ContextOptions::default()).ok()?;
-            context::Read::of(context, args.last).told(&tree, place.as_ref(), args, &here.look)
+            context::Read::of(context, args.last).ok()?.told(&tree, place.as_ref(), args, &here.look)
         }
         false => {
             let Page { entries, known_turn, read } = page(&session, at, args).ok()?;

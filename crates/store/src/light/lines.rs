@@ -1,0 +1,113 @@
+//! A file line by line with large reads, and the same lines made light by a second thread.
+
+use std::io;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use offshoot_transcripts::light::{lighten, lighten_first};
+
+use crate::files::{OpenFile, Pages, read_exactly};
+
+const CHUNK: u64 = 512 << 10;
+/// So many batches are made while another is read.
+const AHEAD: usize = 2;
+
+/// Light lines one after the other.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    light: Vec<u8>,
+    /// Where each line ends: in the file, and here.
+    ends: Vec<(u64, usize)>,
+}
+
+impl Batch {
+    pub(super) fn light(&self) -> &[u8] {
+        &self.light
+    }
+
+    /// Each light line and where the true one ends.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&[u8], u64)> {
+        let mut from = 0;
+        self.ends.iter().map(move |(end, to)| {
+            let line = self.light.get(from..*to).unwrap_or_default();
+            from = *to;
+            (line, *end)
+        })
+    }
+}
+
+/// Whether the first line of a file may say how the session is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FirstLine {
+    Names,
+    IsLikeOthers,
+}
+
+/// Gives the batches of a file to somebody who takes them while others are made. Who takes may stop early.
+pub(super) fn batches<T>(
+    file: &dyn OpenFile,
+    length: u64,
+    first: FirstLine,
+    take: impl FnOnce(Receiver<io::Result<Batch>>) -> T,
+) -> T {
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(AHEAD);
+        scope.spawn(move || make(file, length, first, &sender));
+        take(receiver)
+    })
+}
+
+fn make(file: &dyn OpenFile, length: u64, first: FirstLine, to: &SyncSender<io::Result<Batch>>) {
+    let mut batch = Batch::default();
+    let mut is_first = first == FirstLine::Names;
+    let all = each_line(file, length, |line, end| {
+        match std::mem::take(&mut is_first) {
+            true => lighten_first(line, &mut batch.light),
+            false => lighten(line, &mut batch.light),
+        }
+        batch.ends.push((end, batch.light.len()));
+        let is_full = batch.light.len() as u64 >= CHUNK / 4;
+        !is_full || to.send(Ok(std::mem::take(&mut batch))).is_ok()
+    });
+    // Whoever does not listen any more has what it wanted.
+    drop(to.send(all.map(|()| batch)));
+}
+
+/// Every line and where it ends, until `take` has enough. A file that became shorter ends where it does.
+pub(super) fn each_line(
+    file: &dyn OpenFile,
+    length: u64,
+    mut take: impl FnMut(&[u8], u64) -> bool,
+) -> io::Result<()> {
+    let mut begun: Vec<u8> = Vec::new();
+    let mut pages = Pages::default();
+    let mut offset = 0;
+    while offset < length {
+        let room = pages.room(CHUNK.min(length - offset) as usize);
+        if !read_exactly(file, offset, room)? {
+            break;
+        }
+        let (mut chunk, mut at): (&[u8], u64) = (room, offset);
+        while let Some(end) = memchr::memchr(b'\n', chunk) {
+            let (line, behind) = chunk.split_at(end + 1);
+            at += line.len() as u64;
+            let goes_on = if begun.is_empty() {
+                take(line, at)
+            } else {
+                begun.extend_from_slice(line);
+                let goes_on = take(&begun, at);
+                begun.clear();
+                goes_on
+            };
+            if !goes_on {
+                return Ok(());
+            }
+            chunk = behind;
+        }
+        begun.extend_from_slice(chunk);
+        offset += room.len() as u64;
+    }
+    if !begun.is_empty() {
+        take(&begun, offset);
+    }
+    Ok(())
+}
