@@ -8,13 +8,16 @@ mod ccpocket;
 mod compare;
 mod decided;
 mod exceptions;
+mod guards;
 mod harness;
 mod omp;
 mod pi;
 mod pi_text;
+mod rewind;
 mod rollouts;
 mod slots;
 mod stamps;
+mod status;
 mod tree_ops;
 
 use std::collections::BTreeSet;
@@ -28,6 +31,8 @@ use serde_json::Value;
 #[derive(Debug)]
 pub(crate) struct Case {
     pub(crate) id: String,
+    /// What is called, where a file has cases of several functions.
+    pub(crate) function: String,
     pub(crate) input: Value,
     pub(crate) expected: Value,
 }
@@ -165,6 +170,9 @@ fn kinds() -> Vec<Kind> {
         rollouts::kinds(),
         slots::kinds(),
         ccpocket::kinds(),
+        guards::kinds(),
+        status::kinds(),
+        rewind::kinds(),
     ]
     .into_iter()
     .flatten()
@@ -177,6 +185,7 @@ fn cases_of(file: &Value) -> Result<Vec<Case>> {
         .iter()
         .map(|case| Case {
             id: text(case, "id").to_owned(),
+            function: text(case, "function").to_owned(),
             input: case.get("input").cloned().unwrap_or_default(),
             expected: case.get("expected").cloned().unwrap_or_default(),
         })

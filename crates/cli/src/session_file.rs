@@ -88,9 +88,8 @@ pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
     };
     let watch = progress::of_bytes(words::MEGABYTES_READ, bytes.len() as u64, &here.look);
     let watched = Watched::by(&watch, &bytes);
-    let transcript =
-        beside::read(&absolute(path), watched, archive.as_ref(), Messages::ThatAreThere)
-            .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
+    let transcript = beside::read(&absolute(path), watched, archive.as_ref(), Messages::ThatAreThere)
+        .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
     Ok(understood(path, &bytes, changed, transcript))
 }
 

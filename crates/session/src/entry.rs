@@ -298,6 +298,15 @@ impl Reply {
         })
     }
 
+    /// Whether a person would see anything of it: words, thoughts, a call, or what went wrong.
+    pub fn shows_something(&self) -> bool {
+        let shows = |block: &Block| match block {
+            Block::Text(text) | Block::Thinking(text) => !text.trim().is_empty(),
+            Block::Image { .. } | Block::ToolUse(_) | Block::Other { .. } => true,
+        };
+        self.blocks.iter().any(shows) || matches!(self.stop, Some(Stop::Error(_)))
+    }
+
     /// Cut off or failed, so not an answer.
     pub fn failed(&self) -> bool {
         matches!(self.stop, Some(Stop::Aborted | Stop::Error(_)))

@@ -9,6 +9,8 @@
 //! | making a long path short | [`compaction`], [`branch_summary`] |
 //! | versions of a prompt, left and right | [`versions`], [`slots`], [`live`] |
 //! | what a person wants to happen | [`plan`] |
+//! | what passes between us and an agent, and a turn as it happens | [`agent`], [`turn`], [`handoff`] |
+//! | what agents ask, what waits, what may be done meanwhile | [`asks`], [`queue`], [`guard`], [`status`] |
 //! | the tree as rows to look at | [`outline`] |
 //! | the shape without the words, for long sessions | [`skeleton`] |
 //! | naming a point | [`address`] |
@@ -20,6 +22,8 @@
 
 pub mod about;
 pub mod address;
+pub mod agent;
+pub mod asks;
 pub mod branch_summary;
 pub mod compaction;
 pub mod context;
@@ -29,20 +33,25 @@ pub mod find;
 pub mod foreign;
 pub mod format;
 pub mod graph;
+pub mod guard;
+pub mod handoff;
 pub mod id;
 pub mod live;
 pub mod oddity;
 pub mod outline;
 pub mod plan;
+pub mod queue;
 pub mod quick_json;
 pub mod record;
 pub mod render;
 pub mod skeleton;
 pub mod slots;
 pub mod stamps;
+pub mod status;
 pub mod titles;
 pub mod tokens;
 pub mod tree;
+pub mod turn;
 pub mod union;
 pub mod versions;
 pub mod watch;

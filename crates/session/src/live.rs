@@ -157,6 +157,24 @@ impl LiveReplies {
         Ok(())
     }
 
+    /// Says more about the reply that is being written than its words: model, usage, how it ended. What `change` does to
+    /// the blocks of a reply that grows is not kept. `false` where no reply is being written.
+    pub fn amend(&mut self, turn: &TurnId, change: impl FnOnce(&mut Reply)) -> Result<bool, NotLive> {
+        let live = self.live_mut(turn)?;
+        Ok(live.last_mut().is_some_and(|last| last.body.amend(change)))
+    }
+
+    /// Whether a reply is being written.
+    pub fn is_writing(&self, turn: &TurnId) -> bool {
+        let last = self.turns.get(turn).and_then(|live| live.pieces.last());
+        last.is_some_and(|last| last.body.is_reply())
+    }
+
+    /// The last entry that is final.
+    pub fn tip(&self, turn: &TurnId) -> Option<&EntryId> {
+        self.turns.get(turn).map(|live| &live.tip)
+    }
+
     /// The turn's live responses as the entries they would be now.
     pub fn responses(&self, turn: &TurnId) -> Vec<Entry> {
         self.turns.get(turn).map(|live| live.entries(turn)).unwrap_or_default()
@@ -268,6 +286,17 @@ impl PieceBody {
         if let Self::Growing { blocks, .. } = self {
             grow(blocks, delta);
         }
+    }
+
+    fn amend(&mut self, change: impl FnOnce(&mut Reply)) -> bool {
+        match self {
+            Self::Whole(body) => match Arc::make_mut(body) {
+                Body::Reply(reply) => change(reply),
+                _ => return false,
+            },
+            Self::Growing { reply, .. } => change(Arc::make_mut(reply)),
+        }
+        true
     }
 
     fn read(&self) -> Body {

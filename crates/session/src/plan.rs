@@ -13,7 +13,8 @@
 //! | to go somewhere, to rewind, to branch off | [`switch`] |
 //! | to pick an entry of the tree, with a summary of what is left | [`navigation`] |
 //! | to work beside the main head | [`heads`] |
-//! | to change model, tools, permissions | [`config`] |
+//! | to change model, tools, permissions | [`config`], [`branching`] |
+//! | an agent to go back | [`rewind`] |
 //! | to give names | [`naming`] |
 //! | to put away, to clear away | [`archive`], [`prune`] |
 //! | to go on in another session | [`fork`] |
@@ -22,6 +23,7 @@
 
 pub mod archive;
 pub mod birth;
+pub mod branching;
 pub mod config;
 pub mod edit;
 pub mod fork;
@@ -31,12 +33,14 @@ pub mod naming;
 pub mod navigation;
 pub mod prune;
 pub mod retry;
+pub mod rewind;
 pub mod send;
 pub mod switch;
 pub mod version;
 
 pub use archive::{ArchiveRefused, plan_archive};
 pub use birth::{BeginningRefused, OtherSide, born, other_side, plan_forked, plan_undo_beginning};
+pub use branching::{ConfigChangeBranching, ConfigChangeWay};
 pub use config::{ConfigRefused, plan_config_change, plan_config_session};
 pub use edit::{EditRefused, plan_edit};
 pub use fork::{
@@ -51,6 +55,9 @@ pub use navigation::{
 };
 pub use prune::{plan_prune, prunable};
 pub use retry::{RetryRefused, plan_retry};
+pub use rewind::{
+    AgentRewind, RewindRefused, RewindScope, agent_may_preview, agent_may_rewind, agent_rewind,
+};
 pub use send::{SendRefused, Sent, plan_send};
 pub use switch::{SwitchRefused, plan_fork, plan_move_head, plan_rewind_conversation, plan_switch};
 pub use version::{VersionRefused, VersionStep, plan_version};

@@ -129,6 +129,8 @@ pub enum Fact {
         at: EntryId,
         agent_session: Option<AgentSessionId>,
         provenance: Provenance,
+        /// What the agent itself calls the last message it knows of the branch: where it can be asked to fork.
+        last_message: Option<String>,
     },
     TurnEnded {
         turn: TurnId,

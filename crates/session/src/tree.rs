@@ -66,6 +66,8 @@ pub struct Operation {
 pub struct Binding {
     pub agent_session: Option<AgentSessionId>,
     pub provenance: Provenance,
+    /// What the agent itself calls the last message it knows of the branch.
+    pub last_message: Option<String>,
 }
 
 /// Why a record was not taken. Nothing has changed.

@@ -115,3 +115,15 @@ fn a_change_can_make_a_session_of_its_own() {
     let same = plan_config_session(&tree, &HeadName::main(), vec![model("small")], &mut stamps);
     assert_eq!(same, Ok(None));
 }
+
+#[test]
+fn what_is_said_this_once_counts_more_than_what_was_chosen_for_all() {
+    use offshoot_session::plan::{ConfigChangeBranching, ConfigChangeWay};
+    let chosen = |word: &str| ConfigChangeBranching::named(word).map(|chosen| chosen.way(None));
+    assert_eq!(chosen("entry"), Some(Some(ConfigChangeWay::Entry)));
+    assert_eq!(chosen("file"), Some(Some(ConfigChangeWay::File)));
+    assert_eq!(chosen("ask"), Some(None), "the person is asked");
+    assert_eq!(chosen("sometimes"), None);
+    let file = Some(ConfigChangeWay::File);
+    assert_eq!(ConfigChangeBranching::default().way(file), file);
+}

@@ -307,6 +307,7 @@ fn the_session_to_go_on_with_is_the_deepest_bound_on_the_path() {
             at: at.into(),
             agent_session: session.map(Into::into),
             provenance: Provenance::Continued,
+            last_message: None,
         };
         tree.apply(&Record::marked(FixedStamps::start(), fact)).unwrap();
         SlotView::of(&tree).active_leaf_session().map(ToString::to_string)
@@ -421,7 +422,11 @@ impl Talk {
 }
 
 fn binding(session: Option<&str>) -> Option<Binding> {
-    session.map(|session| Binding { agent_session: Some(session.into()), provenance: Provenance::Continued })
+    session.map(|session| Binding {
+        agent_session: Some(session.into()),
+        provenance: Provenance::Continued,
+        last_message: None,
+    })
 }
 
 #[test]

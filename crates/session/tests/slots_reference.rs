@@ -358,7 +358,11 @@ impl Both {
 }
 
 fn binding(session: Option<&str>) -> Option<Binding> {
-    session.map(|session| Binding { agent_session: Some(session.into()), provenance: Provenance::Continued })
+    session.map(|session| Binding {
+        agent_session: Some(session.into()),
+        provenance: Provenance::Continued,
+        last_message: None,
+    })
 }
 
 fn texts<'e>(entries: impl IntoIterator<Item = &'e Arc<Entry>>) -> Vec<String> {

@@ -146,7 +146,11 @@ fn prompt(op: &Value) -> Prompt {
 
 fn binding(op: &Value) -> Option<Binding> {
     let session = op.get("session").and_then(Value::as_str)?;
-    Some(Binding { agent_session: Some(session.into()), provenance: Provenance::Continued })
+    Some(Binding {
+        agent_session: Some(session.into()),
+        provenance: Provenance::Continued,
+        last_message: None,
+    })
 }
 
 fn response(op: &Value) -> Body {

@@ -56,8 +56,7 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let mut ready = cataloged(here, &args.source, Fresh::Whatever)?;
     let archive = Archive::of(&ready.sources.home);
     let sessions = ready.list(here)?;
-    let everything: Vec<Listed> =
-        sessions.into_iter().filter_map(|row| Listed::of(row, &archive)).collect();
+    let everything: Vec<Listed> = sessions.into_iter().filter_map(|row| Listed::of(row, &archive)).collect();
     let references = here.store()?.references().map_err(|error| list_failed(&error))?;
     let mut everything = together(everything, &references);
     everything.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));

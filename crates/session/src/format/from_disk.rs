@@ -237,6 +237,7 @@ impl Incoming<'_> {
                     words::Provenance::RebuiltTranscript => Provenance::RebuiltTranscript,
                     words::Provenance::ReplayedContext => Provenance::ReplayedContext,
                 },
+                last_message: bound.last_message.map(Name::into_owned),
             },
             words::Fact::TurnEnded(ended) => Fact::TurnEnded { turn: ended.turn.into_owned().into() },
             words::Fact::Archived(archived) => {

@@ -338,7 +338,7 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
         Fact::Checkpoint { at, snapshot } => {
             words::Fact::Checkpoint(words::Checkpoint { at: at.as_str().into(), snapshot: snapshot.into() })
         }
-        Fact::Bound { at, agent_session, provenance } => words::Fact::Bound(words::Bound {
+        Fact::Bound { at, agent_session, provenance, last_message } => words::Fact::Bound(words::Bound {
             at: at.as_str().into(),
             provenance: match provenance {
                 Provenance::Continued => words::Provenance::Continued,
@@ -347,6 +347,7 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
                 Provenance::ReplayedContext => words::Provenance::ReplayedContext,
             },
             agent_session: agent_session.as_ref().map(|session| session.as_str().into()),
+            last_message: last_message.as_deref().map(Name::from),
         }),
         Fact::TurnEnded { turn } => words::Fact::TurnEnded(words::TurnEnded { turn: turn.as_str().into() }),
         Fact::Archived { target, archived } => {

@@ -200,6 +200,11 @@ impl SessionTree {
         self.bindings.get(id)
     }
 
+    /// All bindings, by the entry they were made at.
+    pub fn bindings(&self) -> impl Iterator<Item = (&EntryId, &Binding)> {
+        self.bindings.iter()
+    }
+
     pub fn is_archived(&self, id: &EntryId) -> bool {
         self.archived.contains(id)
     }

@@ -185,10 +185,8 @@ fn fact() -> BoxedStrategy<Fact> {
             .prop_map(|(title, source)| Fact::Title { title, source }),
         (id(), of(word())).prop_map(|(at, name)| Fact::BranchName { at, name }),
         (id(), word()).prop_map(|(at, snapshot)| Fact::Checkpoint { at, snapshot }),
-        (id(), of(word()), provenance).prop_map(|(at, session, provenance)| Fact::Bound {
-            at,
-            agent_session: session.map(Into::into),
-            provenance,
+        (id(), of(word()), provenance, of(word())).prop_map(|(at, session, provenance, last_message)| {
+            Fact::Bound { at, agent_session: session.map(Into::into), provenance, last_message }
         }),
         word().prop_map(|turn| Fact::TurnEnded { turn: turn.into() }),
         (id(), any::<bool>()).prop_map(|(target, archived)| Fact::Archived { target, archived }),

@@ -87,8 +87,8 @@ fn gist_of(path: &Path) -> usize {
     let (mut line, mut offset, mut said) = (Vec::new(), 0, Vec::new());
     let mut follow: Option<Follow> = None;
     while file.read_until(b'\n', &mut line).unwrap() > 0 {
-        let follow =
-            follow.get_or_insert_with(|| Follow::begin(lines_of(Some("session.jsonl"), &line).unwrap(), None));
+        let follow = follow
+            .get_or_insert_with(|| Follow::begin(lines_of(Some("session.jsonl"), &line).unwrap(), None));
         follow.take(line.trim_ascii_end(), offset, &mut said).unwrap();
         offset += line.len() as u64;
         line.clear();

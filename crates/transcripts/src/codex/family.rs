@@ -135,6 +135,7 @@ pub fn resolve(thread: &str, files: &[RolloutFile<'_>]) -> Transcript {
                 at: tip.id.clone(),
                 agent_session: Some(AgentSessionId::from(name.as_str())),
                 provenance: Provenance::Continued,
+                last_message: None,
             };
             let now = reader.now();
             reader.records.push(Record::marked(now, fact));

@@ -93,7 +93,12 @@ fn what_pi_has_no_place_for_is_told_in_words() {
         fact(Fact::BranchName { at: at(), name: Some("main".into()) }),
         fact(Fact::Checkpoint { at: at(), snapshot: "abc".into() }),
         fact(Fact::Checkpoint { at: at(), snapshot: "def".into() }),
-        fact(Fact::Bound { at: at(), agent_session: None, provenance: Provenance::Continued }),
+        fact(Fact::Bound {
+            at: at(),
+            agent_session: None,
+            provenance: Provenance::Continued,
+            last_message: None,
+        }),
         fact(Fact::Archived { target: at(), archived: true }),
         fact(Fact::Operation { name: "send".into() }).in_operation("op1".into()),
         fact(Fact::Title { title: Some("T".into()), source: TitleSource::Auto }),

@@ -196,6 +196,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
             at: "e23".into(),
             agent_session: Some("theirs".into()),
             provenance: Provenance::ForkedAtMessage,
+            last_message: None,
         }),
         fact(Fact::TurnEnded { turn: "turn1".into() }),
         fact(Fact::Archived { target: "e5".into(), archived: true }),

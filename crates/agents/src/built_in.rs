@@ -1,0 +1,84 @@
+//! The agent that is always there: small, offline, the same every time.
+//!
+//! It is a demonstration and says so. On plain requests ([`requests`]) it does what real agents do: it streams, thinks,
+//! writes files in the workspace, runs a command after it was allowed to, asks, starts a sub-agent, fails. To anything
+//! else it answers with what it has heard on the branch, so that branches can be told apart.
+//!
+//! What it answers is decided by [`reply_to`], which is pure; [`perform`] does it, at the pace it is given.
+
+mod heard;
+mod perform;
+mod reply;
+mod requests;
+mod speech;
+mod words;
+mod workspace;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use offshoot_session::agent::{Capabilities, Start};
+use tokio::sync::Semaphore;
+
+pub use heard::Heard;
+pub use reply::{Step, reply_to};
+pub use requests::{REQUESTS, Request};
+
+use crate::{Agent, Connecting, Conversation};
+
+pub const NAME: &str = "built_in";
+pub const TITLE: &str = "Built-in";
+
+/// What the person says for the tour to begin.
+pub const TOUR: &str = "Show me around";
+
+/// How fast it speaks.
+#[derive(Clone, Debug)]
+pub enum Pace {
+    /// As fast as it is heard.
+    AtOnce,
+    /// One word, then so much silence.
+    Every(Duration),
+    /// One word for each permit.
+    Gated(Arc<Semaphore>),
+}
+
+#[derive(Clone, Debug)]
+pub struct BuiltIn {
+    pub pace: Pace,
+}
+
+impl Agent for BuiltIn {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn title(&self) -> &str {
+        TITLE
+    }
+
+    /// It is told the whole branch each time, so it can take up anything.
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            many_turns: true,
+            resume: true,
+            fork_at_tip: true,
+            fork_at_message: true,
+            rebuilt_transcript: false,
+            file_checkpoints: false,
+            interrupt: true,
+            permissions: true,
+            questions: true,
+            images: false,
+            sub_agents: true,
+            compaction: true,
+        }
+    }
+
+    fn connect(&self, start: Start) -> Connecting<'_> {
+        let pace = self.pace.clone();
+        Box::pin(async move {
+            Ok(Conversation::served_by(move |inputs, events| perform::converse(start, pace, inputs, events)))
+        })
+    }
+}

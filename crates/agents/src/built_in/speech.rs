@@ -1,0 +1,222 @@
+//! What is being said: events in their order, and an ear for whoever interrupts.
+
+use std::collections::VecDeque;
+
+use offshoot_session::agent::{AgentEvent, AgentInput, Said, Speaker};
+use offshoot_session::asks::{Answer, Asking};
+use offshoot_session::{Block, Model, Reply, Stop, ToolCallId, ToolResult, ToolUse, TurnId, Usage};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::Pace;
+
+/// Why nothing more is said.
+pub(super) enum Stopped {
+    /// Somebody has interrupted.
+    Interrupted,
+    /// Nobody listens any more.
+    Alone,
+}
+
+pub(super) struct Speech<'c> {
+    pub(super) turn: TurnId,
+    pub(super) inputs: &'c mut mpsc::Receiver<AgentInput>,
+    pub(super) events: &'c mpsc::Sender<AgentEvent>,
+    pub(super) pace: &'c Pace,
+    /// What came in the middle of a turn and belongs behind it.
+    pub(super) later: &'c mut VecDeque<AgentInput>,
+    /// Tokens that the model would have read.
+    pub(super) read_tokens: i64,
+    speaker: Speaker,
+    blocks: Vec<Block>,
+    messages: usize,
+    calls: usize,
+}
+
+impl<'c> Speech<'c> {
+    pub(super) fn new(
+        turn: TurnId,
+        inputs: &'c mut mpsc::Receiver<AgentInput>,
+        events: &'c mpsc::Sender<AgentEvent>,
+        pace: &'c Pace,
+        later: &'c mut VecDeque<AgentInput>,
+        read_tokens: i64,
+    ) -> Self {
+        let speaker = Speaker::Agent;
+        let blocks = Vec::new();
+        Self { turn, inputs, events, pace, later, read_tokens, speaker, blocks, messages: 0, calls: 0 }
+    }
+
+    pub(super) async fn tell(&mut self, said: Said) -> Result<(), Stopped> {
+        let event = AgentEvent { turn: self.turn.clone(), speaker: self.speaker.clone(), said };
+        self.events.send(event).await.map_err(|_| Stopped::Alone)
+    }
+
+    pub(super) async fn say(&mut self, text: &str) -> Result<(), Stopped> {
+        for piece in pieces(text) {
+            self.pause().await?;
+            let message = Some(self.message());
+            self.tell(Said::Words { message, text: piece.to_owned() }).await?;
+        }
+        self.blocks.push(Block::Text(text.to_owned()));
+        Ok(())
+    }
+
+    pub(super) async fn think(&mut self, text: &str) -> Result<(), Stopped> {
+        for piece in pieces(text) {
+            self.pause().await?;
+            let message = Some(self.message());
+            self.tell(Said::Thinking { message, text: piece.to_owned() }).await?;
+        }
+        self.blocks.push(Block::Thinking(text.to_owned()));
+        Ok(())
+    }
+
+    /// A call ends the message it stands in.
+    pub(super) async fn call(&mut self, name: &str, input: Value) -> Result<ToolCallId, Stopped> {
+        self.pause().await?;
+        self.calls += 1;
+        let id = ToolCallId::from(format!("{}-call{}", self.turn, self.calls));
+        let tool_use = ToolUse { id: id.clone(), name: name.to_owned(), input };
+        let message = Some(self.message());
+        self.tell(Said::ToolUse { message, tool_use: tool_use.clone() }).await?;
+        self.blocks.push(Block::ToolUse(tool_use));
+        self.end_message(Stop::ToolUse).await?;
+        Ok(id)
+    }
+
+    pub(super) async fn result(
+        &mut self,
+        call: ToolCallId,
+        tool: &str,
+        outcome: &Result<String, String>,
+    ) -> Result<(), Stopped> {
+        let (text, failed) = match outcome {
+            Ok(text) => (text, false),
+            Err(text) => (text, true),
+        };
+        let blocks = vec![Block::Text(text.clone())];
+        self.tell(Said::ToolResult(ToolResult { call, tool: tool.to_owned(), blocks, failed })).await
+    }
+
+    /// The message is whole; nothing where nothing was said.
+    pub(super) async fn end_message(&mut self, stop: Stop) -> Result<(), Stopped> {
+        if self.blocks.is_empty() {
+            return Ok(());
+        }
+        let blocks = std::mem::take(&mut self.blocks);
+        let written: usize = blocks.iter().map(characters).sum();
+        let output = i64::try_from(written / 4).unwrap_or(i64::MAX);
+        let usage = Usage { input: self.read_tokens, output, ..Usage::default() };
+        let message = Some(self.message());
+        self.messages += 1;
+        let reply =
+            Reply { blocks, model: Some(model()), usage: Some(usage), stop: Some(stop), said_at: None };
+        self.tell(Said::Message { message, reply }).await
+    }
+
+    /// What a second agent says belongs to the call that started it.
+    pub(super) async fn as_sub_agent(&mut self, call: &ToolCallId, says: &str) -> Result<(), Stopped> {
+        self.speaker = Speaker::SubAgent(call.clone());
+        let said = self.say(says).await;
+        let ended = if said.is_ok() { self.end_message(Stop::EndTurn).await } else { said };
+        self.speaker = Speaker::Agent;
+        ended
+    }
+
+    /// Waits for the answer, and confirms it.
+    pub(super) async fn ask(&mut self, asking: Asking) -> Result<Answer, Stopped> {
+        self.calls += 1;
+        let request = format!("ask{}", self.calls);
+        self.tell(Said::Asks { request: request.clone(), asking }).await?;
+        loop {
+            match self.inputs.recv().await {
+                None => return Err(Stopped::Alone),
+                Some(AgentInput::Answer { turn, request: answered, answer })
+                    if turn == self.turn && answered == request =>
+                {
+                    self.tell(Said::Confirms { request: request.clone() }).await?;
+                    return Ok(answer);
+                }
+                Some(input) => self.take(input).await?,
+            }
+        }
+    }
+
+    /// Runs something that takes time, unless somebody interrupts.
+    pub(super) async fn unless_interrupted<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, Stopped> {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return Ok(done),
+                input = self.inputs.recv() => match input {
+                    None => return Err(Stopped::Alone),
+                    Some(input) => self.take(input).await?,
+                },
+            }
+        }
+    }
+
+    /// The silence between two words, in which it listens.
+    async fn pause(&mut self) -> Result<(), Stopped> {
+        while let Ok(input) = self.inputs.try_recv() {
+            self.take(input).await?;
+        }
+        let pace = self.pace.clone();
+        self.unless_interrupted(async move {
+            match pace {
+                Pace::AtOnce => {}
+                Pace::Every(silence) => tokio::time::sleep(silence).await,
+                // A gate that is closed for good lets everything pass.
+                Pace::Gated(gate) => {
+                    if let Ok(permit) = gate.acquire().await {
+                        permit.forget();
+                    }
+                }
+            }
+        })
+        .await
+    }
+
+    /// What comes in the middle of a turn.
+    async fn take(&mut self, input: AgentInput) -> Result<(), Stopped> {
+        match input {
+            AgentInput::Interrupt { turn } if turn == self.turn => Err(Stopped::Interrupted),
+            AgentInput::Interrupt { .. } => Ok(()),
+            // It was answered before; whoever says it again has not heard that.
+            AgentInput::Answer { turn, request, .. } => {
+                let event = AgentEvent::new(turn, Said::Confirms { request });
+                self.events.send(event).await.map_err(|_| Stopped::Alone)
+            }
+            AgentInput::Prompt { .. } | AgentInput::Compact { .. } | AgentInput::Configure(_) => {
+                self.later.push_back(input);
+                Ok(())
+            }
+        }
+    }
+
+    /// Unique in the session, because the turn is.
+    fn message(&self) -> String {
+        format!("{}-message{}", self.turn, self.messages + 1)
+    }
+}
+
+pub(super) fn model() -> Model {
+    Model { provider: "offshoot".to_owned(), name: "built-in".to_owned() }
+}
+
+/// Words with the space behind them.
+fn pieces(text: &str) -> impl Iterator<Item = &str> {
+    text.split_inclusive([' ', '\n'])
+}
+
+fn characters(block: &Block) -> usize {
+    match block {
+        Block::Text(text) | Block::Thinking(text) => text.chars().count(),
+        Block::ToolUse(call) => call.input.to_string().chars().count(),
+        Block::Image { .. } | Block::Other { .. } => 0,
+    }
+}

@@ -1,0 +1,117 @@
+//! All sentences of this agent.
+
+use super::heard::Heard;
+use super::requests::REQUESTS;
+
+pub(super) const WHO: &str = "I am a small offline agent inside Offshoot, a demonstration.";
+
+pub(super) const TOUR_FILE: &str = "meet-your-tree.md";
+
+/// The file of the tour tells how often the tour was asked for on the branch, so that a rewind of it can be seen.
+pub(super) fn tour_file(heard: &Heard) -> String {
+    let turn = heard.prompts.len() + 1;
+    format!("# Meet your tree\n\nWritten by the built-in agent in turn {turn} of its branch.\n")
+}
+
+pub(super) fn tour() -> String {
+    format!(
+        "{WHO} Three things to try:\n\n\
+         1. **Edit** the prompt above (`e`): a second version appears, and the first one stays.\n\
+         2. **Go back** with `<`: the old answer and its files are still there.\n\
+         3. **Rewind** the file I just wrote, `{TOUR_FILE}` (`w`): you see what would change, and you can undo it.\n\n\
+         Say `help` for all that I understand."
+    )
+}
+
+pub(super) fn help() -> String {
+    let mut text = format!("{WHO} I understand these requests:\n\n");
+    for (request, what) in REQUESTS {
+        text.push_str(&format!("- `{request}`: {what}\n"));
+    }
+    text.push_str("\nTo anything else I answer with what I have heard on this branch.");
+    text
+}
+
+/// Different on every branch: it tells the branch.
+pub(super) fn talk(heard: &Heard, prompt: &str) -> String {
+    let turn = heard.prompts.len() + 1;
+    let before = match heard.prompts.last() {
+        None => "Nothing was said on this branch before.".to_owned(),
+        Some(last) => format!("Before it I heard {}.", quoted(last)),
+    };
+    format!(
+        "You said {}. This is turn {turn} of its branch. {before} {WHO} I cannot work on your code, but I can show you \
+         what a branch is: say `help`.",
+        quoted(prompt)
+    )
+}
+
+pub(super) fn what_was_said(heard: &Heard) -> String {
+    if heard.prompts.is_empty() {
+        return "Nothing yet: this is the first turn of its branch.".to_owned();
+    }
+    let mut text = "On this branch I have heard:\n\n".to_owned();
+    for (number, prompt) in heard.prompts.iter().enumerate() {
+        text.push_str(&format!("{}. {}\n", number + 1, quoted(prompt)));
+    }
+    text
+}
+
+pub(super) fn thoughts(about: &str, heard: &Heard) -> String {
+    format!(
+        "{about}: I am asked to think about it in turn {}. I have no thoughts of my own, so I count the letters: {}.",
+        heard.prompts.len() + 1,
+        about.chars().filter(|letter| letter.is_alphabetic()).count()
+    )
+}
+
+pub(super) fn thought(about: &str) -> String {
+    format!("I have thought about {about}, as well as I can.")
+}
+
+pub(super) fn delegated(task: &str) -> String {
+    format!("I am the second agent. My task is {}, and saying so is all I can do.", quoted(task))
+}
+
+pub(super) const DELEGATES: &str = "I give this to a second agent.";
+pub(super) const DELEGATION_DONE: &str = "The second agent is done.";
+pub(super) const QUESTION: &str = "Which way shall we go?";
+pub(super) const CHOICES: [(&str, &str); 3] = [
+    ("Up", "back to an earlier turn"),
+    ("Down", "on from here"),
+    ("Sideways", "another version of this turn"),
+];
+pub(super) const NO_ANSWER: &str = "You did not choose; that is an answer too.";
+pub(super) const FAILURE: &str = "the built-in agent was asked to fail, and did";
+pub(super) const NOT_ALLOWED: &str = "the person did not allow it";
+pub(super) const NO_WORKSPACE: &str = "this session has no workspace";
+
+pub(super) fn chosen(choices: &[String]) -> String {
+    match choices {
+        [] => NO_ANSWER.to_owned(),
+        [one] => format!("You chose {one}."),
+        several => format!("You chose {}.", several.join(" and ")),
+    }
+}
+
+pub(super) fn wrote(file: &str) -> String {
+    format!("`{file}` is written.")
+}
+
+pub(super) fn was_denied(message: Option<&str>) -> String {
+    match message {
+        Some(message) => format!("You did not allow it: {}", message.trim()),
+        None => "You did not allow it, so I did nothing.".to_owned(),
+    }
+}
+
+/// The first words of something, in quotes.
+pub(super) fn quoted(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let line = text.trim().lines().next().unwrap_or_default();
+    let mut shown: String = line.chars().take(SHOWN).collect();
+    if shown.len() < text.trim().len() {
+        shown.push('…');
+    }
+    format!("“{shown}”")
+}

@@ -1,0 +1,126 @@
+//! Files and commands in the folder of the session, and nowhere else.
+
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, Command};
+
+use super::words;
+
+/// So much of what a file says or a command prints is told.
+const TOLD_BYTES: u64 = 64 * 1024;
+
+/// What a tool answers: the words, and whether it went wrong.
+pub(super) type Outcome = Result<String, String>;
+
+#[derive(Clone, Debug)]
+pub(super) struct Workspace {
+    root: Option<PathBuf>,
+}
+
+impl Workspace {
+    pub(super) fn at(root: Option<&str>) -> Self {
+        Self { root: root.map(PathBuf::from) }
+    }
+
+    pub(super) fn write(&self, file: &str, text: &str) -> Outcome {
+        let path = self.path(file)?;
+        told(file, std::fs::write(&path, text)).map(|()| format!("wrote {} bytes", text.len()))
+    }
+
+    pub(super) fn append(&self, file: &str, text: &str) -> Outcome {
+        let path = self.path(file)?;
+        let append = || {
+            let mut open = std::fs::OpenOptions::new().append(true).create(true).open(&path)?;
+            io::Write::write_all(&mut open, text.as_bytes())
+        };
+        told(file, append()).map(|()| format!("wrote {} bytes", text.len()))
+    }
+
+    pub(super) fn read(&self, file: &str) -> Outcome {
+        let path = self.path(file)?;
+        let read = || {
+            let mut bytes = Vec::new();
+            io::Read::read_to_end(&mut io::Read::take(std::fs::File::open(&path)?, TOLD_BYTES), &mut bytes)?;
+            Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        told(file, read())
+    }
+
+    /// A command that has been started, in a group of its own, so that all it starts can be ended with it.
+    pub(super) fn start(&self, command: &str) -> Result<Running, String> {
+        let root = self.root.as_deref().ok_or(words::NO_WORKSPACE)?;
+        let started = Command::new("sh")
+            .arg("-c")
+            // What goes wrong is told in the order in which it was printed.
+            .arg(format!("exec 2>&1\n{command}"))
+            .current_dir(root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn();
+        started.map(|child| Running { child }).map_err(|error| format!("could not run it: {error}"))
+    }
+
+    /// Only what lies in the workspace: no way up, and no link that leads out.
+    fn path(&self, file: &str) -> Result<PathBuf, String> {
+        let root = self.root.as_deref().ok_or(words::NO_WORKSPACE)?;
+        let outside = || format!("`{file}` is not in the workspace");
+        let parts = Path::new(file).components();
+        if file.is_empty()
+            || !parts.into_iter().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        {
+            return Err(outside());
+        }
+        let path = root.join(file);
+        let folder = path.parent().unwrap_or(root);
+        let leads_out =
+            |to: &Path| -> io::Result<bool> { Ok(!to.canonicalize()?.starts_with(root.canonicalize()?)) };
+        if path.is_symlink() || told(file, leads_out(folder))? {
+            return Err(outside());
+        }
+        Ok(path)
+    }
+}
+
+fn told<T>(file: &str, result: io::Result<T>) -> Result<T, String> {
+    result.map_err(|error| format!("`{file}`: {error}"))
+}
+
+/// A command that runs. Dropping it ends it, and all that it has started.
+pub(super) struct Running {
+    child: Child,
+}
+
+impl Running {
+    /// Waits for its end, and gives what it printed.
+    pub(super) async fn done(&mut self) -> Outcome {
+        let cannot = |error: io::Error| format!("could not read what it prints: {error}");
+        let mut printed = Vec::new();
+        if let Some(output) = self.child.stdout.take() {
+            let mut told = output.take(TOLD_BYTES);
+            told.read_to_end(&mut printed).await.map_err(cannot)?;
+            // The rest is not told, but the command must be able to print it.
+            tokio::io::copy(&mut told.into_inner(), &mut tokio::io::sink()).await.map_err(cannot)?;
+        }
+        let status = self.child.wait().await.map_err(|error| format!("could not wait for it: {error}"))?;
+        let text = String::from_utf8_lossy(&printed).into_owned();
+        if status.success() { Ok(text) } else { Err(format!("{text}({status})")) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has no id any more where its end was waited for.
+        let id = self.child.id().and_then(|id| i32::try_from(id).ok());
+        if let Some(group) = id.and_then(Pid::from_raw) {
+            // It may be gone already.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}

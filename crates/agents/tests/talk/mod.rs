@@ -1,0 +1,193 @@
+//! A session with one branch, one agent, and somebody who answers: the engine in miniature.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use offshoot_agents::built_in::{BuiltIn, Pace};
+use offshoot_agents::{Agent, Conversation};
+use offshoot_session::agent::{AgentEvent, AgentInput, Said, Start};
+use offshoot_session::asks::{Answer, Asking};
+use offshoot_session::handoff::{AgentAtHand, Handoff, branch_session, plan_handoff};
+use offshoot_session::plan::plan_send;
+use offshoot_session::turn::{Effect, End, Turn};
+use offshoot_session::{AgentSessionId, Block, Body, HeadName, Prompt, SessionTree, text_of};
+use offshoot_testkit::FixedStamps;
+
+pub(crate) struct Talk {
+    pub(crate) tree: SessionTree,
+    pub(crate) heard: Vec<AgentEvent>,
+    pub(crate) asked: Vec<Asking>,
+    conversation: Conversation,
+    stamps: FixedStamps,
+    workspace: tempfile::TempDir,
+    answer: Option<Answer>,
+    interrupt: Option<When>,
+}
+
+enum When {
+    Words(usize),
+    Allowed(String),
+}
+
+impl Talk {
+    pub(crate) async fn begin(pace: Pace) -> Self {
+        let workspace = tempfile::tempdir().unwrap();
+        let start = Start {
+            session: "s".into(),
+            workspace: Some(workspace.path().to_str().unwrap().to_owned()),
+            handoff: Handoff::Continue { session: None },
+            path: Vec::new(),
+            settings: Vec::new(),
+        };
+        let conversation = BuiltIn { pace }.connect(start).await.unwrap();
+        Self {
+            tree: SessionTree::default(),
+            heard: Vec::new(),
+            asked: Vec::new(),
+            conversation,
+            stamps: FixedStamps::default(),
+            workspace,
+            answer: None,
+            interrupt: None,
+        }
+    }
+
+    /// Says something and listens until the turn is over.
+    pub(crate) async fn send(&mut self, text: &str) -> End {
+        let prompt = Prompt { blocks: vec![Block::Text(text.into())], ..Prompt::default() };
+        let sent = plan_send(&self.tree, &HeadName::main(), prompt.clone(), &mut self.stamps).unwrap();
+        self.tree = self.tree.extended(&sent.plan.records).unwrap();
+        let can = BuiltIn { pace: Pace::AtOnce }.capabilities();
+        let handoff = plan_handoff(
+            &self.tree,
+            &sent.prompt,
+            &AgentAtHand { name: "built_in", can: &can, live: self.session().as_ref() },
+        );
+        let mut turn = Turn::begin(sent.turn.clone(), sent.prompt, handoff.provenance());
+        self.tell(AgentInput::Prompt { turn: sent.turn, prompt }).await;
+        let mut words = 0;
+        loop {
+            let event = self.conversation.events.recv().await.unwrap();
+            self.heard.push(event.clone());
+            words += usize::from(matches!(event.said, Said::Words { .. }));
+            let asks = matches!(event.said, Said::Asks { .. });
+            let effects = turn.on(event, &mut self.stamps);
+            if let Some(end) = self.perform(&mut turn, effects).await {
+                return end;
+            }
+            let due = match &self.interrupt {
+                Some(When::Words(enough)) => words >= *enough,
+                Some(When::Allowed(file)) if asks => {
+                    let file = self.workspace.path().join(file);
+                    until(move || file.exists()).await;
+                    true
+                }
+                Some(When::Allowed(_)) | None => false,
+            };
+            if due {
+                self.interrupt = None;
+                let effects = turn.interrupt(&mut self.stamps);
+                if let Some(end) = self.perform(&mut turn, effects).await {
+                    return end;
+                }
+            }
+        }
+    }
+
+    async fn perform(&mut self, turn: &mut Turn, effects: Vec<Effect>) -> Option<End> {
+        for effect in effects {
+            match effect {
+                Effect::Write(records) => self.tree = self.tree.extended(&records).unwrap(),
+                Effect::Tell(input) => self.tell(input).await,
+                Effect::Ask(ask) => {
+                    self.asked.push(ask.asking.clone());
+                    let answer = self.answer.clone().unwrap();
+                    turn.answered(&ask.id);
+                    self.tell(AgentInput::Answer { turn: ask.turn, request: ask.request, answer }).await;
+                }
+                Effect::Close(end) => return Some(end),
+                Effect::Show(_) | Effect::Checkpoint { .. } => {}
+            }
+        }
+        None
+    }
+
+    async fn tell(&mut self, input: AgentInput) {
+        self.conversation.inputs.send(input).await.unwrap();
+    }
+
+    /// What everything that is asked from now on is answered.
+    pub(crate) fn answers(&mut self, answer: Answer) {
+        self.answer = Some(answer);
+    }
+
+    pub(crate) fn interrupt_after_words(&mut self, words: usize) {
+        self.interrupt = Some(When::Words(words));
+    }
+
+    /// When the command that was asked for has made this file.
+    pub(crate) fn interrupt_when_there_is(&mut self, file: &str) {
+        self.interrupt = Some(When::Allowed(file.to_owned()));
+    }
+
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.workspace.path().to_owned()
+    }
+
+    pub(crate) fn file(&self, name: &str) -> Option<String> {
+        std::fs::read_to_string(self.workspace.path().join(name)).ok()
+    }
+
+    fn path(&self) -> Vec<Arc<offshoot_session::Entry>> {
+        self.tree.path_to(self.tree.main_head()).into_iter().cloned().collect()
+    }
+
+    pub(crate) fn last_reply(&self) -> String {
+        let path = self.path();
+        let reply = path.iter().rev().find(|entry| matches!(entry.body, Body::Reply(_))).unwrap();
+        reply.body.text()
+    }
+
+    pub(crate) fn last_result(&self) -> (bool, String) {
+        let path = self.path();
+        let results = path.iter().rev().filter_map(|entry| match &entry.body {
+            Body::ToolResult(result) => Some((result.failed, text_of(&result.blocks))),
+            _ => None,
+        });
+        results.into_iter().next().unwrap()
+    }
+
+    /// What stands on the branch.
+    pub(crate) fn kinds(&self) -> String {
+        let kind = |body: &Body| match body {
+            Body::Prompt(_) => "prompt",
+            Body::Reply(_) => "reply",
+            Body::ToolResult(_) => "tool_result",
+            Body::Interrupted => "interrupted",
+            _ => "other",
+        };
+        self.path().iter().map(|entry| kind(&entry.body)).collect::<Vec<_>>().join(" ")
+    }
+
+    fn session(&self) -> Option<AgentSessionId> {
+        branch_session(&self.tree, self.tree.main_head())
+    }
+
+    /// The agent's own session of each turn.
+    pub(crate) fn sessions(&self) -> Vec<AgentSessionId> {
+        let path = self.path();
+        path.iter().filter_map(|entry| self.tree.binding(&entry.id)?.agent_session.clone()).collect()
+    }
+
+    /// Nothing of the agent is left.
+    pub(crate) async fn close(self) {
+        self.conversation.close().await.unwrap();
+    }
+}
+
+/// Lets others run until something is so.
+async fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        tokio::task::yield_now().await;
+    }
+}

@@ -1,0 +1,133 @@
+//! What happens in a session.
+//!
+//! Events of a session are numbered without gaps, so whoever says what it saw last misses nothing. What is durable is
+//! told after it is; words that are still coming are told at once, with the turn they belong to.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::views::{AskView, EntryView, HeadView, ProvenanceView, QueuedView, StatusView};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    pub seq: u64,
+    pub session: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    #[serde(with = "crate::views::time")]
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum EventKind {
+    /// A node of the tree, for good.
+    Entry {
+        entry: EntryView,
+    },
+    HeadMoved {
+        head: HeadView,
+    },
+    Labelled {
+        target: String,
+        label: Option<String>,
+    },
+    Titled {
+        title: Option<String>,
+    },
+    BranchNamed {
+        target: String,
+        name: Option<String>,
+    },
+    /// The agent's own session for the branch, and how it came to know it.
+    Bound {
+        prompt: String,
+        agent_session: Option<String>,
+        provenance: ProvenanceView,
+    },
+    CheckpointTaken {
+        target: String,
+    },
+    /// Steps were undone or done again: what is known of the tree has to be asked for anew.
+    Rearranged,
+
+    TurnStarted {
+        prompt: String,
+    },
+    /// An entry as far as it is known.
+    Live {
+        entry: EntryView,
+    },
+    Words {
+        entry: String,
+        text: String,
+    },
+    Thinking {
+        entry: String,
+        text: String,
+    },
+    TurnEnded {
+        end: TurnEnd,
+    },
+
+    Asked {
+        ask: AskView,
+    },
+    /// Somebody has answered; the agent has not confirmed it yet.
+    Answered {
+        ask: String,
+    },
+    Confirmed {
+        ask: String,
+    },
+    NoLongerAsked {
+        ask: String,
+    },
+
+    Status {
+        status: StatusView,
+    },
+    Queue {
+        queue: Vec<QueuedView>,
+    },
+    Notice {
+        text: String,
+    },
+    /// A hook did not do its part.
+    HookFailed {
+        hook: String,
+        message: String,
+    },
+    /// The session is closed; no more events come.
+    Closed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "how", rename_all = "snake_case")]
+pub enum TurnEnd {
+    Done,
+    Limit,
+    Interrupted,
+    Failed { message: String },
+}
+
+impl From<&offshoot_session::turn::End> for TurnEnd {
+    fn from(end: &offshoot_session::turn::End) -> Self {
+        use offshoot_session::turn::End;
+        match end {
+            End::Done => Self::Done,
+            End::Limit => Self::Limit,
+            End::Interrupted => Self::Interrupted,
+            End::Failed(message) => Self::Failed { message: message.clone() },
+        }
+    }
+}
+
+impl EventKind {
+    /// Whether it is only seen while it happens; all else can be read from the session later.
+    pub fn is_live(&self) -> bool {
+        matches!(self, Self::Live { .. } | Self::Words { .. } | Self::Thinking { .. } | Self::Notice { .. })
+    }
+}

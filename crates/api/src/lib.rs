@@ -1,0 +1,30 @@
+//! What every front end speaks.
+//!
+//! A front end holds an `Arc<dyn Service>` and knows nothing else: the engine in the same process, or one in another
+//! process behind a socket ([`frame`]). The types here are the wire: they are not the domain's, they only ever gain
+//! fields, and a reader steps over fields it does not know. docs/api.md tells each of them.
+//!
+//! | idea | module |
+//! |---|---|
+//! | what can be asked for | [`request`] |
+//! | what comes back | [`response`], [`error`] |
+//! | what happens meanwhile | [`event`] |
+//! | sessions, entries, asks as they are seen | [`views`] |
+//! | both ends of it | [`service`] |
+//! | the same as lines of a socket, and both of its ends | [`frame`], [`remote`], [`serve`] |
+
+pub mod error;
+pub mod event;
+pub mod frame;
+pub mod remote;
+pub mod request;
+pub mod response;
+pub mod serve;
+pub mod service;
+pub mod views;
+
+pub use error::{ApiError, ErrorCode, Hint};
+pub use event::{Event, EventKind, TurnEnd};
+pub use request::Request;
+pub use response::Response;
+pub use service::{Access, Answering, Caller, EventStream, Following, Service};

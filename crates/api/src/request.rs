@@ -1,0 +1,495 @@
+//! What can be asked for. One request is one step: it happens as a whole, or it is refused and leaves no trace.
+
+use serde::{Deserialize, Serialize};
+
+use crate::views::{AnswerView, ModelView, PromptView};
+
+/// `session` is an id. A point (`at`, `to`) is what a person would write: an id or its beginning, `#5`, a label, the
+/// name of a branch.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Request {
+    /// Who is there, and which version.
+    Hello,
+    /// The sessions of this machine.
+    List(List),
+    /// Which agents could be used, and what they can do.
+    Agents,
+    /// What runs and what waits, in all sessions that are open.
+    Status,
+    /// A new session.
+    Begin(Begin),
+    /// A session with its branch in view. It stays open until the engine closes it.
+    Open(Open),
+    /// The branch to a point, wherever the head is.
+    Show(Show),
+    /// The shape of the whole tree.
+    Tree(Session),
+
+    /// Say something below the head.
+    Send(Send),
+    /// Say it differently: a version beside an old prompt.
+    Edit(Edit),
+    /// Ask the same again.
+    Retry(Retry),
+    /// Answer a prompt that nobody has answered.
+    Resume(Resume),
+    /// The version before or after.
+    Version(Version),
+    /// Go to an entry, if wished with a summary of what is left.
+    Navigate(Navigate),
+    /// Give up a summary that is being written; nothing has moved.
+    CancelSummary(Session),
+    Rewind(Rewind),
+    /// Change agent, model, thinking, tools or permissions from the next prompt on.
+    Configure(Configure),
+    /// Begin a branch, in this session or in a new one.
+    Fork(Fork),
+    Compact(Compact),
+    Rename(Rename),
+    Label(Label),
+    NameBranch(NameBranch),
+    /// The agents forget the conversation; it stays, and so do model and permissions.
+    Clear(Clear),
+    Undo(Session),
+    Redo(Session),
+
+    Interrupt(Interrupt),
+    /// Answer what an agent asks.
+    Answer(Answer),
+
+    /// What waits to be said.
+    Queue(Session),
+    ChangeQueued(ChangeQueued),
+    CancelQueued(CancelQueued),
+
+    /// Rules that were made by answering "always".
+    Permissions(Permissions),
+    RevokePermission(RevokePermission),
+
+    /// Over a connection: events of a session from now on. In a process this is [`crate::Service::follow`].
+    Follow(Follow),
+    Unfollow(Session),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub session: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct List {
+    /// Only those about this folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Begin {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelView>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Open {
+    pub session: String,
+    /// How many of the last turns are wanted; all where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Show {
+    pub session: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<usize>,
+}
+
+/// What to do where a turn runs on the path that would be changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IfRunning {
+    /// Sends wait in the queue, everything else is refused.
+    #[default]
+    Wait,
+    /// Interrupt it, wait for its end, act.
+    AbortFirst,
+    /// A second turn, on a branch of its own.
+    Beside,
+}
+
+/// What becomes of the files when an old place is taken up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Files {
+    #[default]
+    Keep,
+    AsOfThen,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Send {
+    pub session: String,
+    #[serde(flatten)]
+    pub prompt: PromptView,
+    /// Below this point instead of the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// From this prompt on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Edit {
+    pub session: String,
+    pub at: String,
+    pub text: String,
+    #[serde(default)]
+    pub files: Files,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retry {
+    pub session: String,
+    pub at: String,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Resume {
+    pub session: String,
+    /// The prompt; the head where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    Previous,
+    Next,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    pub session: String,
+    pub at: String,
+    pub step: Step,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Summary {
+    #[default]
+    None,
+    Default,
+    /// With words of one's own about what matters.
+    With {
+        instructions: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Navigate {
+    pub session: String,
+    pub to: String,
+    #[serde(default)]
+    pub summary: Summary,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RewindScope {
+    #[default]
+    Conversation,
+    Files,
+    Both,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rewind {
+    pub session: String,
+    pub to: String,
+    #[serde(default)]
+    pub scope: RewindScope,
+    /// Only say what would happen.
+    #[serde(default)]
+    pub dry_run: bool,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+/// Where a change of settings goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConfigBranching {
+    Entry,
+    File,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Configure {
+    pub session: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelView>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinking: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tools: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permission_mode: Option<String>,
+    /// Instead of what the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branching: Option<ConfigBranching>,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ForkTo {
+    #[default]
+    Here,
+    NewSession,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fork {
+    pub session: String,
+    pub at: String,
+    #[serde(default)]
+    pub to: ForkTo,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Compact {
+    pub session: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rename {
+    pub session: String,
+    /// `null` takes the title away.
+    pub title: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    pub session: String,
+    pub at: String,
+    /// `null` takes the label away.
+    pub label: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameBranch {
+    pub session: String,
+    pub at: String,
+    /// `null` takes the name away.
+    pub name: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Clear {
+    pub session: String,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interrupt {
+    pub session: String,
+    /// The turn on the head's branch where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    pub session: String,
+    /// As the ask names itself. To say the same answer again is harmless.
+    pub ask: String,
+    pub answer: AnswerView,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChangeQueued {
+    pub session: String,
+    pub queued: String,
+    #[serde(flatten)]
+    pub prompt: PromptView,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CancelQueued {
+    pub session: String,
+    pub queued: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permissions {
+    /// Only rules that reach this session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RevokePermission {
+    pub rule: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Follow {
+    pub session: String,
+    /// Events behind this one; what a view or an event said last.
+    #[serde(default)]
+    pub after_seq: u64,
+}
+
+impl Request {
+    /// Every name that the wire knows, for an answer to one that it does not.
+    pub const NAMES: &'static [&'static str] = &[
+        "hello",
+        "list",
+        "agents",
+        "status",
+        "begin",
+        "open",
+        "show",
+        "tree",
+        "send",
+        "edit",
+        "retry",
+        "resume",
+        "version",
+        "navigate",
+        "cancel_summary",
+        "rewind",
+        "configure",
+        "fork",
+        "compact",
+        "rename",
+        "label",
+        "name_branch",
+        "clear",
+        "undo",
+        "redo",
+        "interrupt",
+        "answer",
+        "queue",
+        "change_queued",
+        "cancel_queued",
+        "permissions",
+        "revoke_permission",
+        "follow",
+        "unfollow",
+    ];
+
+    /// Whether a reader may ask for it.
+    pub fn only_looks(&self) -> bool {
+        match self {
+            Self::Hello
+            | Self::List(_)
+            | Self::Agents
+            | Self::Status
+            | Self::Open(_)
+            | Self::Show(_)
+            | Self::Tree(_)
+            | Self::Queue(_)
+            | Self::Permissions(_)
+            | Self::Follow(_)
+            | Self::Unfollow(_) => true,
+            Self::Begin(_)
+            | Self::Send(_)
+            | Self::Edit(_)
+            | Self::Retry(_)
+            | Self::Resume(_)
+            | Self::Version(_)
+            | Self::Navigate(_)
+            | Self::CancelSummary(_)
+            | Self::Rewind(_)
+            | Self::Configure(_)
+            | Self::Fork(_)
+            | Self::Compact(_)
+            | Self::Rename(_)
+            | Self::Label(_)
+            | Self::NameBranch(_)
+            | Self::Clear(_)
+            | Self::Undo(_)
+            | Self::Redo(_)
+            | Self::Interrupt(_)
+            | Self::Answer(_)
+            | Self::ChangeQueued(_)
+            | Self::CancelQueued(_)
+            | Self::RevokePermission(_) => false,
+        }
+    }
+
+    /// The session it is about, where it is about one.
+    pub fn session(&self) -> Option<&str> {
+        Some(match self {
+            Self::Hello
+            | Self::List(_)
+            | Self::Agents
+            | Self::Status
+            | Self::Begin(_)
+            | Self::RevokePermission(_) => {
+                return None;
+            }
+            Self::Permissions(permissions) => return permissions.session.as_deref(),
+            Self::Tree(it) | Self::CancelSummary(it) | Self::Undo(it) | Self::Redo(it) | Self::Queue(it) => {
+                &it.session
+            }
+            Self::Unfollow(it) => &it.session,
+            Self::Open(it) => &it.session,
+            Self::Show(it) => &it.session,
+            Self::Send(it) => &it.session,
+            Self::Edit(it) => &it.session,
+            Self::Retry(it) => &it.session,
+            Self::Resume(it) => &it.session,
+            Self::Version(it) => &it.session,
+            Self::Navigate(it) => &it.session,
+            Self::Rewind(it) => &it.session,
+            Self::Configure(it) => &it.session,
+            Self::Fork(it) => &it.session,
+            Self::Compact(it) => &it.session,
+            Self::Rename(it) => &it.session,
+            Self::Label(it) => &it.session,
+            Self::NameBranch(it) => &it.session,
+            Self::Clear(it) => &it.session,
+            Self::Interrupt(it) => &it.session,
+            Self::Answer(it) => &it.session,
+            Self::ChangeQueued(it) => &it.session,
+            Self::CancelQueued(it) => &it.session,
+            Self::Follow(it) => &it.session,
+        })
+    }
+}

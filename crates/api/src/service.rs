@@ -1,0 +1,56 @@
+//! Both ends of the wire: who asks, and who answers.
+
+use std::pin::Pin;
+
+use futures_util::Stream;
+
+use crate::{ApiError, Event, Request, Response};
+
+/// Who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// For the log, and for "answered on another device".
+    pub name: String,
+    pub access: Access,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+}
+
+/// An answer on its way. Written out instead of `async fn`, so that a front end can hold any service.
+pub type Answering<'s> = Pin<Box<dyn Future<Output = Result<Response, ApiError>> + Send + 's>>;
+
+pub type Following<'s> = Pin<Box<dyn Future<Output = Result<EventStream, ApiError>> + Send + 's>>;
+
+/// Ends after [`crate::EventKind::Closed`], or with the error that cut it off.
+pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event, ApiError>> + Send>>;
+
+/// What a front end speaks to: the engine, or one in another process.
+pub trait Service: Send + Sync {
+    /// Answers when what was asked for is durable. Requests of one session happen one after the other, in the order in
+    /// which they came. To drop the answer does not take the request back.
+    fn call<'s>(&'s self, caller: &'s Caller, request: Request) -> Answering<'s>;
+
+    /// Events behind `after_seq`, first those that were, then those that come. `gone` where they are so old that they
+    /// are no longer kept: open the session anew and follow from there.
+    fn follow<'s>(&'s self, caller: &'s Caller, session: &'s str, after_seq: u64) -> Following<'s>;
+}
+
+impl Caller {
+    /// Somebody at this machine.
+    pub fn local(name: impl Into<String>) -> Self {
+        Self { name: name.into(), access: Access::Write }
+    }
+
+    /// Refuses what a reader may not ask for.
+    pub fn may(&self, request: &Request) -> Result<(), ApiError> {
+        match self.access {
+            Access::Write => Ok(()),
+            Access::Read if request.only_looks() => Ok(()),
+            Access::Read => Err(ApiError::read_only()),
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Sessions, branches, entries and asks as they are seen from outside. Each is made from the domain by one function, and
+//! nothing of the domain is made from them but prompts and answers.
+
+pub mod ask;
+pub mod entry;
+pub mod session;
+pub mod time;
+
+pub use ask::{AnswerView, AskView, AskingView, ChoiceView, QuestionView, RuleView, ScopeView};
+pub use entry::{BlockView, BodyView, EntryView, ModelView, PromptView, SettingView, UsageView};
+pub use session::{
+    AgentView, BranchView, FileChangeView, HeadView, ProvenanceView, QueuedView, SessionRow, SessionView,
+    StatusRow, StatusView, TreeRow, VersionView, abilities,
+};

@@ -1,0 +1,175 @@
+//! What agents ask, what they are answered, and what need not be asked again.
+
+use jiff::Timestamp;
+use offshoot_session::agent::Speaker;
+use offshoot_session::asks::{Answer, Ask, Asking, Matches, Question, Rule, Scope};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AskView {
+    /// Gives the answer its address.
+    pub id: String,
+    pub turn: String,
+    /// The prompt of that turn: which branch asks.
+    pub prompt: String,
+    /// The call that started the sub-agent that asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub_agent: Option<String>,
+    #[serde(with = "super::time")]
+    pub at: Timestamp,
+    #[serde(flatten)]
+    pub asking: AskingView,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum AskingView {
+    Permission {
+        tool: String,
+        input: Value,
+        call: Option<String>,
+        reason: Option<String>,
+        /// The rule that "always" would make, as it is shown.
+        always: String,
+    },
+    Question {
+        questions: Vec<QuestionView>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct QuestionView {
+    pub text: String,
+    pub choices: Vec<ChoiceView>,
+    pub several: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChoiceView {
+    pub label: String,
+    pub description: Option<String>,
+    pub suggested: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum AnswerView {
+    Allow {
+        /// In the place of what the tool was to be given.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        input: Option<Value>,
+    },
+    AllowAlways {
+        scope: ScopeView,
+    },
+    Deny {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    /// For each question the choices, or words of one's own.
+    Choose {
+        chosen: Vec<Vec<String>>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ScopeView {
+    Session,
+    Project,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RuleView {
+    pub id: String,
+    pub scope: ScopeView,
+    pub session: String,
+    pub project: Option<String>,
+    pub tool: String,
+    /// `*`, `cargo test *`, or one command.
+    pub allows: String,
+    #[serde(with = "super::time")]
+    pub made_at: Timestamp,
+}
+
+impl From<&Ask> for AskView {
+    fn from(ask: &Ask) -> Self {
+        Self {
+            id: ask.id.to_string(),
+            turn: ask.turn.to_string(),
+            prompt: ask.prompt.to_string(),
+            sub_agent: match &ask.speaker {
+                Speaker::Agent => None,
+                Speaker::SubAgent(call) => Some(call.to_string()),
+            },
+            at: ask.asked_at,
+            asking: AskingView::from(&ask.asking),
+        }
+    }
+}
+
+impl From<&Asking> for AskingView {
+    fn from(asking: &Asking) -> Self {
+        match asking {
+            Asking::Permission(permission) => Self::Permission {
+                tool: permission.tool.clone(),
+                input: permission.input.clone(),
+                call: permission.call.as_ref().map(ToString::to_string),
+                reason: permission.reason.clone(),
+                always: Matches::from_permission(permission).to_string(),
+            },
+            Asking::Questions(questions) => {
+                Self::Question { questions: questions.iter().map(QuestionView::from).collect() }
+            }
+        }
+    }
+}
+
+impl From<&Question> for QuestionView {
+    fn from(question: &Question) -> Self {
+        let choices = question.choices.iter().map(|choice| ChoiceView {
+            label: choice.label.clone(),
+            description: choice.description.clone(),
+            suggested: choice.suggested,
+        });
+        Self { text: question.text.clone(), choices: choices.collect(), several: question.several }
+    }
+}
+
+impl From<AnswerView> for Answer {
+    fn from(answer: AnswerView) -> Self {
+        match answer {
+            AnswerView::Allow { input } => Self::Allow { input },
+            AnswerView::AllowAlways { scope } => Self::AllowAlways { scope: scope.into() },
+            AnswerView::Deny { message } => Self::Deny { message },
+            AnswerView::Choose { chosen } => Self::Choose(chosen),
+        }
+    }
+}
+
+impl From<ScopeView> for Scope {
+    fn from(scope: ScopeView) -> Self {
+        match scope {
+            ScopeView::Session => Self::Session,
+            ScopeView::Project => Self::Project,
+        }
+    }
+}
+
+impl From<&Rule> for RuleView {
+    fn from(rule: &Rule) -> Self {
+        Self {
+            id: rule.id.as_str().to_owned(),
+            scope: match rule.scope {
+                Scope::Session => ScopeView::Session,
+                Scope::Project => ScopeView::Project,
+            },
+            session: rule.session.to_string(),
+            project: rule.project.clone(),
+            tool: rule.tool.clone(),
+            allows: rule.matches.to_string(),
+            made_at: rule.made_at,
+        }
+    }
+}

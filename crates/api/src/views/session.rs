@@ -1,0 +1,233 @@
+//! A session as it is seen: in a list, with a branch in view, and as a tree.
+
+use jiff::Timestamp;
+use offshoot_session::agent::Capabilities;
+use offshoot_session::queue::Queued;
+use offshoot_session::status::{State, Status};
+use offshoot_session::{HeadName, Provenance, SessionTree};
+use serde::{Deserialize, Serialize};
+
+use super::{AskView, EntryView, ModelView, PromptView};
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRow {
+    pub id: String,
+    pub title: Option<String>,
+    pub project: Option<String>,
+    pub agent: Option<String>,
+    pub prompts: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
+    #[serde(with = "super::time")]
+    pub active_at: Timestamp,
+    pub status: StatusView,
+}
+
+/// A session and the branch of its head. `seq` is the event that this view already knows of: follow from there.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionView {
+    pub id: String,
+    pub seq: u64,
+    pub title: Option<String>,
+    pub project: Option<String>,
+    pub heads: Vec<HeadView>,
+    pub branch: BranchView,
+    pub agent: Option<String>,
+    pub model: Option<ModelView>,
+    pub thinking: String,
+    pub permission_mode: Option<String>,
+    pub status: StatusView,
+    pub asks: Vec<AskView>,
+    pub queue: Vec<QueuedView>,
+}
+
+/// The way to a point, what is being said included.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BranchView {
+    pub tip: Option<String>,
+    /// Root first.
+    pub entries: Vec<EntryView>,
+    /// Entries above the first one that were left out.
+    pub above: usize,
+    /// Prompts of which there is more than one version.
+    pub versions: Vec<VersionView>,
+    /// The agent's own session for this branch; `null` until the first prompt was sent on it.
+    pub agent_session: Option<String>,
+    /// How the agent came to know the branch.
+    pub provenance: Option<ProvenanceView>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VersionView {
+    pub prompt: String,
+    /// From 1.
+    pub number: usize,
+    pub of: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadView {
+    pub name: String,
+    /// `null` is before the first entry.
+    pub at: Option<String>,
+}
+
+/// One prompt of the tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TreeRow {
+    pub id: String,
+    /// The prompt above it.
+    pub parent: Option<String>,
+    pub number: usize,
+    pub text: String,
+    pub label: Option<String>,
+    pub branch_name: Option<String>,
+    pub on_path: bool,
+    pub is_head: bool,
+    pub version: Option<(usize, usize)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusView {
+    pub state: String,
+    /// What is waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
+    pub confidence: String,
+    pub source: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatusRow {
+    pub session: String,
+    pub turn: String,
+    pub prompt: String,
+    pub branch: Option<String>,
+    pub status: StatusView,
+    #[serde(with = "super::time")]
+    pub since: Timestamp,
+    /// In a few words: what is asked, what is being done.
+    pub what: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProvenanceView {
+    Continued,
+    ForkedAtMessage,
+    RebuiltTranscript,
+    /// The agent was given the branch as text; every front end says so.
+    ReplayedContext,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueuedView {
+    pub id: String,
+    /// The turn it waits for.
+    pub behind: String,
+    #[serde(flatten)]
+    pub prompt: PromptView,
+    #[serde(with = "super::time")]
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentView {
+    pub name: String,
+    /// As people call it.
+    pub title: String,
+    pub version: Option<String>,
+    pub installed: bool,
+    /// How to get it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub install: Option<String>,
+    /// The words of what it can do.
+    pub can: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileChangeView {
+    pub path: String,
+    /// `M` changes, `A` comes back, `D` goes away.
+    pub change: char,
+    pub insertions: usize,
+    pub deletions: usize,
+    /// Why it is not part of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+}
+
+impl From<Status> for StatusView {
+    fn from(status: Status) -> Self {
+        Self {
+            state: status.state.word().to_owned(),
+            kind: match status.state {
+                State::Waiting(kind) => Some(kind.word().to_owned()),
+                _ => None,
+            },
+            confidence: status.confidence.word().to_owned(),
+            source: status.source.word().to_owned(),
+        }
+    }
+}
+
+impl From<Provenance> for ProvenanceView {
+    fn from(provenance: Provenance) -> Self {
+        match provenance {
+            Provenance::Continued => Self::Continued,
+            Provenance::ForkedAtMessage => Self::ForkedAtMessage,
+            Provenance::RebuiltTranscript => Self::RebuiltTranscript,
+            Provenance::ReplayedContext => Self::ReplayedContext,
+        }
+    }
+}
+
+impl From<&Queued> for QueuedView {
+    fn from(queued: &Queued) -> Self {
+        Self {
+            id: queued.id.to_string(),
+            behind: queued.behind.to_string(),
+            prompt: PromptView::from(&queued.prompt),
+            at: queued.queued_at,
+        }
+    }
+}
+
+impl HeadView {
+    pub fn of(tree: &SessionTree, head: &HeadName) -> Self {
+        Self { name: head.to_string(), at: tree.head(head).map(ToString::to_string) }
+    }
+}
+
+/// The words of what an agent can do, in a fixed order.
+pub fn abilities(can: &Capabilities) -> Vec<String> {
+    let Capabilities {
+        many_turns,
+        resume,
+        fork_at_tip,
+        fork_at_message,
+        rebuilt_transcript,
+        file_checkpoints,
+        interrupt,
+        permissions,
+        questions,
+        images,
+        sub_agents,
+        compaction,
+    } = *can;
+    let all = [
+        ("many_turns", many_turns),
+        ("resume", resume),
+        ("fork_at_tip", fork_at_tip),
+        ("fork_at_message", fork_at_message),
+        ("rebuilt_transcript", rebuilt_transcript),
+        ("file_checkpoints", file_checkpoints),
+        ("interrupt", interrupt),
+        ("permissions", permissions),
+        ("questions", questions),
+        ("images", images),
+        ("sub_agents", sub_agents),
+        ("compaction", compaction),
+    ];
+    all.into_iter().filter(|(_, can)| *can).map(|(word, _)| word.to_owned()).collect()
+}

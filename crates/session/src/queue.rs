@@ -1,0 +1,86 @@
+//! Prompts that wait until a turn has ended.
+//!
+//! What is sent while a turn runs on the same path waits behind that turn. When the turn is done the first one goes; a
+//! turn that failed or was interrupted leaves the queue as it is, because what was asked next may make no sense any
+//! more.
+
+use jiff::Timestamp;
+use thiserror::Error;
+
+use crate::{HeadName, Prompt, TurnId};
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct QueuedId(String);
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Queued {
+    pub id: QueuedId,
+    /// The turn it waits for.
+    pub behind: TurnId,
+    /// The head below which it will be said.
+    pub head: HeadName,
+    pub prompt: Prompt,
+    pub queued_at: Timestamp,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SendQueue {
+    waiting: Vec<Queued>,
+}
+
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("`{0}` does not wait in the queue")]
+pub struct NotQueued(pub QueuedId);
+
+impl QueuedId {
+    pub fn named(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for QueuedId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl SendQueue {
+    /// At the end.
+    pub fn add(&mut self, queued: Queued) {
+        self.waiting.push(queued);
+    }
+
+    /// In the order in which they will be said.
+    pub fn iter(&self) -> impl Iterator<Item = &Queued> {
+        self.waiting.iter()
+    }
+
+    pub fn change(&mut self, id: &QueuedId, prompt: Prompt) -> Result<(), NotQueued> {
+        let queued = self.waiting.iter_mut().find(|queued| queued.id == *id);
+        queued.ok_or_else(|| NotQueued(id.clone()))?.prompt = prompt;
+        Ok(())
+    }
+
+    pub fn cancel(&mut self, id: &QueuedId) -> Result<Queued, NotQueued> {
+        let at = self.waiting.iter().position(|queued| queued.id == *id);
+        Ok(self.waiting.remove(at.ok_or_else(|| NotQueued(id.clone()))?))
+    }
+
+    /// The turn is done: the first that waited for it, to be said now. Whatever else waited now waits for the turn it
+    /// will become ([`SendQueue::wait_for`]).
+    pub fn next_after(&mut self, turn: &TurnId) -> Option<Queued> {
+        let at = self.waiting.iter().position(|queued| queued.behind == *turn)?;
+        Some(self.waiting.remove(at))
+    }
+
+    /// What waited for one turn waits for another.
+    pub fn wait_for(&mut self, turn: &TurnId, other: &TurnId) {
+        for queued in self.waiting.iter_mut().filter(|queued| queued.behind == *turn) {
+            queued.behind = other.clone();
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Turns that a crash has cut off.
+//!
+//! A turn that has begun and not ended is given the end of one that was interrupted: what had arrived of its reply, and
+//! an entry that says so. A prompt that nobody has begun to answer is none of these: it can still be answered.
+
+use std::collections::BTreeMap;
+
+use crate::{Body, Entry, EntryId, Fact, Note, Record, SessionTree, Stamps, TurnId};
+
+/// A turn without an end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    pub turn: TurnId,
+    /// The last entry it wrote.
+    pub tip: EntryId,
+    /// It is the turn of a sub-agent.
+    pub is_sub_agent: bool,
+}
+
+/// Turns that have begun and not ended. `left` is what drafts have kept.
+pub fn unfinished_turns(tree: &SessionTree, left: &[Entry]) -> Vec<Unfinished> {
+    let mut open: BTreeMap<TurnId, (Unfinished, bool)> = BTreeMap::new();
+    for entry in tree.entries() {
+        let Some(turn) = entry.turn.as_ref().filter(|turn| !tree.turn_ended(turn)) else { continue };
+        let is_sub_agent = matches!(&entry.body, Body::Note(note) if note.kind == Note::SUB_AGENT);
+        let has_begun = is_sub_agent || tree.binding(&entry.id).is_some() || drafted(left, turn);
+        let first = Unfinished { turn: turn.clone(), tip: entry.id.clone(), is_sub_agent };
+        let known = open.entry(turn.clone()).or_insert((first, has_begun));
+        if known.0.tip != entry.id {
+            known.0.tip = entry.id.clone();
+            known.1 = true;
+        }
+    }
+    open.into_values().filter(|(_, has_begun)| *has_begun).map(|(unfinished, _)| unfinished).collect()
+}
+
+/// The records that end them, to be appended when a session is opened to be written; empty where none is unfinished.
+/// Drafts of turns that the tree does not know are given up.
+pub fn plan_recovery(tree: &SessionTree, left: &[Entry], stamps: &mut dyn Stamps) -> Vec<Record> {
+    let mut records = Vec::new();
+    for Unfinished { turn, mut tip, is_sub_agent } in unfinished_turns(tree, left) {
+        let drafts = left.iter().filter(|draft| draft.turn.as_ref() == Some(&turn));
+        for draft in drafts.filter(|draft| !tree.contains(&draft.id)) {
+            let parent = Some(std::mem::replace(&mut tip, draft.id.clone()));
+            records.push(Record::entry(Entry { parent, ..draft.clone() }));
+        }
+        // One interruption is told once, on the branch of the person.
+        if !is_sub_agent {
+            let (id, written_at) = (stamps.entry_id(), stamps.now());
+            let (parent, turn) = (Some(tip), Some(turn.clone()));
+            records.push(Record::entry(Entry { id, parent, written_at, turn, body: Body::Interrupted }));
+        }
+        records.push(Record::marked(stamps.now(), Fact::TurnEnded { turn }));
+    }
+    records
+}
+
+fn drafted(left: &[Entry], turn: &TurnId) -> bool {
+    left.iter().any(|draft| draft.turn.as_ref() == Some(turn))
+}

@@ -1,0 +1,114 @@
+//! What may be done while a turn runs.
+
+use offshoot_session::guard::{
+    Action, AgentState, Allowed, Hint, Place, Refusal, RunningTurn, SessionState, may,
+};
+use offshoot_session::status::WaitingFor;
+use offshoot_session::turn::Phase;
+use offshoot_session::{EntryId, HeadName};
+use offshoot_testkit::tree_of;
+
+/// A turn `t` runs below `u2`; `u3` is another branch.
+const TREE: &str = "u1 - a1 - u2/t - a2/t*\n     a1 - u3 - a3";
+
+fn running(phase: Phase, waits_for: Option<WaitingFor>) -> RunningTurn {
+    RunningTurn { turn: "t".into(), prompt: "u2".into(), phase, waits_for }
+}
+
+fn check_in(drawing: &str, turn: RunningTurn, action: Action<'_>) -> Result<Allowed, Refusal> {
+    let (tree, head) = (tree_of(drawing), HeadName::main());
+    let turns = [turn];
+    may(action, &SessionState { tree: &tree, head: &head, turns: &turns, agent: AgentState::Reachable })
+}
+
+fn check(action: Action<'_>) -> Result<Allowed, Refusal> {
+    check_in(TREE, running(Phase::Running, None), action)
+}
+
+fn refused() -> Result<Allowed, Refusal> {
+    Err(Refusal::Running { turn: "t".into(), prompt: "u2".into() })
+}
+
+const NOW: Result<Allowed, Refusal> = Ok(Allowed::Now);
+
+#[test]
+fn looking_is_always_allowed() {
+    assert_eq!(check(Action::Look), NOW);
+}
+
+#[test]
+fn the_path_of_a_running_turn_is_not_changed_under_it() {
+    let (above, own, below): (EntryId, EntryId, EntryId) = ("u1".into(), "u2".into(), "a2".into());
+    for at in [&above, &own] {
+        assert_eq!(check(Action::Edit { at, words: "new", place: Place::Here }), refused());
+        assert_eq!(check(Action::Version { at }), refused());
+    }
+    assert_eq!(check(Action::Retry { at: &below, place: Place::Here }), refused());
+    assert_eq!(check(Action::MoveHead), refused());
+    assert_eq!(check(Action::Change), refused());
+    assert_eq!(check(Action::MoveHead).unwrap_err().hint(), Some(Hint::AbortFirst));
+}
+
+#[test]
+fn elsewhere_in_the_tree_everything_goes_on() {
+    let other: EntryId = "u3".into();
+    assert_eq!(check(Action::Edit { at: &other, words: "new", place: Place::Here }), NOW);
+    assert_eq!(check(Action::Version { at: &other }), NOW);
+    let away = "u1 - a1 - u2/t - a2/t\n     a1 - u3 - a3*";
+    assert_eq!(check_in(away, running(Phase::Running, None), Action::MoveHead), NOW);
+    assert_eq!(check_in(away, running(Phase::Running, None), Action::Change), NOW);
+    let send = Action::Send { words: "more", place: Place::Here };
+    assert_eq!(check_in(away, running(Phase::Running, None), send), NOW, "a second turn");
+}
+
+#[test]
+fn beside_the_running_turn_another_one_starts_on_request() {
+    let at: EntryId = "u2".into();
+    assert_eq!(check(Action::Edit { at: &at, words: "new", place: Place::Beside }), NOW);
+    assert_eq!(check(Action::Send { words: "more", place: Place::Beside }), NOW);
+}
+
+#[test]
+fn what_is_sent_to_a_busy_branch_waits() {
+    let send = Action::Send { words: "more", place: Place::Here };
+    assert_eq!(check(send), Ok(Allowed::Queued { behind: "t".into() }));
+}
+
+#[test]
+fn an_interrupted_turn_is_in_nobodys_way() {
+    let turn = || running(Phase::Interrupted, None);
+    assert_eq!(check_in(TREE, turn(), Action::MoveHead), NOW);
+    assert_eq!(check_in(TREE, turn(), Action::Send { words: "more", place: Place::Here }), NOW);
+    assert_eq!(check_in(TREE, turn(), Action::Interrupt), Err(Refusal::NothingRuns));
+    assert_eq!(check(Action::Interrupt), NOW);
+}
+
+#[test]
+fn who_is_refused_hears_why() {
+    let waiting = running(Phase::Running, Some(WaitingFor::Permission));
+    let kind = WaitingFor::Permission;
+    let expected = Refusal::Waiting { turn: "t".into(), prompt: "u2".into(), kind };
+    assert_eq!(check_in(TREE, waiting, Action::MoveHead), Err(expected));
+    let expected = Refusal::Connecting { turn: "t".into(), prompt: "u2".into() };
+    assert_eq!(check_in(TREE, running(Phase::Connecting, None), Action::Change), Err(expected));
+}
+
+#[test]
+fn blank_and_unchanged_text_is_refused_before_anything_else() {
+    let at: EntryId = "u2".into();
+    assert_eq!(check(Action::Send { words: " \n", place: Place::Here }), Err(Refusal::Blank));
+    assert_eq!(check(Action::Edit { at: &at, words: "", place: Place::Here }), Err(Refusal::Blank));
+    assert_eq!(check(Action::Edit { at: &at, words: "u2", place: Place::Here }), Err(Refusal::SameText));
+    assert_eq!(Refusal::SameText.hint(), None);
+}
+
+#[test]
+fn without_an_agent_nothing_is_sent() {
+    let (tree, head) = (tree_of(TREE), HeadName::main());
+    let with = |agent| {
+        let state = SessionState { tree: &tree, head: &head, turns: &[], agent };
+        may(Action::Send { words: "x", place: Place::Here }, &state)
+    };
+    assert_eq!(with(AgentState::Missing), Err(Refusal::NoAgent));
+    assert_eq!(with(AgentState::Broken), Err(Refusal::AgentBroken));
+}

@@ -1,0 +1,206 @@
+//! How an agent comes to know a branch.
+
+#![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
+
+use offshoot_session::agent::Capabilities;
+use offshoot_session::handoff::{
+    AgentAtHand, AgentSwitch, Handoff, branch_provenance, branch_session, plan_handoff, reconstruct,
+    switch_agent,
+};
+use offshoot_session::{
+    AgentSessionId, Block, Body, Entry, Fact, Prompt, Provenance, Record, Reply, SessionHeader, SessionTree,
+    Setting, ToolUse,
+};
+use offshoot_testkit::{FixedStamps, drawn};
+use serde_json::json;
+
+const FORKS: Capabilities = Capabilities { fork_at_message: true, ..RESUMES };
+const RESUMES: Capabilities = Capabilities {
+    many_turns: true,
+    resume: true,
+    fork_at_tip: false,
+    fork_at_message: false,
+    rebuilt_transcript: false,
+    file_checkpoints: false,
+    interrupt: true,
+    permissions: false,
+    questions: false,
+    images: false,
+    sub_agents: false,
+    compaction: false,
+};
+const REBUILDS: Capabilities = Capabilities { rebuilt_transcript: true, ..RESUMES };
+const FORGETS: Capabilities = Capabilities { resume: false, ..RESUMES };
+
+/// A drawn tree whose header names the agent, and bindings `entry:session:message`.
+fn tree(drawing: &str, bindings: &str) -> SessionTree {
+    let mut records = drawn(drawing);
+    let header =
+        SessionHeader { agent: Some("agent".into()), ..SessionHeader::new("s".into(), FixedStamps::start()) };
+    records[0] = Record::opened(header);
+    for binding in bindings.split_whitespace() {
+        let mut parts = binding.split(':');
+        let (at, session, message) = (parts.next().unwrap(), parts.next().unwrap(), parts.next());
+        let fact = Fact::Bound {
+            at: at.into(),
+            agent_session: Some(session.into()),
+            provenance: Provenance::Continued,
+            last_message: message.map(str::to_owned),
+        };
+        records.push(Record::marked(FixedStamps::start(), fact));
+    }
+    let (tree, oddities) = SessionTree::replay(records);
+    assert!(oddities.is_empty(), "{oddities:?}");
+    tree
+}
+
+fn way(tree: &SessionTree, prompt: &str, can: &Capabilities) -> String {
+    way_with(tree, prompt, "agent", can, None)
+}
+
+fn way_with(tree: &SessionTree, prompt: &str, name: &str, can: &Capabilities, live: Option<&str>) -> String {
+    let live: Option<AgentSessionId> = live.map(Into::into);
+    match plan_handoff(tree, &prompt.into(), &AgentAtHand { name, can, live: live.as_ref() }) {
+        Handoff::Continue { session: None } => "begin".into(),
+        Handoff::Continue { session: Some(session) } => format!("continue {session}"),
+        Handoff::ForkAtMessage { session, message } => {
+            format!("fork {session} at {}", message.unwrap_or("the end".into()))
+        }
+        Handoff::RebuiltTranscript => "rebuild".into(),
+        Handoff::ReplayedContext(_) => "replay".into(),
+    }
+}
+
+#[test]
+fn where_nothing_was_said_there_is_nothing_to_hand_over() {
+    assert_eq!(way(&tree("u1*", ""), "u1", &RESUMES), "begin");
+    assert_eq!(way(&tree("m1 - u1*", ""), "u1", &RESUMES), "begin", "a setting is not said");
+}
+
+#[test]
+fn the_branch_that_ends_where_the_agents_session_ends_is_continued() {
+    let tree = tree("u1/t1 - a1/t1 - u2/t2*", "u1:s1:m1");
+    assert_eq!(way(&tree, "u2", &RESUMES), "continue s1");
+    assert_eq!(way_with(&tree, "u2", "agent", &FORGETS, None), "replay", "its process is gone");
+    assert_eq!(way_with(&tree, "u2", "agent", &FORGETS, Some("s1")), "continue s1");
+    assert_eq!(way_with(&tree, "u2", "agent", &FORGETS, Some("s2")), "replay");
+}
+
+#[test]
+fn a_version_of_an_old_prompt_forks_where_the_agent_can() {
+    let tree = tree("u1/t1 - a1/t1 - u2/t2 - a2/t2\n a1 - u3/t3*", "u1:s1:m1 u2:s1:m2");
+    assert_eq!(way(&tree, "u3", &FORKS), "fork s1 at m1");
+    assert_eq!(way(&tree, "u3", &REBUILDS), "rebuild");
+    assert_eq!(way(&tree, "u3", &RESUMES), "replay");
+}
+
+#[test]
+fn in_the_middle_of_a_turn_no_message_can_be_named() {
+    let tree = tree("u1/t1 - c1/t1 - t1/t1 - a1/t1\n c1 - u2/t2*", "u1:s1:m1");
+    assert_eq!(way(&tree, "u2", &FORKS), "replay");
+}
+
+#[test]
+fn what_the_agent_has_not_heard_has_to_be_told() {
+    assert_eq!(way(&tree("u1/t1 - a1/t1 - s1 - u2/t2*", "u1:s1:m1"), "u2", &FORKS), "replay");
+    assert_eq!(way(&tree("u1/t1 - a1/t1 - m1 - u2/t2*", "u1:s1:m1"), "u2", &FORKS), "continue s1");
+    assert_eq!(way(&tree("u1/t1 - a1/t1 - u2 - a2 - u3/t3*", "u1:s1:m1"), "u3", &REBUILDS), "rebuild");
+}
+
+#[test]
+fn another_agent_has_heard_nothing() {
+    let tree = tree("u1/t1 - a1/t1 - u2/t2*", "u1:s1:m1");
+    assert_eq!(way_with(&tree, "u2", "other", &FORKS, Some("s1")), "replay");
+}
+
+#[test]
+fn an_agent_that_was_chosen_on_the_way_is_the_one_whose_session_it_is() {
+    let mut tree = tree("u1/t1 - a1/t1*", "u1:s1:m1");
+    let entry = |id: &str, parent: &str, turn: Option<&str>, body| {
+        Record::entry(Entry {
+            id: id.into(),
+            parent: Some(parent.into()),
+            written_at: FixedStamps::start(),
+            turn: turn.map(Into::into),
+            body,
+        })
+    };
+    let fact = Fact::Bound {
+        at: "u2".into(),
+        agent_session: Some("s2".into()),
+        provenance: Provenance::ReplayedContext,
+        last_message: None,
+    };
+    for record in [
+        entry("x", "a1", None, Body::Setting(Setting::Agent("other".into()))),
+        entry("u2", "x", Some("t2"), Body::prompt("u2")),
+        entry("u3", "u2", Some("t3"), Body::prompt("u3")),
+        Record::marked(FixedStamps::start(), fact),
+    ] {
+        tree.apply(&record).unwrap();
+    }
+    assert_eq!(way_with(&tree, "u3", "other", &RESUMES, None), "continue s2");
+    assert_eq!(way_with(&tree, "u3", "agent", &RESUMES, None), "replay");
+    assert_eq!(branch_provenance(&tree, Some(&"u2".into())), Some(Provenance::ReplayedContext));
+}
+
+#[test]
+fn the_session_in_view_is_the_branchs_own_or_none() {
+    let tree = tree("u1/t1 - a1/t1 - u2/t2 - a2/t2\n a1 - u3/t3*", "u1:s1:m1 u2:s1:m2");
+    let at = |entry: &str| branch_session(&tree, Some(&entry.into())).map(|session| session.to_string());
+    assert_eq!(at("a2").as_deref(), Some("s1"));
+    assert_eq!(at("u3"), None, "nothing was sent there yet");
+    assert_eq!(at("a1"), None, "the session has gone on");
+    assert_eq!(branch_session(&tree, None), None);
+}
+
+#[test]
+fn a_move_of_the_head_brings_the_agent_of_the_branch() {
+    let (one, two): (AgentSessionId, AgentSessionId) = ("one".into(), "two".into());
+    assert_eq!(switch_agent(Some(&one), Some(&one)), AgentSwitch::Stay);
+    assert_eq!(switch_agent(Some(&one), Some(&two)), AgentSwitch::Resume(two.clone()));
+    assert_eq!(switch_agent(None, Some(&two)), AgentSwitch::Resume(two));
+    assert_eq!(switch_agent(Some(&one), None), AgentSwitch::LetGo);
+}
+
+#[test]
+fn a_branch_told_as_text_says_what_is_missing() {
+    let call =
+        ToolUse { id: "c".into(), name: "Edit".into(), input: json!({ "file_path": "a.rs", "old": "x" }) };
+    let blocks = vec![Block::Thinking("hm".into()), Block::Text("I change it.".into()), Block::ToolUse(call)];
+    let mut tree = tree("u0 - a0 - k1*", "");
+    for (id, parent, body) in [
+        (
+            "u1",
+            "k1",
+            Body::Prompt(Prompt {
+                blocks: vec![Block::Text("Change it".into())],
+                attachments: vec!["plan.md".into(), "b.png".into()],
+                said_at: None,
+            }),
+        ),
+        ("a1", "u1", Body::Reply(Reply { blocks, ..Reply::default() })),
+        ("i1", "a1", Body::Interrupted),
+    ] {
+        let (written_at, turn) = (FixedStamps::start(), None);
+        let entry = Entry { id: id.into(), parent: Some(parent.into()), written_at, turn, body };
+        tree.apply(&Record::entry(entry)).unwrap();
+    }
+    let told = reconstruct(&tree.path_to(Some(&"i1".into())), &["old.csv".into()]);
+    let said = told.text.split_once("branch point:\n\n").unwrap().1;
+    let expected = "\
+[Summary of the conversation so far]: k1
+[User]: Change it
+  (Attached files: plan.md, b.png)
+[Assistant]: I change it.
+  [Tool used: Edit]
+    target: \"a.rs\"
+[System: Response was interrupted]
+
+Previously attached files: old.csv
+
+Continue the conversation from here. The next message of the user follows.
+";
+    assert_eq!(said, expected);
+    assert_eq!((told.missing.thoughts, told.missing.forgotten), (1, 1));
+}

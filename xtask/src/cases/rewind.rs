@@ -1,0 +1,131 @@
+//! Rewinding the sessions of agents, as a bridge between them and a phone does it.
+
+use anyhow::{Context, Result, bail};
+use offshoot_api::{ApiError, frame};
+use offshoot_session::agent::Capabilities;
+use offshoot_session::plan::{RewindScope, agent_may_preview, agent_may_rewind, agent_rewind};
+use offshoot_session::{Body, Entry, EntryId, Record, SessionTree, Stamps};
+use serde_json::{Value, json};
+
+use super::stamps::GivenIds;
+use super::{Case, Kind, list, text};
+
+pub(crate) fn kinds() -> Vec<Kind> {
+    vec![Kind {
+        product: "ccpocket",
+        kind: "rewind-fork",
+        calls: "session::plan::{agent_rewind, agent_may_rewind, agent_may_preview}, api::frame::decode_call",
+        run,
+        adjust: names_in_backticks,
+    }]
+}
+
+/// D8: our errors are fragments in lower case that name things in backticks.
+fn names_in_backticks(case: &Case) -> Value {
+    let mut expected = case.expected.clone();
+    let missing = expected.get("error").and_then(Value::as_str).and_then(|error| {
+        let id = error.strip_prefix("Session ")?.strip_suffix(" not found")?;
+        Some(format!("session `{id}` not found"))
+    });
+    if let Some(missing) = missing {
+        expected["error"] = Value::String(missing);
+    }
+    expected
+}
+
+fn run(case: &Case) -> Result<Value> {
+    let input = &case.input;
+    if let Some(kind) = input.get("message_type").and_then(Value::as_str) {
+        return message_of_type(kind);
+    }
+    if let Some(session) = input.get("session").and_then(Value::as_str) {
+        // Every session is unknown to a bridge that has none.
+        return Ok(json!({"error": ApiError::session_not_found(session).message}));
+    }
+    if input.get("dry_run").and_then(Value::as_bool) == Some(true) {
+        return Ok(preview(text(input, "provider")));
+    }
+    if let Some(mode) = input.get("mode").and_then(Value::as_str) {
+        return by_mode(mode, text(input, "provider"));
+    }
+    if let Some(turns) = input.get("total_user_turns").and_then(Value::as_u64) {
+        return by_count(turns, text(input, "target"));
+    }
+    by_history(list(input, "history"), text(input, "target"))
+}
+
+fn message_of_type(kind: &str) -> Result<Value> {
+    let line = json!({"id": 1, "request": {"type": kind}}).to_string();
+    Ok(match frame::decode_call(line.as_bytes()) {
+        Ok(_) => json!({"error_code": null}),
+        Err(bad) => json!({
+            "error_code": bad.error.code.word(),
+            "echoes_type": bad.error.message.contains(kind),
+        }),
+    })
+}
+
+/// What the agents of the bridge keep by themselves, and how they are called.
+fn agent(provider: &str) -> (&'static str, Capabilities) {
+    let keeps_files = Capabilities { file_checkpoints: true, ..Capabilities::default() };
+    if provider == "codex" { ("Codex", Capabilities::default()) } else { ("Claude", keeps_files) }
+}
+
+fn preview(provider: &str) -> Value {
+    let (name, can) = agent(provider);
+    let refused = agent_may_preview(name, &can).err().map(|refused| refused.to_string());
+    json!({"rewind_preview": {"canRewind": refused.is_none(), "error": refused}})
+}
+
+fn by_mode(mode: &str, provider: &str) -> Result<Value> {
+    let (name, can) = agent(provider);
+    let scope = match mode {
+        "conversation" => RewindScope::Conversation,
+        "code" => RewindScope::Files,
+        "both" => RewindScope::Both,
+        other => bail!("unknown mode `{other}`"),
+    };
+    let refused = agent_may_rewind(name, &can, scope).err().map(|refused| refused.to_string());
+    Ok(json!({"rewind_result": {"success": refused.is_none(), "mode": mode, "error": refused}}))
+}
+
+/// Prompts that are known by their number.
+fn by_count(turns: u64, target: &str) -> Result<Value> {
+    let number = target.rsplit(':').next().unwrap_or_default();
+    let history: Vec<Value> = (1..=turns)
+        .flat_map(|turn| [json!(["user", turn.to_string()]), json!(["assistant", format!("a{turn}")])])
+        .collect();
+    let (tree, tip) = line_of(&history)?;
+    Ok(match agent_rewind(&tree, &tip, &number.into()) {
+        Ok(rewind) => json!({"turns_to_drop": rewind.dropped_turns, "kept_user_turns": rewind.kept_turns}),
+        Err(refused) => json!({"error": refused.to_string()}),
+    })
+}
+
+fn by_history(history: &[Value], target: &str) -> Result<Value> {
+    let (tree, tip) = line_of(history)?;
+    Ok(match agent_rewind(&tree, &tip, &target.into()) {
+        Ok(rewind) => json!({
+            "resume_at": rewind.resume_at.as_ref().map(EntryId::as_str),
+            "fresh_session": rewind.resume_at.is_none(),
+        }),
+        Err(refused) => json!({"error": refused.to_string()}),
+    })
+}
+
+/// One line of messages, and its end.
+fn line_of(history: &[Value]) -> Result<(SessionTree, EntryId)> {
+    let mut stamps = GivenIds::default();
+    let mut tree = SessionTree::default();
+    let mut tip: Option<EntryId> = None;
+    for message in history {
+        let part =
+            |at: usize| message.get(at).and_then(Value::as_str).context("a message has a role and an id");
+        let (role, id) = (part(0)?, EntryId::from(part(1)?));
+        let body = if role == "user" { Body::prompt(id.as_str()) } else { Body::reply(id.as_str()) };
+        let (written_at, turn) = (stamps.now(), None);
+        let entry = Entry { id: id.clone(), parent: tip.replace(id), written_at, turn, body };
+        tree = tree.extended(&[Record::entry(entry)])?;
+    }
+    Ok((tree, tip.context("there are no messages")?))
+}
