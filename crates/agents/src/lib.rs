@@ -9,6 +9,7 @@ pub mod built_in;
 
 use std::fmt;
 use std::pin::Pin;
+use std::time::Duration;
 
 use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Start};
 use thiserror::Error;
@@ -79,6 +80,19 @@ impl Conversation {
         let Self { inputs, events, task } = self;
         drop((inputs, events));
         Ok(task.await?)
+    }
+
+    /// The same; one that has not ended by then is ended wherever it is.
+    pub async fn close_within(self, wait: Duration) -> Result<(), BrokeDown> {
+        let Self { inputs, events, mut task } = self;
+        drop((inputs, events));
+        match tokio::time::timeout(wait, &mut task).await {
+            Ok(ended) => Ok(ended?),
+            Err(_) => {
+                task.abort();
+                Ok(())
+            }
+        }
     }
 
     /// Ends the agent at once, wherever it is.

@@ -219,7 +219,10 @@ async fn an_interrupted_command_is_ended_with_all_it_started() {
     // Who reads the pipe hears its end when nobody holds it open any more: the child of the command does.
     let reader = tokio::task::spawn_blocking(move || std::fs::read_to_string(fifo).unwrap());
     talk.interrupt_when_there_is("fifo.started");
-    assert_eq!(talk.send("run (sleep 1000; true) > fifo & : > fifo.started; wait").await, End::Interrupted);
+    assert_eq!(
+        talk.send("run exec 3> fifo; (sleep 1000; true) & : > fifo.started; wait").await,
+        End::Interrupted
+    );
     assert_eq!(reader.await.unwrap(), "");
     talk.close().await;
 }

@@ -183,7 +183,10 @@ impl Cataloged {
                 self.synced = Some(synced);
                 drop(progress);
                 self.keep(here)?;
-                return Ok(rows);
+                return match self.keeping.lists_others {
+                    false => Ok(rows),
+                    true => self.ask(here, |catalog, _| catalog.sessions()),
+                };
             }
             Err(CatalogError::Damaged { .. }) => {}
             Err(error) => return Err(store_failed(error)),

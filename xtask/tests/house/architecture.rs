@@ -24,7 +24,8 @@ fn every_test_that_the_architecture_names_exists() {
     let named = tests_named_in(&architecture);
     assert!(!named.is_empty(), "ARCHITECTURE.md names no tests");
     for test in named {
-        assert!(sources.contains(&format!("#[test]\nfn {test}()")), "there is no test `{test}`");
+        let exists = [format!("#[test]\nfn {test}()"), format!("]\nasync fn {test}()")];
+        assert!(exists.iter().any(|exists| sources.contains(exists)), "there is no test `{test}`");
     }
 }
 

@@ -277,6 +277,7 @@ fn a_title_for_claude_code_is_written_only_when_asked() {
 #[test]
 fn a_file_that_is_gone_is_told_of() {
     let person = Person::with_agents();
+    person.run("keep --off");
     person.run("edit 0f5c 1 Differently");
     let file = person.user(".claude/projects/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001.jsonl");
     let elsewhere = person.user(".claude/projects/elsewhere/0f5c0000-0000-4000-8000-000000000001.jsonl");
@@ -292,4 +293,36 @@ fn a_file_that_is_gone_is_told_of() {
     let fsck = person.command_at(NOW + 50).arg("fsck").output().expect("the program starts");
     assert_eq!(fsck.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&fsck.stdout).contains("which it goes on with, is gone"));
+}
+
+#[test]
+fn what_was_added_stands_on_what_is_kept() {
+    let person = Person::with_agents();
+    person.run("sync");
+    person.run("edit 0f5c 1 Differently");
+    let before = person.run("tree 0f5c --width 80");
+    let file = person.user(".claude/projects/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001.jsonl");
+    std::fs::remove_file(&file).expect("own file");
+    person.run_at(NOW + 10, "sync");
+    let told = person.run_at(NOW + 20, "tree 0f5c --width 80");
+    assert!(told.contains("A copy that was kept is shown"), "{told}");
+    assert!(told.contains("winnow") && told.contains("Differently"), "{told}");
+    assert_eq!(told.lines().filter(|line| before.contains(line)).count(), before.lines().count(), "{told}");
+    person.run_at(NOW + 30, "edit 0f5c 1 Once_more");
+    assert!(person.run_at(NOW + 40, "tree 0f5c --width 80").contains("Once_more"));
+    let fsck = person.command_at(NOW + 50).arg("fsck").output().expect("the program starts");
+    assert_eq!(fsck.status.code(), Some(0), "{}", String::from_utf8_lossy(&fsck.stdout));
+}
+
+/// One that was never changed here can be changed when only the archive has it.
+#[test]
+fn what_only_the_archive_has_can_be_changed() {
+    let person = Person::with_agents();
+    person.run("sync");
+    let file = person.user(".claude/projects/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001.jsonl");
+    std::fs::remove_file(&file).expect("own file");
+    person.run_at(NOW + 10, "sync");
+    person.run_at(NOW + 20, "edit 0f5c 1 Differently");
+    let told = person.run_at(NOW + 30, "tree 0f5c --width 80");
+    assert!(told.contains("winnow") && told.contains("Differently"), "{told}");
 }

@@ -156,7 +156,7 @@ fn a_session_deleted_from_a_database_is_kept() {
         database
             .execute(
                 "INSERT INTO session VALUES (?1, ?2, '/home/dev/x', 1741096800000, 1741096800000)",
-                [id, said],
+                [id, "Marsupials"],
             )
             .expect("a row");
         let message = json!({"role":"user","time":{"created":1_741_096_800_000_i64}}).to_string();

@@ -38,20 +38,22 @@ impl Watcher {
 fn a_watcher_tells_what_agents_write() {
     use std::os::unix::process::ExitStatusExt;
     let person = Person::with_agents();
-    for signal in [("INT", 2), ("TERM", 15)] {
+    for (before, name, number) in [(4, "INT", 2), (5, "TERM", 15)] {
         let mut watcher = Watcher::of(&person);
-        assert!(watcher.says().starts_with("4 sessions of 3 agents: "));
-        person.append_to_pi(&format!("What of quokkas {}?", signal.0));
-        assert_eq!(watcher.says(), "4 sessions of 3 agents: 1 changed\n");
+        assert!(watcher.says().starts_with(&format!("{before} sessions of 3 agents: ")));
+        person.append_to_pi(&format!("What of quokkas {name}?"));
+        assert_eq!(watcher.says(), format!("{before} sessions of 3 agents: 1 changed\n"));
         // a folder that was not there when the watcher came
-        person.write(".pi/agent/sessions/--new--/2025-03-04T12-00-00-000Z_new.jsonl", &[
-            json!({"type":"session","version":3,"id":"new","timestamp":"2025-03-04T12:00:00.000Z","cwd":"/home/dev"}),
+        let folder = format!(".pi/agent/sessions/--{name}--");
+        person.write(&format!("{folder}/2025-03-04T12-00-00-000Z_{name}.jsonl"), &[
+            json!({"type":"session","version":3,"id":name,"timestamp":"2025-03-04T12:00:00.000Z","cwd":"/home/dev"}),
         ]);
-        assert_eq!(watcher.says(), "5 sessions of 3 agents: 1 new\n");
-        std::fs::remove_dir_all(person.user(".pi/agent/sessions/--new--")).expect("own folder");
-        assert_eq!(watcher.says(), "4 sessions of 3 agents: 1 gone\n");
-        assert_eq!(watcher.signal(signal.0).signal(), Some(signal.1));
-        assert_eq!(person.json_lines("search quokkas --json=lines").len(), if signal.1 == 2 { 1 } else { 2 });
+        let with_it = before + 1;
+        assert_eq!(watcher.says(), format!("{with_it} sessions of 3 agents: 1 new\n"));
+        std::fs::remove_dir_all(person.user(&folder)).expect("own folder");
+        assert_eq!(watcher.says(), format!("{with_it} sessions of 3 agents: 1 kept\n"));
+        assert_eq!(watcher.signal(name).signal(), Some(number));
+        assert_eq!(person.json_lines("search quokkas --json=lines").len(), before - 3);
     }
 }
 

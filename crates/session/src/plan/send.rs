@@ -28,14 +28,24 @@ pub fn plan_send(
     prompt: Prompt,
     stamps: &mut dyn Stamps,
 ) -> Result<Sent, SendRefused> {
+    plan_send_at(tree, head, tree.head(head), prompt, stamps)
+}
+
+/// The same below any entry; `None` is before the first one. The head goes there.
+pub fn plan_send_at(
+    tree: &SessionTree,
+    head: &HeadName,
+    below: Option<&EntryId>,
+    prompt: Prompt,
+    stamps: &mut dyn Stamps,
+) -> Result<Sent, SendRefused> {
     if is_blank(&prompt) {
         return Err(SendRefused::Blank);
     }
     if !tree.has_head(head) {
         return Err(SendRefused::UnknownHead(head.clone()));
     }
-    let parent = tree.head(head).cloned();
-    Ok(say("send", tree, head, parent, prompt, stamps))
+    Ok(say("send", tree, head, below.cloned(), prompt, stamps))
 }
 
 /// A new prompt below `parent`, and the head upon it.

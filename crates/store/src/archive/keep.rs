@@ -144,21 +144,9 @@ impl Archive {
         })
     }
 
-    /// Earlier states of a file, each of which says something that no later one says.
+    /// Earlier states of a file, in their order.
     pub fn earlier(&self, original: &Path) -> Vec<Kept> {
-        let Some(kept) = place::kept(&self.root, original) else { return Vec::new() };
-        let is_there = |one: &Kept| one.path.exists();
-        let mut found = Vec::new();
-        for number in 1.. {
-            let [was, old] =
-                [Version::Was(number), Version::Old(number)].map(|version| kept.as_version(version));
-            match (is_there(&was), is_there(&old)) {
-                (true, _) => found.push(was),
-                (false, true) => {}
-                (false, false) => break,
-            }
-        }
-        found
+        place::kept(&self.root, original).map_or_else(Vec::new, |kept| versions(&kept))
     }
 
     fn take_link(&self, _: &Hold, kept: &Kept, now_at: Option<&State>, now: i64) -> io::Result<()> {
@@ -201,7 +189,7 @@ fn take(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result
         Err(error) => return Err(error),
     };
     let Some((end, mark)) = held else {
-        begin(&kept.path, source, state, now)?;
+        begin_after(kept, source, state, now)?;
         return Ok(Taken { stood: Stood::Original { rests }, wrote: Wrote::New });
     };
     if state.is_in(&mark) || goes_on(kept, &mark, source, state)? {
@@ -241,7 +229,7 @@ fn written_anew(kept: &Kept, source: &Source<'_>, state: &State, now: i64, mark:
         Says::AllOfTheOlder => set_aside(kept, &older, Version::Old)?,
         Says::SomethingElse => set_aside(kept, &older, Version::Was)?,
     };
-    begin(&kept.path, source, state, now)?;
+    begin_after(kept, source, state, now)?;
     let stood = match older_stays.version {
         Version::Was(_) => Stood::Both(older_stays),
         Version::Old(_) | Version::Last => Stood::Original { rests },
@@ -251,25 +239,30 @@ fn written_anew(kept: &Kept, source: &Source<'_>, state: &State, now: i64, mark:
 
 /// Gives what was kept the next free number; one that is there already in the same words is not kept twice.
 fn set_aside(kept: &Kept, bytes: &[u8], version: fn(u32) -> Version) -> io::Result<Kept> {
-    let mut number = 1;
-    loop {
-        let versions = [Version::Was(number), Version::Old(number)].map(|version| kept.as_version(version));
-        let is_free = versions.iter().all(|one| !one.path.exists());
-        if is_free {
-            let aside = kept.as_version(version(number));
-            std::fs::rename(&kept.path, &aside.path)?;
-            return Ok(aside);
-        }
-        for one in versions.into_iter().filter(|one| one.path.exists()) {
-            let is_same = mark_of(&one.path).is_some_and(|mark| mark.length == bytes.len() as u64)
-                && one.bytes().is_ok_and(|own| own == bytes);
-            if is_same {
-                std::fs::remove_file(&kept.path)?;
-                return Ok(one);
-            }
-        }
-        number += 1;
+    let earlier = versions(kept);
+    let is_same = |one: &&Kept| {
+        mark_of(&one.path).is_some_and(|mark| mark.length == bytes.len() as u64)
+            && one.bytes().is_ok_and(|own| own == bytes)
+    };
+    let (from, number) = match earlier.iter().find(is_same) {
+        Some(same) => (same, same.version.number()),
+        None => (kept, earlier.len() as u32 + 1),
+    };
+    let aside = kept.as_version(version(number));
+    std::fs::rename(&from.path, &aside.path)?;
+    if from != kept {
+        std::fs::remove_file(&kept.path)?;
     }
+    Ok(aside)
+}
+
+/// Numbers have no gaps, and one number is one state, whichever of the two it is.
+fn versions(kept: &Kept) -> Vec<Kept> {
+    let numbered = |number| {
+        let both = [Version::Was(number), Version::Old(number)].map(|version| kept.as_version(version));
+        both.into_iter().find(|one| one.path.exists())
+    };
+    (1..).map_while(numbered).collect()
 }
 
 /// Whether what was kept is how the original begins. A file that only grew is known by its ends; any other is compared
@@ -302,6 +295,19 @@ fn is_beginning(kept: &Kept, source: &Source<'_>) -> io::Result<bool> {
             return Ok(false);
         }
     }
+}
+
+/// Begins anew beside earlier states. Those that are said again need no place of their own in a list; that is seen to
+/// before there is a mark, so that whoever comes after a process that was killed sees to it again.
+fn begin_after(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
+    for one in versions(kept) {
+        if let Version::Was(number) = one.version
+            && newer_says(kept, &one.bytes()?, &source.all()?) == Says::AllOfTheOlder
+        {
+            std::fs::rename(&one.path, kept.as_version(Version::Old(number)).path)?;
+        }
+    }
+    begin(&kept.path, source, state, now)
 }
 
 fn begin(path: &Path, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {

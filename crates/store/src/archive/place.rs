@@ -34,6 +34,16 @@ pub enum Version {
     Old(u32),
 }
 
+impl Version {
+    /// The last has none.
+    pub(super) fn number(self) -> u32 {
+        match self {
+            Self::Last => 0,
+            Self::Was(number) | Self::Old(number) => number,
+        }
+    }
+}
+
 /// The same folder, in the archive. `None` for a path that does not begin at the root, or goes up.
 pub(super) fn mirrored(root: &Path, path: &Path) -> Option<PathBuf> {
     let mut mirrored = root.to_owned();
@@ -84,7 +94,7 @@ impl Kept {
     }
 
     /// Another version of the same file.
-    pub(super) fn as_version(&self, version: Version) -> Self {
+    pub(crate) fn as_version(&self, version: Version) -> Self {
         let ending = match version {
             Version::Last => ".zst".to_owned(),
             Version::Was(number) => format!(".was-{number}.zst"),

@@ -20,7 +20,7 @@ use super::visit::Known;
 use super::walk::Sources;
 use super::write::{Put, put};
 use super::{Catalog, CatalogError};
-use crate::archive::{Archive, Hold, Kept, State, Stood, Taken, Wrote, lines_of};
+use crate::archive::{Archive, Hold, Kept, State, Stood, Taken, Version, Wrote, lines_of};
 use crate::opencode_database::OpencodeDatabase;
 
 /// Whether more is to be kept.
@@ -36,6 +36,8 @@ pub enum Keep {
 pub struct Keeping {
     /// Files that are safe now, and were not before or not as they are.
     pub kept: usize,
+    /// Other sessions are listed now than before.
+    pub lists_others: bool,
     pub problems: Vec<Problem>,
 }
 
@@ -111,8 +113,7 @@ fn kept(
             }
         };
         let keeper = Keeper { archive: &archive, hold: hold.as_ref(), sources, now };
-        let listing = keeper.all(connection, &pending, &mut keeping, progress)?;
-        list(connection, sources, &archive, listing, now)?;
+        keeper.all(connection, &pending, &mut keeping, progress)?;
         if hold.is_none() && keep == Keep::All {
             return Ok(keeping);
         }
@@ -186,10 +187,9 @@ impl Keeper<'_> {
         pending: &[Pending],
         keeping: &mut Keeping,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Listing, rusqlite::Error> {
+    ) -> Result<(), rusqlite::Error> {
         let (in_databases, files): (Vec<&Pending>, Vec<&Pending>) =
             pending.iter().partition(|one| self.database_of(&one.path).is_some());
-        let mut listing = Listing::default();
         let next = AtomicUsize::new(0);
         let mut count = 0;
         std::thread::scope(|scope| {
@@ -214,15 +214,15 @@ impl Keeper<'_> {
                     Err(problem) => keeping.problems.push(problem),
                 }
                 if batch.len() >= BATCH {
-                    self.batch(connection, std::mem::take(&mut batch), keeping, &mut listing)?;
+                    self.batch(connection, &std::mem::take(&mut batch), keeping)?;
                 }
             }
-            self.batch(connection, batch, keeping, &mut listing)
+            self.batch(connection, &batch, keeping)
         })?;
         let done = self.databases(&in_databases, keeping);
-        self.batch(connection, done, keeping, &mut listing)?;
+        self.batch(connection, &done, keeping)?;
         progress(pending.len(), pending.len());
-        Ok(listing)
+        Ok(())
     }
 
     fn file(&self, one: &Pending) -> Result<Done, Problem> {
@@ -322,12 +322,13 @@ impl Keeper<'_> {
         path.parent().filter(|folder| self.sources.databases.iter().any(|database| database == folder))
     }
 
+    /// A file counts as kept when it is safe and the list says what stands for it, in this order: whoever comes after a
+    /// process that was killed in between does both again.
     fn batch(
         &self,
         connection: &mut Connection,
-        batch: Vec<Done>,
+        batch: &[Done],
         keeping: &mut Keeping,
-        listing: &mut Listing,
     ) -> Result<(), rusqlite::Error> {
         if batch.is_empty() {
             return Ok(());
@@ -345,6 +346,9 @@ impl Keeper<'_> {
                 .push(Problem { path: self.archive.root().to_owned(), reason: error.to_string() });
             return Ok(());
         }
+        let mut listing = Listing::default();
+        batch.iter().for_each(|done| listing.learn(done, self.archive));
+        keeping.lists_others |= list(connection, self.sources, self.archive, listing, self.now)?;
         let transaction = begin(connection)?;
         for done in batch {
             let rests = !matches!(done.stood, Stood::Original { rests: false });
@@ -361,7 +365,6 @@ impl Keeper<'_> {
                 ])?;
                 keeping.kept += usize::from(done.wrote != Wrote::Nothing);
             }
-            listing.learn(done, self.archive);
         }
         transaction.commit()
     }
@@ -372,32 +375,39 @@ fn state_of(path: &Path) -> Option<State> {
 }
 
 impl Listing {
-    fn learn(&mut self, done: Done, archive: &Archive) {
-        self.shown.extend(archive.earlier(&done.path));
-        match done.stood {
+    fn learn(&mut self, done: &Done, archive: &Archive) {
+        for one in archive.earlier(&done.path) {
+            match one.version {
+                Version::Was(_) => self.shown.push(one),
+                // it may have been listed before it was said again
+                Version::Old(number) => self.unlisted.push(one.as_version(Version::Was(number)).path),
+                Version::Last => {}
+            }
+        }
+        match &done.stood {
             Stood::Original { .. } if done.was_session => self.unlisted.extend(archive.place_of(&done.path)),
             Stood::Original { .. } => {}
             Stood::Kept(kept) => {
                 self.hidden.extend(done.was_session.then_some(done.key));
-                self.shown.push(kept);
+                self.shown.push(kept.clone());
             }
             Stood::Both(kept) => {
                 // where nothing may be written the older one still has the place of the last
                 self.unlisted.extend(archive.place_of(&done.path).filter(|place| *place != kept.path));
-                self.shown.push(kept);
+                self.shown.push(kept.clone());
             }
         }
     }
 }
 
-/// Brings the rows in line with what stands for each session.
+/// Brings the rows in line with what stands for each session, and tells whether it had to.
 fn list(
     connection: &mut Connection,
     sources: &Sources,
     archive: &Archive,
     listing: Listing,
     now: i64,
-) -> Result<(), rusqlite::Error> {
+) -> Result<bool, rusqlite::Error> {
     let has_kept_rows = || -> Result<bool, rusqlite::Error> {
         let root = archive.root().as_os_str().as_encoded_bytes();
         let sql = "SELECT EXISTS (SELECT 1 FROM session WHERE substr(path, 1, ?2) = ?1)";
@@ -405,7 +415,7 @@ fn list(
     };
     let has_news = !listing.hidden.is_empty() || !listing.shown.is_empty();
     if !has_news && (listing.unlisted.is_empty() || !has_kept_rows()?) {
-        return Ok(());
+        return Ok(false);
     }
     let mut known = all_known(connection)?;
     let now = now.saturating_mul(1_000);
@@ -430,5 +440,6 @@ fn list(
         };
         put(&transaction, &nothing)?;
     }
-    transaction.commit()
+    transaction.commit()?;
+    Ok(true)
 }

@@ -223,8 +223,15 @@ fn folded(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(folded_letter).collect())
 }
 
-/// Up and down again, for several small letters may share a large one.
+/// Up and down again, for several small letters may share a large one. Three are the same as others without sharing
+/// one letter of another size with them.
 fn folded_letter(letter: char) -> char {
+    let letter = match letter {
+        '\u{1fd3}' => '\u{390}',
+        '\u{1fe3}' => '\u{3b0}',
+        '\u{fb05}' => '\u{fb06}',
+        other => other,
+    };
     fn only(mut letters: impl Iterator<Item = char>) -> Option<char> {
         letters.next().filter(|_| letters.next().is_none())
     }
@@ -248,7 +255,11 @@ mod tests {
     fn letters_that_a_pattern_takes_for_the_same_are_folded_to_the_same() {
         let cased: Vec<char> = ('\0'..='\u{ffff}')
             .filter(|letter| letter.is_lowercase() || letter.is_uppercase())
-            .filter(|letter| (*letter as u32) < 0x600 || (0x1e00..0x2200).contains(&(*letter as u32)))
+            .filter(|letter| {
+                (*letter as u32) < 0x600
+                    || (0x1e00..0x2200).contains(&(*letter as u32))
+                    || (*letter as u32) >= 0xfb00
+            })
             .collect();
         let all: String = cased.iter().collect();
         for letter in cased {

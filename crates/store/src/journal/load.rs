@@ -88,7 +88,12 @@ impl Journal {
                 return Ok((writer, named));
             }
         }
-        let file = self.there(self.files.open(&path, Open::Append), "open")?;
+        let file = match self.files.open(&path, Open::Append) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Err(ReadError::Gone { path }.into());
+            }
+            file => file.about("open", &path)?,
+        };
         let stat = file.stat().about("read", &path)?;
         Ok((Writer { file, identity: stat.identity }, stat))
     }

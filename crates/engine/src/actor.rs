@@ -1,0 +1,269 @@
+//! One open session.
+//!
+//! The actor owns all that is known of its session: the tree, the turns that run, the agents that are connected, what is
+//! asked and what waits. It takes one message after the other ([`Message`]) and nobody else touches its state, so two
+//! requests never see each other half done.
+//!
+//! Whatever takes long happens elsewhere and comes back as a message: reaching an agent, its words, a summary. Only
+//! appends are waited for, because nothing is told before it is safe.
+
+mod agents;
+mod asking;
+mod changes;
+mod commit;
+mod drafting;
+mod errands;
+mod halt;
+mod looks;
+mod moves;
+mod open;
+mod requests;
+mod shorten;
+mod talk;
+mod turns;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+use std::time::Duration;
+
+use offshoot_agents::Conversation;
+use offshoot_api::event::EventKind;
+use offshoot_api::{ApiError, EventStream, Request, Response};
+use offshoot_session::agent::AgentEvent;
+use offshoot_session::asks::Asks;
+use offshoot_session::queue::SendQueue;
+use offshoot_session::status::State;
+use offshoot_session::{SessionId, SessionTree, Stamps, TurnId};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until, timeout};
+
+pub(crate) use errands::Brought;
+
+use crate::connection::ConnectionId;
+use crate::engine::Shared;
+use crate::feed::Feed;
+use crate::shelf::Book;
+use agents::Connection;
+use drafting::Drafting;
+use errands::{Away, Back};
+use turns::Running;
+
+/// How long connections and hooks may take to end when the session is closed.
+const END_WAIT: Duration = Duration::from_secs(5);
+
+/// Everything that can happen to an open session.
+pub(crate) enum Message {
+    Call(Call),
+    Follow {
+        after: u64,
+        reply: oneshot::Sender<Result<EventStream, ApiError>>,
+    },
+    /// The agent of a turn has been reached, or not.
+    Reached {
+        turn: TurnId,
+        reached: Result<Conversation, String>,
+    },
+    Heard {
+        connection: ConnectionId,
+        event: AgentEvent,
+    },
+    /// The agent is not there any more.
+    Gone {
+        connection: ConnectionId,
+    },
+    /// A turn is over and its agent is free.
+    TurnClosed {
+        turn: TurnId,
+        went_well: bool,
+    },
+    /// Somebody who was asked elsewhere has answered.
+    Back {
+        errand: u64,
+        back: Back,
+    },
+    /// Something is due.
+    Tick,
+    Stop,
+}
+
+/// A request and whoever waits for its answer.
+pub(crate) struct Call {
+    pub(crate) request: Request,
+    pub(crate) reply: oneshot::Sender<Result<Response, ApiError>>,
+    /// What had to be asked elsewhere for it.
+    pub(crate) brought: Brought,
+}
+
+pub(crate) struct SessionActor {
+    id: SessionId,
+    shared: Arc<Shared>,
+    /// Away only while a thread writes with it.
+    book: Option<Box<dyn Book>>,
+    tree: SessionTree,
+    stamps: Box<dyn Stamps + Send>,
+    feed: Feed,
+    /// What followers were told last.
+    told: State,
+    turns: BTreeMap<TurnId, Running>,
+    connections: BTreeMap<ConnectionId, Connection>,
+    next_connection: u64,
+    asks: Asks,
+    queue: SendQueue,
+    /// Calls that wait until a turn is over.
+    parked: Vec<(TurnId, Call)>,
+    /// Requests for which somebody is asked elsewhere.
+    away: BTreeMap<u64, Away>,
+    next_errand: u64,
+    drafting: Drafting,
+    mailbox: mpsc::Receiver<Message>,
+    to_self: mpsc::Sender<Message>,
+    /// What follows from the message in hand, taken before the next one.
+    afterwards: VecDeque<Message>,
+    /// Connections, agents that are being reached, errands. They end with the actor.
+    tasks: JoinSet<()>,
+}
+
+/// Opens the session and serves it until it is told to stop.
+pub(crate) async fn run(
+    id: SessionId,
+    shared: Arc<Shared>,
+    mut mailbox: mpsc::Receiver<Message>,
+    to_self: mpsc::Sender<Message>,
+) {
+    match open::open(&id, &shared).await {
+        Ok(book) => SessionActor::new(id, shared, book, mailbox, to_self).serve().await,
+        Err(error) => {
+            mailbox.close();
+            while let Some(message) = mailbox.recv().await {
+                refuse(message, &error);
+            }
+        }
+    }
+}
+
+fn refuse(message: Message, error: &ApiError) {
+    // Who does not wait any more need not hear it.
+    match message {
+        Message::Call(call) => drop(call.reply.send(Err(error.clone()))),
+        Message::Follow { reply, .. } => drop(reply.send(Err(error.clone()))),
+        Message::Reached { .. }
+        | Message::Heard { .. }
+        | Message::Gone { .. }
+        | Message::TurnClosed { .. }
+        | Message::Back { .. }
+        | Message::Tick
+        | Message::Stop => {}
+    }
+}
+
+impl SessionActor {
+    fn new(
+        id: SessionId,
+        shared: Arc<Shared>,
+        book: Box<dyn Book>,
+        mailbox: mpsc::Receiver<Message>,
+        to_self: mpsc::Sender<Message>,
+    ) -> Self {
+        let mut stamps = (shared.stamps)();
+        let feed = Feed::new(id.clone(), stamps.now(), shared.settings.kept_events);
+        Self {
+            id,
+            tree: book.tree().clone(),
+            book: Some(book),
+            shared,
+            stamps,
+            feed,
+            told: State::Ready,
+            turns: BTreeMap::new(),
+            connections: BTreeMap::new(),
+            next_connection: 0,
+            asks: Asks::default(),
+            queue: SendQueue::default(),
+            parked: Vec::new(),
+            away: BTreeMap::new(),
+            next_errand: 0,
+            drafting: Drafting::default(),
+            mailbox,
+            to_self,
+            afterwards: VecDeque::new(),
+            tasks: JoinSet::new(),
+        }
+    }
+
+    async fn serve(mut self) {
+        loop {
+            let message = self.next_message().await;
+            match message {
+                Message::Call(call) => self.on_call(call).await,
+                Message::Follow { after, reply } => drop(reply.send(self.feed.follow(after))),
+                Message::Reached { turn, reached } => self.on_reached(&turn, reached).await,
+                Message::Heard { connection, event } => self.on_heard(connection, event).await,
+                Message::Gone { connection } => self.on_gone(connection).await,
+                Message::TurnClosed { turn, went_well } => self.on_turn_closed(&turn, went_well).await,
+                Message::Back { errand, back } => self.on_back(errand, back),
+                Message::Tick => self.on_tick().await,
+                Message::Stop => break,
+            }
+            // What follows at once is one thing with it: a session is not ready between two prompts of its queue.
+            if self.afterwards.is_empty() {
+                self.tell_status();
+            }
+            self.flush_full_drafts().await;
+        }
+        self.stop().await;
+    }
+
+    async fn next_message(&mut self) -> Message {
+        if let Some(message) = self.afterwards.pop_front() {
+            return message;
+        }
+        while self.tasks.try_join_next().is_some() {}
+        let due = self.next_due();
+        tokio::select! {
+            message = self.mailbox.recv() => message.unwrap_or(Message::Stop),
+            () = until(due) => Message::Tick,
+        }
+    }
+
+    fn next_due(&self) -> Option<Instant> {
+        let stopping = self.turns.values().filter_map(|running| running.give_up_at).min();
+        [stopping, self.drafting.due()].into_iter().flatten().min()
+    }
+
+    async fn on_tick(&mut self) {
+        let now = Instant::now();
+        if self.drafting.due().is_some_and(|due| due <= now) {
+            self.flush_drafts().await;
+        }
+        self.give_up_on_the_slow(now).await;
+    }
+
+    /// Turns that still run are interrupted, so that what they said is kept; then everything that was started ends.
+    async fn stop(mut self) {
+        let running: Vec<TurnId> = self.turns.keys().cloned().collect();
+        for turn in running {
+            self.interrupt(&turn).await;
+        }
+        self.flush_drafts().await;
+        self.let_go_of_the_book().await;
+        self.mailbox.close();
+        self.connections.clear();
+        for away in std::mem::take(&mut self.away).into_values() {
+            away.give_up();
+        }
+        let at = self.stamps.now();
+        self.feed.publish(at, None, EventKind::Closed);
+        let ended = async { while self.tasks.join_next().await.is_some() {} };
+        if timeout(END_WAIT, ended).await.is_err() {
+            self.tasks.shutdown().await;
+        }
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

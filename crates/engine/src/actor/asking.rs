@@ -1,0 +1,110 @@
+//! What agents ask, and what they are answered.
+
+use offshoot_api::event::EventKind;
+use offshoot_api::views::AskView;
+use offshoot_api::{ApiError, ErrorCode, Response, request};
+use offshoot_session::TurnId;
+use offshoot_session::asks::{
+    Answer, AnswerRefused, Answered, Ask, AskId, Asking, Matches, Rule, RuleId, Scope, Taken,
+};
+use serde_json::json;
+
+use super::SessionActor;
+use super::halt::{Halt, refused};
+use crate::hooks::HookEvent;
+
+impl SessionActor {
+    pub(super) fn take_ask(&mut self, ask: Ask) {
+        let rules = self.shared.rules.reaching(&self.id, self.project());
+        let (id, turn, view) = (ask.id.clone(), ask.turn.clone(), AskView::from(&ask));
+        match self.asks.take(ask, &rules) {
+            Taken::Waits => {
+                self.tell_hooks(HookEvent::PromptWaiting, || json!({ "ask": view.clone() }));
+                self.publish(Some(&turn), EventKind::Asked { ask: view });
+            }
+            Taken::WaitsAlready => {}
+            Taken::Answered(input) => {
+                if let Some(running) = self.turns.get_mut(&turn) {
+                    running.turn.answered(&id);
+                }
+                self.tell_agent(&turn, input);
+            }
+        }
+    }
+
+    /// The answer is said to the agent until it confirms; the same answer again is harmless.
+    pub(super) async fn answer(&mut self, request: request::Answer) -> Result<Response, Halt> {
+        let id = AskId::named(request.ask);
+        let answer = Answer::from(request.answer);
+        let is_first = self.asks.answer_to(&id).is_none();
+        let answered = self.asks.answer(&id, answer.clone()).map_err(|why| self.answer_refused(why))?;
+        let Answered::Tell(input) = answered else { return Ok(Response::Done { changed: false }) };
+        let Some(ask) = self.asks.ask(&id).cloned() else { return Ok(Response::Done { changed: false }) };
+        if let (Answer::AllowAlways { scope }, true) = (&answer, is_first) {
+            self.make_rule(&ask, *scope).await;
+        }
+        if let Some(running) = self.turns.get_mut(&ask.turn) {
+            running.turn.answered(&id);
+        }
+        if is_first {
+            self.publish(Some(&ask.turn), EventKind::Answered { ask: id.to_string() });
+        }
+        self.tell_agent(&ask.turn, input);
+        Ok(Response::Done { changed: is_first })
+    }
+
+    /// What an engine before this one was asked is not asked any more.
+    fn answer_refused(&self, why: AnswerRefused) -> Halt {
+        match why {
+            AnswerRefused::Unknown(id) if self.was_asked_before(&id) => refused(AnswerRefused::Stale(id)),
+            why => refused(why),
+        }
+    }
+
+    fn was_asked_before(&self, id: &AskId) -> bool {
+        let turn = id.as_str().split_once('/').map(|(turn, _)| TurnId::from(turn));
+        turn.is_some_and(|turn| self.tree.turn_ended(&turn))
+    }
+
+    /// A rule that cannot be kept allows this once all the same, and says so.
+    async fn make_rule(&mut self, ask: &Ask, scope: Scope) {
+        let Asking::Permission(permission) = &ask.asking else { return };
+        let rule = Rule {
+            id: RuleId::named(self.stamps.operation_id().as_str()),
+            scope,
+            session: self.id.clone(),
+            project: self.project().map(str::to_owned),
+            tool: permission.tool.clone(),
+            matches: Matches::from_permission(permission),
+            made_at: self.stamps.now(),
+        };
+        let rules = self.shared.rules.clone();
+        let kept = tokio::task::spawn_blocking(move || rules.add(rule)).await;
+        let problem = match kept {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "the list of rules broke down".to_owned(),
+        };
+        let text = format!("allowed this once; the rule could not be kept: {problem}");
+        self.publish(Some(&ask.turn), EventKind::Notice { text });
+    }
+
+    pub(super) fn project(&self) -> Option<&str> {
+        self.tree.header().and_then(|header| header.project.as_deref())
+    }
+
+    pub(super) fn interrupted_by_request(&self, turn: Option<String>) -> Result<TurnId, ApiError> {
+        let named = turn.map(TurnId::from);
+        let head = self.tree.main_head();
+        let on_head = |turn: &&super::turns::Running| {
+            head.is_some_and(|head| self.tree.is_ancestor(turn.turn.prompt(), head))
+        };
+        let running = || self.turns.values().filter(|running| !running.turn.is_over());
+        let found = match &named {
+            Some(named) => running().find(|running| running.turn.id() == named),
+            None => running().find(on_head).or_else(|| running().next()),
+        };
+        let found = found.map(|running| running.turn.id().clone());
+        found.ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, "nothing is running"))
+    }
+}

@@ -1,0 +1,143 @@
+//! Settings, names, clearing, and sessions that come out of this one.
+
+use offshoot_api::event::EventKind;
+use offshoot_api::request::{self, ConfigBranching};
+use offshoot_api::{ApiError, ErrorCode, Response, response};
+use offshoot_session::address::resolve;
+use offshoot_session::guard::{Action, AgentState, Refusal};
+use offshoot_session::plan::{
+    ConfigChangeWay, NewSession, Plan, born, branched_session, plan_branch_name, plan_config_change,
+    plan_config_session, plan_forked, plan_label, plan_rename,
+};
+use offshoot_session::{Body, Entry, EntryId, HeadMove, HeadName, Record, Setting, TitleSource};
+use serde_json::json;
+
+use super::SessionActor;
+use super::halt::{Halt, refused};
+use crate::failure::{internal, not_created};
+use crate::hooks::HookEvent;
+
+impl SessionActor {
+    /// In force from the next prompt on, never inside a turn.
+    pub(super) async fn configure(&mut self, configure: request::Configure) -> Result<Response, Halt> {
+        let this_once = configure.branching.map(|branching| match branching {
+            ConfigBranching::Entry => ConfigChangeWay::Entry,
+            ConfigBranching::File => ConfigChangeWay::File,
+        });
+        if configure.agent.as_ref().is_some_and(|agent| !self.shared.agents.contains_key(agent)) {
+            return Err(refused(Refusal::NoAgent));
+        }
+        let way = self.shared.settings.config_change_branching.way(this_once);
+        let if_running = configure.if_running;
+        let settings = settings(configure);
+        match way {
+            None => Err(refused(ApiError::new(
+                ErrorCode::Invalid,
+                "say whether the change goes into this session (`entry`) or into one of its own (`file`)",
+            ))),
+            Some(ConfigChangeWay::Entry) => {
+                self.may(Action::Change, AgentState::Reachable, if_running)?;
+                let head = HeadName::main();
+                let plan = plan_config_change(&self.tree, &head, settings, self.stamps.as_mut());
+                let moved = self.take(plan.map_err(refused)?).await?;
+                Ok(Response::Moved(moved))
+            }
+            Some(ConfigChangeWay::File) => {
+                let head = HeadName::main();
+                let session = plan_config_session(&self.tree, &head, settings, self.stamps.as_mut());
+                match session.map_err(refused)? {
+                    Some(session) => self.begin_another(session, "change settings").await,
+                    None => Ok(Response::Moved(self.moved(self.tree.main_head().cloned()))),
+                }
+            }
+        }
+    }
+
+    pub(super) async fn fork_to_new_session(&mut self, at: &EntryId) -> Result<Response, Halt> {
+        let session = branched_session(&self.tree, Some(at), self.stamps.as_mut());
+        let session = session.map_err(|why| refused(ApiError::new(ErrorCode::NotFound, why.to_string())))?;
+        self.begin_another(session, "fork").await
+    }
+
+    /// A session out of this one. It stands by itself; what this one knows of it only helps to take it back.
+    async fn begin_another(&mut self, session: NewSession, step: &str) -> Result<Response, Halt> {
+        let NewSession { id, mut records, head } = session;
+        let told = plan_forked(&id, self.stamps.as_mut());
+        born(&mut records, step, told.operation.clone(), self.stamps.as_mut());
+        let shelf = self.shared.shelf.clone();
+        let created = tokio::task::spawn_blocking(move || shelf.create(&records)).await;
+        created
+            .map_err(|_| Halt::Refused(internal("the store broke down")))?
+            .map_err(|error| Halt::Refused(not_created(&error)))?;
+        if let Err(error) = self.commit(told.records).await {
+            let text = format!("this session does not know of its fork: {error}");
+            self.publish(None, EventKind::Notice { text });
+        }
+        let origin = self.id.to_string();
+        self.tell_hooks(
+            HookEvent::SessionBranch,
+            || json!({ "previousSession": origin, "newSession": id.as_str() }),
+        );
+        Ok(Response::Moved(response::Moved {
+            session: id.to_string(),
+            from: self.tree.main_head().map(ToString::to_string),
+            to: head.map(|head| head.to_string()),
+            ..response::Moved::default()
+        }))
+    }
+
+    pub(super) async fn rename(&mut self, rename: &request::Rename) -> Result<Response, Halt> {
+        let stamps = self.stamps.as_mut();
+        let plan = plan_rename(&self.tree, rename.title.as_deref(), TitleSource::User, stamps);
+        self.mark(plan).await
+    }
+
+    pub(super) async fn label(&mut self, label: &request::Label) -> Result<Response, Halt> {
+        let at = resolve(&self.tree, &label.at).map_err(refused)?;
+        let plan = plan_label(&self.tree, &at, label.label.as_deref(), self.stamps.as_mut());
+        self.mark(plan.map_err(refused)?).await
+    }
+
+    pub(super) async fn name_branch(&mut self, name: &request::NameBranch) -> Result<Response, Halt> {
+        let at = resolve(&self.tree, &name.at).map_err(refused)?;
+        let plan = plan_branch_name(&self.tree, &at, name.name.as_deref(), self.stamps.as_mut());
+        self.mark(plan.map_err(refused)?).await
+    }
+
+    /// The agents forget; the conversation, the model and the permissions stay.
+    pub(super) async fn clear(&mut self, clear: &request::Clear) -> Result<Response, Halt> {
+        self.may(Action::Change, AgentState::Reachable, clear.if_running)?;
+        let from = self.tree.main_head().cloned();
+        let (id, written_at) = (self.stamps.entry_id(), self.stamps.now());
+        let mut plan = Plan::named("clear", self.stamps.as_mut());
+        let (parent, body) = (from.clone(), Body::Cleared);
+        plan.push(Record::entry(Entry { id: id.clone(), parent, written_at, turn: None, body }));
+        let moved_at = self.stamps.now();
+        let to = Some(id);
+        plan.push(Record::head_moved(HeadMove { head: HeadName::main(), moved_at, from, to }));
+        let moved = self.take(Some(plan)).await?;
+        self.close_idle_agents();
+        Ok(Response::Moved(moved))
+    }
+
+    async fn mark(&mut self, plan: Option<Plan>) -> Result<Response, Halt> {
+        let changed = plan.is_some();
+        self.take(plan).await?;
+        Ok(Response::Done { changed })
+    }
+}
+
+fn settings(configure: request::Configure) -> Vec<Setting> {
+    let request::Configure { agent, model, thinking, tools, permission_mode, .. } = configure;
+    let model = model.map(|model| Setting::Model { role: None, model: model.into() });
+    [
+        agent.map(Setting::Agent),
+        model,
+        thinking.map(|level| Setting::Thinking(Some(level))),
+        tools.map(Setting::Tools),
+        permission_mode.map(Setting::PermissionMode),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

@@ -1,0 +1,165 @@
+//! Durable, then visible.
+
+use offshoot_api::ApiError;
+use offshoot_api::event::EventKind;
+use offshoot_api::views::{EntryView, HeadView, StatusView};
+use offshoot_session::status::{State, Status};
+use offshoot_session::{Change, Fact, Record, SessionTree, TurnId};
+use serde_json::json;
+
+use super::SessionActor;
+use crate::failure::{internal, not_appended, not_locked};
+use crate::hooks::HookEvent;
+use crate::shelf::Book;
+
+impl SessionActor {
+    /// One append; then everybody is told.
+    pub(super) async fn commit(&mut self, records: Vec<Record>) -> Result<(), ApiError> {
+        let (tree, records) = self
+            .with_book(move |book| {
+                let appended = book.append(&records).map_err(|error| not_appended(&error));
+                appended.map(|()| (book.tree().clone(), records))
+            })
+            .await??;
+        let before = std::mem::replace(&mut self.tree, tree);
+        self.tell_records(&records);
+        self.tell_heads(&before);
+        Ok(())
+    }
+
+    /// Runs on a thread that may block. The actor waits: what comes meanwhile comes after.
+    pub(super) async fn with_book<T: Send + 'static>(
+        &mut self,
+        work: impl FnOnce(&mut dyn Book) -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let mut book = self.book.take().ok_or_else(|| internal("the session is no longer in hand"))?;
+        let done = tokio::task::spawn_blocking(move || {
+            let done = work(book.as_mut());
+            (book, done)
+        });
+        let (book, done) = done.await.map_err(|_| internal("the store broke down"))?;
+        self.book = Some(book);
+        Ok(done)
+    }
+
+    /// Nobody else writes the session while turns of ours run.
+    pub(super) async fn hold_the_book(&mut self) -> Result<(), ApiError> {
+        let held = self.with_book(|book| {
+            book.hold().map_err(|error| not_locked(&error))?;
+            let more = book.refresh().map_err(|error| crate::failure::not_read(&error))?;
+            Ok::<_, ApiError>(more.then(|| book.tree().clone()))
+        });
+        if let Some(tree) = held.await?? {
+            self.rearranged(tree);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn let_go_of_the_book(&mut self) {
+        self.drafting.clear();
+        // Drafts that stay behind are in the journal already, and a book that is lost holds nothing.
+        let _ = self
+            .with_book(|book| {
+                let _ = book.clear_drafts();
+                book.release();
+            })
+            .await;
+    }
+
+    /// Others may have written while no turn of ours ran.
+    pub(super) async fn catch_up(&mut self) -> Result<(), ApiError> {
+        if !self.turns.is_empty() {
+            return Ok(());
+        }
+        let more = self.with_book(|book| match book.refresh() {
+            Ok(true) => Ok(Some(book.tree().clone())),
+            Ok(false) => Ok(None),
+            Err(error) => Err(crate::failure::not_read(&error)),
+        });
+        if let Some(tree) = more.await?? {
+            self.rearranged(tree);
+        }
+        Ok(())
+    }
+
+    fn rearranged(&mut self, tree: SessionTree) {
+        let before = std::mem::replace(&mut self.tree, tree);
+        self.publish(None, EventKind::Rearranged);
+        self.tell_heads(&before);
+    }
+
+    pub(super) fn publish(&mut self, turn: Option<&TurnId>, kind: EventKind) {
+        let at = self.stamps.now();
+        self.feed.publish(at, turn, kind);
+    }
+
+    /// The most urgent of all turns, where that has changed.
+    pub(super) fn tell_status(&mut self) {
+        let state = self.state();
+        if state != self.told {
+            self.told = state;
+            let status = StatusView::from(Status::of_stream(state));
+            self.tell_hooks(HookEvent::StatusChanged, || json!({ "status": status.clone() }));
+            self.publish(None, EventKind::Status { status });
+        }
+    }
+
+    pub(super) fn state(&self) -> State {
+        let states = self.turns.values().map(|running| running.turn.state());
+        states.max_by_key(|state| state.urgency()).unwrap_or(State::Ready)
+    }
+
+    fn tell_records(&mut self, records: &[Record]) {
+        for record in records {
+            let (turn, kind) = match &record.change {
+                Change::Entry(entry) => {
+                    (entry.turn.clone(), Some(EventKind::Entry { entry: EntryView::from(&**entry) }))
+                }
+                Change::Marked(mark) => (None, told_fact(&mark.fact)),
+                Change::Opened(_) | Change::HeadMoved(_) | Change::Unknown => (None, None),
+            };
+            if let Some(kind) = kind {
+                self.publish(turn.as_ref(), kind);
+            }
+        }
+    }
+
+    /// Heads move by themselves along with what a turn writes, so the two trees are compared.
+    fn tell_heads(&mut self, before: &SessionTree) {
+        let heads: Vec<HeadView> = self
+            .tree
+            .heads()
+            .into_iter()
+            .filter(|(name, at)| before.head(name) != *at)
+            .map(|(name, _)| HeadView::of(&self.tree, &name))
+            .collect();
+        for head in heads {
+            self.publish(None, EventKind::HeadMoved { head });
+        }
+    }
+}
+
+/// What followers hear of a fact. The end of a turn is told when its agent is free.
+fn told_fact(fact: &Fact) -> Option<EventKind> {
+    match fact {
+        Fact::Label { target, label } => {
+            Some(EventKind::Labelled { target: target.to_string(), label: label.clone() })
+        }
+        Fact::Title { title, .. } => Some(EventKind::Titled { title: title.clone() }),
+        Fact::BranchName { at, name } => {
+            Some(EventKind::BranchNamed { target: at.to_string(), name: name.clone() })
+        }
+        Fact::Checkpoint { at, .. } => Some(EventKind::CheckpointTaken { target: at.to_string() }),
+        Fact::Bound { at, agent_session, provenance, .. } => Some(EventKind::Bound {
+            prompt: at.to_string(),
+            agent_session: agent_session.as_ref().map(ToString::to_string),
+            provenance: (*provenance).into(),
+        }),
+        Fact::Undone { .. } | Fact::Redone { .. } | Fact::Archived { .. } => Some(EventKind::Rearranged),
+        Fact::TurnEnded { .. }
+        | Fact::Spent { .. }
+        | Fact::Operation { .. }
+        | Fact::Began { .. }
+        | Fact::Forked { .. } => None,
+    }
+}

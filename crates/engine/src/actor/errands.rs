@@ -1,0 +1,223 @@
+//! What has to be asked elsewhere before a request can go on: hooks, and an agent that writes a summary.
+//!
+//! The request waits here while somebody is asked. Then it comes again and is answered as if it came anew, with what was
+//! brought: so nothing that was decided before the errand is believed after it, and whoever gives up leaves no trace.
+
+use offshoot_api::event::EventKind;
+use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
+use offshoot_api::{ApiError, ErrorCode, Request, Response};
+use offshoot_session::guard::Refusal;
+use offshoot_session::{EntryId, Setting};
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio::task::AbortHandle;
+
+use super::halt::{Halt, nothing_to_do, refused};
+use super::{Call, Message, SessionActor};
+use crate::hooks::{self, Hook, HookEvent, HookRequest, Verdict};
+use crate::summary::Writer;
+use crate::view::settings_of;
+
+/// Where a request has to go before it can be answered.
+pub(super) enum Errand {
+    Hooks { event: HookEvent, payload: Value },
+    Summary { requests: Vec<String> },
+}
+
+/// What errands have brought for a request so far.
+#[derive(Clone, Default)]
+pub(crate) struct Brought {
+    verdict: Option<Verdict>,
+    summary: Option<Written>,
+    /// Hooks are not asked about what hooks want.
+    by_hook: bool,
+}
+
+/// Texts, and the head they were written for.
+#[derive(Clone)]
+struct Written {
+    texts: Vec<String>,
+    head: Option<EntryId>,
+}
+
+/// A request on its errand.
+pub(super) struct Away {
+    call: Call,
+    task: AbortHandle,
+    head: Option<EntryId>,
+    is_summary: bool,
+}
+
+/// What an errand comes back with.
+pub(crate) enum Back {
+    Verdict(Verdict),
+    Written(Result<Vec<String>, ApiError>),
+}
+
+impl Away {
+    /// Whoever waits hears that it was closed.
+    pub(super) fn give_up(self) {
+        self.task.abort();
+        let closed = ApiError::new(ErrorCode::Disconnected, "the session was closed");
+        super::requests::reply(self.call, Err(closed));
+    }
+}
+
+impl SessionActor {
+    pub(super) fn send_on_errand(&mut self, call: Call, errand: Errand) {
+        self.next_errand += 1;
+        let (id, to_self) = (self.next_errand, self.to_self.clone());
+        let is_summary = matches!(errand, Errand::Summary { .. });
+        let task = match errand {
+            Errand::Hooks { event, payload } => {
+                let (hooks, session) = (self.hooks_for(event), self.id.to_string());
+                self.tasks.spawn(async move {
+                    let verdict = hooks::ask(hooks, event, session, payload).await;
+                    let _ = to_self.send(Message::Back { errand: id, back: Back::Verdict(verdict) }).await;
+                })
+            }
+            Errand::Summary { requests } => {
+                let writer = match self.writer() {
+                    Ok(writer) => writer,
+                    Err(error) => return super::requests::reply(call, Err(error)),
+                };
+                self.tasks.spawn(async move {
+                    let written = writer.write(requests).await;
+                    let _ = to_self.send(Message::Back { errand: id, back: Back::Written(written) }).await;
+                })
+            }
+        };
+        let head = self.tree.main_head().cloned();
+        self.away.insert(id, Away { call, task, head, is_summary });
+    }
+
+    pub(super) fn on_back(&mut self, errand: u64, back: Back) {
+        let away = self.away.remove(&errand);
+        match (back, away) {
+            (Back::Verdict(mut verdict), away) => {
+                self.report(&mut verdict);
+                let Some(Away { mut call, .. }) = away else { return };
+                match verdict.cancelled.take() {
+                    Some(reason) => {
+                        super::requests::reply(call, Err(ApiError::new(ErrorCode::Cancelled, reason)));
+                    }
+                    None => {
+                        call.brought.verdict = Some(verdict);
+                        self.afterwards.push_back(Message::Call(call));
+                    }
+                }
+            }
+            (Back::Written(Ok(texts)), Some(Away { mut call, head, .. })) => {
+                call.brought.summary = Some(Written { texts, head });
+                self.afterwards.push_back(Message::Call(call));
+            }
+            (Back::Written(Err(error)), Some(Away { call, .. })) => super::requests::reply(call, Err(error)),
+            (Back::Written(_), None) => {}
+        }
+    }
+
+    /// What hooks did wrong is told, and what they want is done later.
+    fn report(&mut self, verdict: &mut Verdict) {
+        for failure in std::mem::take(&mut verdict.failures) {
+            self.publish(None, EventKind::HookFailed { hook: failure.hook, message: failure.message });
+        }
+        for wish in std::mem::take(&mut verdict.requests) {
+            let (reply, _) = oneshot::channel();
+            let brought = Brought { by_hook: true, ..Brought::default() };
+            let request = self.request_of(wish);
+            self.afterwards.push_back(Message::Call(Call { request, reply, brought }));
+        }
+    }
+
+    fn request_of(&self, wish: HookRequest) -> Request {
+        let (session, if_running) = (self.id.to_string(), IfRunning::Wait);
+        match wish {
+            HookRequest::Branch { entry } => {
+                Request::Fork(request::Fork { session, at: entry, to: ForkTo::NewSession, if_running })
+            }
+            HookRequest::NavigateTree { target, summarize } => {
+                let summary = if summarize { Summary::Default } else { Summary::None };
+                Request::Navigate(request::Navigate { session, to: target, summary, if_running })
+            }
+        }
+    }
+
+    /// What hooks say to this; they are asked where they were not yet.
+    pub(super) fn verdict(
+        &self,
+        event: HookEvent,
+        brought: &Brought,
+        payload: impl FnOnce() -> Value,
+    ) -> Result<Verdict, Halt> {
+        match &brought.verdict {
+            Some(verdict) => Ok(verdict.clone()),
+            None if brought.by_hook || self.hooks_for(event).is_empty() => Ok(Verdict::default()),
+            None => Err(Halt::Errand(Errand::Hooks { event, payload: payload() })),
+        }
+    }
+
+    /// The texts for these requests; they are written where they were not yet. What was written for another head than
+    /// that of now says nothing any more.
+    pub(super) fn written(&self, brought: &Brought, requests: Vec<String>) -> Result<Vec<String>, Halt> {
+        match &brought.summary {
+            Some(written) if written.head.as_ref() == self.tree.main_head() => Ok(written.texts.clone()),
+            Some(_) => Err(refused(ApiError::new(
+                ErrorCode::Cancelled,
+                "the conversation went on while the summary was written; nothing was changed",
+            ))),
+            None => Err(Halt::Errand(Errand::Summary { requests })),
+        }
+    }
+
+    pub(super) fn cancel_summary(&mut self) -> Result<Response, Halt> {
+        let writing: Vec<u64> =
+            self.away.iter().filter(|(_, away)| away.is_summary).map(|(id, _)| *id).collect();
+        if writing.is_empty() {
+            return Err(nothing_to_do("no summary is being written"));
+        }
+        for away in writing.iter().filter_map(|id| self.away.remove(id)) {
+            away.task.abort();
+            let given_up =
+                ApiError::new(ErrorCode::Cancelled, "the summary was given up; nothing was changed");
+            super::requests::reply(away.call, Err(given_up));
+        }
+        Ok(Response::Done { changed: true })
+    }
+
+    /// Tells hooks what happened. Nobody waits for them.
+    pub(super) fn tell_hooks(&mut self, event: HookEvent, payload: impl FnOnce() -> Value) {
+        let hooks = self.hooks_for(event);
+        if hooks.is_empty() {
+            return;
+        }
+        let (session, to_self, payload) = (self.id.to_string(), self.to_self.clone(), payload());
+        self.tasks.spawn(async move {
+            let verdict = hooks::ask(hooks, event, session, payload).await;
+            // Nobody is away on errand 0: only what hooks did wrong, and what they want, is of interest.
+            let _ = to_self.send(Message::Back { errand: 0, back: Back::Verdict(verdict) }).await;
+        });
+    }
+
+    pub(super) fn hooks_for(&self, event: HookEvent) -> Vec<Hook> {
+        let hooks = self.shared.settings.hooks.iter();
+        hooks.filter(|hook| hook.events.contains(&event)).cloned().collect()
+    }
+
+    /// The agent and the model of the branch write summaries, unless others were set.
+    pub(super) fn writer(&self) -> Result<Writer, ApiError> {
+        let head = self.tree.main_head();
+        let agent = match &self.shared.settings.summary_agent {
+            Some(name) => self.shared.agents.get(name).cloned().ok_or(Refusal::NoAgent),
+            None => self.agent_at(head),
+        };
+        let no_model =
+            |_: Refusal| ApiError::new(ErrorCode::NoModel, "there is no model to write the summary");
+        let mut settings = settings_of(&self.tree, head);
+        if let Some(model) = self.shared.settings.summary_model.clone() {
+            settings.retain(|setting| !matches!(setting, Setting::Model { role: None, .. }));
+            settings.push(Setting::Model { role: None, model });
+        }
+        let wait = self.shared.settings.summary_wait;
+        Ok(Writer { agent: agent.map_err(no_model)?, session: self.id.clone(), settings, wait })
+    }
+}

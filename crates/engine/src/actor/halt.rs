@@ -1,0 +1,57 @@
+//! Why a request is not answered now.
+
+use offshoot_api::request::IfRunning;
+use offshoot_api::{ApiError, ErrorCode};
+use offshoot_session::guard::{self, Action, AgentState, Allowed, SessionState};
+use offshoot_session::{EntryId, HeadName, TurnId};
+
+use super::SessionActor;
+use super::errands::Errand;
+
+pub(super) enum Halt {
+    Refused(ApiError),
+    /// The turn is interrupted, and the request comes again when it is over.
+    AbortFirst(TurnId),
+    /// The request comes again when the turn is over.
+    After(TurnId),
+    /// Somebody has to be asked first; then the request comes again.
+    Errand(Errand),
+}
+
+pub(super) fn refused(why: impl Into<ApiError>) -> Halt {
+    Halt::Refused(why.into())
+}
+
+pub(super) fn nothing_to_do(message: &str) -> Halt {
+    refused(ApiError::new(ErrorCode::NothingToDo, message))
+}
+
+impl SessionActor {
+    /// Whether it may be done now; where the caller wants it so, after the turn in the way was interrupted.
+    pub(super) fn may(
+        &self,
+        action: Action<'_>,
+        agent: AgentState,
+        if_running: IfRunning,
+    ) -> Result<Allowed, Halt> {
+        let turns = self.running_turns();
+        let state = SessionState { tree: &self.tree, head: &HeadName::main(), turns: &turns, agent };
+        let aborts = if_running == IfRunning::AbortFirst;
+        match guard::may(action, &state) {
+            Ok(Allowed::Queued { behind }) if aborts => Err(Halt::AbortFirst(behind)),
+            Ok(allowed) => Ok(allowed),
+            Err(refusal) => match refusal.turn().filter(|_| aborts) {
+                Some(turn) => Err(Halt::AbortFirst(turn.clone())),
+                None => Err(refused(refusal)),
+            },
+        }
+    }
+
+    /// Whatever writes below a turn that was interrupted waits until its agent has stopped.
+    pub(super) fn after_stopping(&self, at: Option<&EntryId>) -> Result<(), Halt> {
+        match self.stopping_on_path(at) {
+            Some(turn) => Err(Halt::After(turn)),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Requests, each with the function that answers it.
+
+use offshoot_api::{ApiError, Request, Response};
+use offshoot_session::TurnId;
+
+use super::halt::{Halt, refused};
+use super::{Brought, Call, Message, SessionActor};
+use crate::failure::internal;
+
+impl SessionActor {
+    pub(super) async fn on_call(&mut self, call: Call) {
+        let answer = match self.catch_up().await {
+            Ok(()) => self.answer_call(call.request.clone(), &call.brought).await,
+            Err(error) => Err(Halt::Refused(error)),
+        };
+        match answer {
+            Ok(response) => reply(call, Ok(response)),
+            Err(Halt::Refused(error)) => reply(call, Err(error)),
+            Err(Halt::AbortFirst(turn)) => {
+                self.interrupt(&turn).await;
+                self.park(turn, call);
+            }
+            Err(Halt::After(turn)) => self.park(turn, call),
+            Err(Halt::Errand(errand)) => self.send_on_errand(call, errand),
+        }
+    }
+
+    fn park(&mut self, turn: TurnId, call: Call) {
+        if self.turns.contains_key(&turn) {
+            self.parked.push((turn, call));
+        } else {
+            self.afterwards.push_back(Message::Call(call));
+        }
+    }
+
+    async fn answer_call(&mut self, request: Request, brought: &Brought) -> Result<Response, Halt> {
+        match request {
+            Request::Open(open) => Ok(self.session_view(open.turns)),
+            Request::Show(show) => self.show_branch(&show),
+            Request::Tree(_) => Ok(self.tree_rows()),
+            Request::Status => Ok(self.status_rows()),
+            Request::Send(send) => self.send(send, brought).await,
+            Request::Edit(edit) => self.edit(&edit, brought).await,
+            Request::Retry(retry) => self.retry(&retry, brought).await,
+            Request::Resume(resume) => self.resume(&resume).await,
+            Request::Queue(_) => Ok(self.queue_view()),
+            Request::ChangeQueued(change) => self.change_queued(change),
+            Request::CancelQueued(cancel) => self.cancel_queued(cancel),
+            Request::Version(version) => self.version(&version).await,
+            Request::Navigate(navigate) => self.navigate(&navigate, brought).await,
+            Request::Rewind(rewind) => self.rewind(&rewind).await,
+            Request::Fork(fork) => self.fork(&fork, brought).await,
+            Request::Undo(_) => self.undo().await,
+            Request::Redo(_) => self.redo().await,
+            Request::Configure(configure) => self.configure(configure).await,
+            Request::Rename(rename) => self.rename(&rename).await,
+            Request::Label(label) => self.label(&label).await,
+            Request::NameBranch(name) => self.name_branch(&name).await,
+            Request::Clear(clear) => self.clear(&clear).await,
+            Request::Interrupt(interrupt) => self.interrupt_by_request(interrupt.turn).await,
+            Request::Answer(answer) => self.answer(answer).await,
+            Request::CancelSummary(_) => self.cancel_summary(),
+            Request::Compact(compact) => self.compact(&compact, brought).await,
+            Request::Hello
+            | Request::List(_)
+            | Request::Agents
+            | Request::Begin(_)
+            | Request::Permissions(_)
+            | Request::RevokePermission(_)
+            | Request::Follow(_)
+            | Request::Unfollow(_) => Err(refused(internal("this is not about one session"))),
+        }
+    }
+
+    async fn interrupt_by_request(&mut self, turn: Option<String>) -> Result<Response, Halt> {
+        let turn = self.interrupted_by_request(turn).map_err(refused)?;
+        self.interrupt(&turn).await;
+        Ok(Response::Done { changed: true })
+    }
+}
+
+pub(super) fn reply(call: Call, answer: Result<Response, ApiError>) {
+    // Who does not wait any more need not hear it.
+    let _ = call.reply.send(answer);
+}

@@ -1,0 +1,123 @@
+//! Making a long branch short.
+
+use std::sync::Arc;
+
+use offshoot_api::request::{self, IfRunning};
+use offshoot_api::views::EntryView;
+use offshoot_api::{Request, Response};
+use offshoot_session::compaction::{CompactionPreparation, compacted, prepare_compaction, should_compact};
+use offshoot_session::context::{ContextOptions, context_of};
+use offshoot_session::guard::{Action, AgentState};
+use offshoot_session::plan::Plan;
+use offshoot_session::render::prompts::{COMPACTION, TURN_PREFIX, UPDATE, summary_request};
+use offshoot_session::render::serialize_for_summary;
+use offshoot_session::tokens::context_tokens;
+use offshoot_session::{Body, Compaction, Entry, HeadMove, HeadName, Record};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+
+use super::halt::{Halt, nothing_to_do, refused};
+use super::{Brought, Call, Message, SessionActor};
+use crate::hooks::HookEvent;
+
+impl SessionActor {
+    pub(super) async fn compact(
+        &mut self,
+        compact: &request::Compact,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
+        self.may(Action::Change, AgentState::Reachable, compact.if_running)?;
+        let path = self.tree.path_to(self.tree.main_head());
+        let preparation = prepare_compaction(&path, &self.shared.settings.compaction);
+        let preparation = preparation.ok_or_else(|| nothing_to_do("there is nothing to make shorter"))?;
+        let verdict = self.verdict(HookEvent::SessionBeforeCompact, brought, || {
+            told(&preparation, compact.instructions.as_deref())
+        })?;
+        let compaction = match verdict.summary {
+            Some(supplied) => Compaction {
+                details: supplied.details,
+                from_extension: true,
+                ..compacted(&preparation, &supplied.summary, None)
+            },
+            None => {
+                self.writer().map_err(refused)?;
+                let requests = requests(&preparation, compact.instructions.as_deref());
+                let texts = self.written(brought, requests);
+                if let Err(Halt::Errand(_)) = &texts {
+                    let payload = || told(&preparation, compact.instructions.as_deref());
+                    self.tell_hooks(HookEvent::SessionCompacting, payload);
+                }
+                let texts = texts?;
+                let summary = texts.first().map(String::as_str).unwrap_or_default();
+                compacted(&preparation, summary, texts.get(1).map(String::as_str))
+            }
+        };
+        self.write_compaction(compaction).await
+    }
+
+    async fn write_compaction(&mut self, compaction: Compaction) -> Result<Response, Halt> {
+        let from_extension = compaction.from_extension;
+        let (id, from) = (self.stamps.entry_id(), self.tree.main_head().cloned());
+        let mut plan = Plan::named("compact", self.stamps.as_mut());
+        let (parent, written_at, body) = (from.clone(), self.stamps.now(), Body::Compaction(compaction));
+        let entry = Entry { id: id.clone(), parent, written_at, turn: None, body };
+        let view = EntryView::from(&entry);
+        plan.push(Record::entry(entry));
+        let (moved_at, to) = (self.stamps.now(), Some(id));
+        plan.push(Record::head_moved(HeadMove { head: HeadName::main(), moved_at, from, to }));
+        let moved = self.take(Some(plan)).await?;
+        self.tell_hooks(
+            HookEvent::SessionCompact,
+            || json!({ "compactionEntry": view, "fromExtension": from_extension }),
+        );
+        Ok(Response::Moved(moved))
+    }
+
+    /// After a turn: where the window is nearly full, the branch is made shorter by itself.
+    pub(super) fn compact_if_full(&mut self) {
+        let settings = &self.shared.settings;
+        let Some(window) = settings.context_window else { return };
+        let context = context_of(&self.tree, self.tree.main_head(), &ContextOptions::pi());
+        let tokens = context_tokens(&context.messages).tokens;
+        if !should_compact(tokens, window, &settings.compaction) {
+            return;
+        }
+        let (session, instructions, if_running) = (self.id.to_string(), None, IfRunning::Wait);
+        let request = Request::Compact(request::Compact { session, instructions, if_running });
+        let (reply, _) = oneshot::channel();
+        let call = Call { request, reply, brought: Brought::default() };
+        self.afterwards.push_back(Message::Call(call));
+    }
+}
+
+/// One request for what is forgotten, and one for the beginning of a turn whose end is kept.
+fn requests(preparation: &CompactionPreparation, instructions: Option<&str>) -> Vec<String> {
+    let previous = preparation.previous_summary.as_deref();
+    let task = if previous.is_some() { UPDATE } else { COMPACTION };
+    let history = serialize_for_summary(&preparation.messages_to_summarize);
+    let mut requests = vec![summary_request(&history, previous, task, instructions)];
+    if preparation.is_split_turn && !preparation.turn_prefix.is_empty() {
+        let prefix = serialize_for_summary(&preparation.turn_prefix);
+        requests.push(summary_request(&prefix, None, TURN_PREFIX, None));
+    }
+    requests
+}
+
+fn told(preparation: &CompactionPreparation, instructions: Option<&str>) -> Value {
+    let entries: Vec<EntryView> = preparation
+        .messages_to_summarize
+        .iter()
+        .chain(&preparation.turn_prefix)
+        .map(|message| EntryView::from(Arc::as_ref(&message.entry)))
+        .collect();
+    json!({
+        "preparation": {
+            "firstKeptEntryId": preparation.first_kept.as_str(),
+            "tokensBefore": preparation.tokens_before,
+            "isSplitTurn": preparation.is_split_turn,
+            "previousSummary": preparation.previous_summary,
+            "entriesToSummarize": entries,
+        },
+        "customInstructions": instructions,
+    })
+}

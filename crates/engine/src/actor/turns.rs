@@ -1,0 +1,214 @@
+//! Turns that run: what they want to happen is done here, in their order.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use offshoot_agents::Agent;
+use offshoot_api::ApiError;
+use offshoot_api::event::{EventKind, TurnEnd};
+use offshoot_api::views::EntryView;
+use offshoot_session::agent::AgentInput;
+use offshoot_session::guard::RunningTurn;
+use offshoot_session::turn::{Effect, End, Phase, Shown, Turn};
+use offshoot_session::{AgentSessionId, EntryId, TurnId};
+use serde_json::json;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::{Message, SessionActor};
+use crate::connection::ConnectionId;
+use crate::hooks::HookEvent;
+use crate::shelf::Drafted;
+
+pub(super) struct Running {
+    pub(super) turn: Turn,
+    pub(super) agent: Arc<dyn Agent>,
+    pub(super) since: Timestamp,
+    pub(super) connection: Option<ConnectionId>,
+    /// The session that the agent at hand has open, until it is heard.
+    pub(super) expected: Option<AgentSessionId>,
+    /// The agent is being reached.
+    pub(super) reaching: Option<AbortHandle>,
+    /// The session that it was asked to take up again.
+    pub(super) returns_to: Option<AgentSessionId>,
+    /// How often it had to be reached again.
+    pub(super) tries: usize,
+    /// It was told to stop, or has come back and was not heard yet: this is how long we wait.
+    pub(super) give_up_at: Option<Instant>,
+}
+
+impl Running {
+    pub(super) fn new(turn: Turn, agent: Arc<dyn Agent>, since: Timestamp) -> Self {
+        Self {
+            turn,
+            agent,
+            since,
+            connection: None,
+            expected: None,
+            reaching: None,
+            returns_to: None,
+            tries: 0,
+            give_up_at: None,
+        }
+    }
+}
+
+impl SessionActor {
+    pub(super) async fn perform(&mut self, turn: &TurnId, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Write(records) => {
+                    if let Err(error) = self.commit(records).await {
+                        return self.could_not_save(turn, &error).await;
+                    }
+                }
+                Effect::Show(shown) => self.show(turn, shown),
+                Effect::Tell(input) => self.tell_agent(turn, input),
+                Effect::Ask(ask) => self.take_ask(ask),
+                // Files as of a turn are kept by nobody yet.
+                Effect::Checkpoint { .. } => {}
+                Effect::Close(end) => self.close_turn(turn, &end).await,
+            }
+        }
+    }
+
+    fn show(&mut self, turn: &TurnId, shown: Shown) {
+        let kind = match shown {
+            Shown::Entry(entry) => {
+                let live = EntryView::from(&*entry);
+                self.draft(Drafted::Entry(entry));
+                EventKind::Live { entry: live }
+            }
+            Shown::Words { entry, text } => {
+                self.draft(Drafted::Words { entry: entry.clone(), text: text.clone() });
+                EventKind::Words { entry: entry.to_string(), text }
+            }
+            Shown::Thinking { entry, text } => {
+                self.draft(Drafted::Thinking { entry: entry.clone(), text: text.clone() });
+                EventKind::Thinking { entry: entry.to_string(), text }
+            }
+            Shown::Notice(text) => EventKind::Notice { text },
+            Shown::Confirmed(ask) => {
+                self.asks.confirm(&ask);
+                EventKind::Confirmed { ask: ask.to_string() }
+            }
+            Shown::NoLongerAsked(ask) => {
+                self.asks.withdraw(&ask);
+                EventKind::NoLongerAsked { ask: ask.to_string() }
+            }
+        };
+        self.publish(Some(turn), kind);
+    }
+
+    fn draft(&mut self, step: Drafted) {
+        self.drafting.add(step, self.shared.settings.draft_every);
+    }
+
+    /// A person wants it to stop. What was said is kept at once; the turn is closed when the agent has stopped.
+    pub(super) async fn interrupt(&mut self, turn: &TurnId) {
+        let Some(running) = self.turns.get_mut(turn) else { return };
+        let effects = running.turn.interrupt(self.stamps.as_mut());
+        running.give_up_at = Some(Instant::now() + self.shared.settings.interrupt_wait);
+        let is_reached = running.reaching.take().map(|reaching| reaching.abort()).is_none();
+        let can_stop = is_reached && running.connection.is_some() && running.agent.capabilities().interrupt;
+        self.perform(turn, effects).await;
+        if !can_stop {
+            self.give_up(turn, "interrupted").await;
+        }
+    }
+
+    /// The agent does not answer, or could not be reached.
+    pub(super) async fn give_up(&mut self, turn: &TurnId, message: &str) {
+        let Some(running) = self.turns.get_mut(turn) else { return };
+        let effects = running.turn.give_up(message, self.stamps.as_mut());
+        // Whatever it still does, nobody hears it.
+        if let Some(connection) = running.connection.take() {
+            self.connections.remove(&connection);
+        }
+        self.perform(turn, effects).await;
+    }
+
+    pub(super) async fn give_up_on_the_slow(&mut self, now: Instant) {
+        let wait = self.shared.settings.reach_wait;
+        let mut late: Vec<TurnId> = Vec::new();
+        for (turn, running) in &mut self.turns {
+            if running.give_up_at.is_none_or(|at| at > now) {
+                continue;
+            }
+            // Nobody is slow who waits for a person.
+            match running.turn.waits_for() {
+                Some(_) => running.give_up_at = Some(now + wait),
+                None => late.push(turn.clone()),
+            }
+        }
+        for turn in late {
+            self.give_up(&turn, "the agent does not answer any more").await;
+        }
+    }
+
+    /// Nothing more of this turn can be kept, so nothing more of it is shown.
+    async fn could_not_save(&mut self, turn: &TurnId, error: &ApiError) {
+        self.tell_agent(turn, AgentInput::Interrupt { turn: turn.clone() });
+        if let Some(connection) = self.turns.get_mut(turn).and_then(|running| running.connection.take()) {
+            self.connections.remove(&connection);
+        }
+        self.close_turn(turn, &End::Failed(error.message.clone())).await;
+    }
+
+    async fn close_turn(&mut self, turn: &TurnId, end: &End) {
+        let Some(running) = self.turns.remove(turn) else { return };
+        if let Some(connection) = running.connection {
+            self.free(connection, !matches!(end, End::Failed(_)));
+        }
+        for ask in self.asks.end_turn(turn) {
+            self.publish(Some(turn), EventKind::NoLongerAsked { ask: ask.to_string() });
+        }
+        if self.turns.is_empty() {
+            self.let_go_of_the_book().await;
+        }
+        let prompt = running.turn.prompt().to_string();
+        let told = TurnEnd::from(end);
+        self.tell_hooks(
+            HookEvent::TurnEnded,
+            || json!({ "turn": turn.as_str(), "prompt": prompt, "end": told }),
+        );
+        self.publish(Some(turn), EventKind::TurnEnded { end: TurnEnd::from(end) });
+        let went_well = matches!(end, End::Done | End::Limit);
+        self.afterwards.push_back(Message::TurnClosed { turn: turn.clone(), went_well });
+    }
+
+    /// What waited for it goes on: calls in any case, prompts of the queue after a good end.
+    pub(super) async fn on_turn_closed(&mut self, turn: &TurnId, went_well: bool) {
+        let parked = std::mem::take(&mut self.parked);
+        for (behind, call) in parked {
+            if behind == *turn {
+                self.afterwards.push_back(Message::Call(call));
+            } else {
+                self.parked.push((behind, call));
+            }
+        }
+        if went_well && !self.say_next(turn).await {
+            self.compact_if_full();
+        }
+    }
+
+    /// The turns as guards see them.
+    pub(super) fn running_turns(&self) -> Vec<RunningTurn> {
+        let turns = self.turns.values().map(|running| RunningTurn {
+            turn: running.turn.id().clone(),
+            prompt: running.turn.prompt().clone(),
+            phase: running.turn.phase(),
+            waits_for: running.turn.waits_for(),
+        });
+        turns.collect()
+    }
+
+    /// A turn that was interrupted on the way to this entry and whose agent has not stopped yet.
+    pub(super) fn stopping_on_path(&self, at: Option<&EntryId>) -> Option<TurnId> {
+        let at = at?;
+        let is_stopping = |running: &&Running| {
+            running.turn.phase() == Phase::Interrupted && self.tree.is_ancestor(running.turn.prompt(), at)
+        };
+        self.turns.values().find(is_stopping).map(|running| running.turn.id().clone())
+    }
+}

@@ -1,0 +1,316 @@
+//! Who answers requests, and which sessions are open.
+//!
+//! A session is opened by the first request about it and stays open until it is closed, with the engine at the latest.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use offshoot_agents::Agent;
+use offshoot_api::response::Hello;
+use offshoot_api::views::{AgentView, RuleView, StatusRow, abilities};
+use offshoot_api::{
+    Answering, ApiError, Caller, ErrorCode, EventStream, Following, Request, Response, Service, request,
+};
+use offshoot_session::asks::RuleId;
+use offshoot_session::plan::born;
+use offshoot_session::status::{State, Status};
+use offshoot_session::{Fact, Record, SessionHeader, SessionId, Stamps, TitleSource};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::actor::{self, Brought, Call, Message};
+use crate::failure::{internal, not_created, not_listed, not_read};
+use crate::rules::RuleBook;
+use crate::settings::Settings;
+use crate::shelf::Shelf;
+use crate::view::session_row;
+
+/// Messages that may wait for a session; who sends more waits too.
+const MAILBOX: usize = 64;
+
+/// What an engine is made of. Where things lie and what time it is comes from outside.
+pub struct Parts {
+    pub shelf: Arc<dyn Shelf>,
+    pub agents: Vec<Arc<dyn Agent>>,
+    /// Time and ids, for each session its own.
+    pub stamps: MakeStamps,
+    pub rules: RuleBook,
+    pub settings: Settings,
+}
+
+pub type MakeStamps = Arc<dyn Fn() -> Box<dyn Stamps + Send> + Send + Sync>;
+
+/// What all sessions share.
+pub(crate) struct Shared {
+    pub(crate) shelf: Arc<dyn Shelf>,
+    pub(crate) agents: BTreeMap<String, Arc<dyn Agent>>,
+    pub(crate) stamps: MakeStamps,
+    pub(crate) rules: RuleBook,
+    pub(crate) settings: Settings,
+}
+
+pub struct Engine {
+    shared: Arc<Shared>,
+    /// Nobody awaits while holding it.
+    open: Mutex<HashMap<SessionId, Open>>,
+}
+
+struct Open {
+    mailbox: mpsc::Sender<Message>,
+    actor: JoinHandle<()>,
+}
+
+impl Engine {
+    pub fn new(parts: Parts) -> Self {
+        let Parts { shelf, agents, stamps, rules, settings } = parts;
+        let agents = agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
+        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings });
+        Self { shared, open: Mutex::default() }
+    }
+
+    /// Closes a session that is open: its turns are interrupted, its agents end, its followers are told.
+    pub async fn close(&self, session: &str) {
+        let open = self.open().remove(&SessionId::from(session));
+        if let Some(open) = open {
+            end(open).await;
+        }
+    }
+
+    /// Closes all sessions.
+    pub async fn shut_down(&self) {
+        let open: Vec<Open> = self.open().drain().map(|(_, open)| open).collect();
+        for open in open {
+            end(open).await;
+        }
+    }
+
+    pub fn open_sessions(&self) -> usize {
+        self.open().values().filter(|open| !open.mailbox.is_closed()).count()
+    }
+
+    async fn answer(&self, request: Request) -> Result<Response, ApiError> {
+        match request {
+            Request::Hello => Ok(hello()),
+            Request::List(list) => self.list(list).await,
+            Request::Agents => Ok(self.agents()),
+            Request::Status => Ok(Response::Status { rows: self.status().await }),
+            Request::Begin(begin) => self.begin(begin).await,
+            Request::Permissions(permissions) => self.permissions(permissions.session).await,
+            Request::RevokePermission(revoke) => self.revoke(RuleId::named(revoke.rule)).await,
+            Request::Follow(_) | Request::Unfollow(_) => {
+                Err(ApiError::new(ErrorCode::Invalid, "events are followed over a connection"))
+            }
+            request => match request.session().map(SessionId::from) {
+                Some(session) => self.ask(&session, request).await,
+                None => Err(internal("a request about no session that nobody answers")),
+            },
+        }
+    }
+
+    /// Hands a request to its session and waits for the answer.
+    async fn ask(&self, session: &SessionId, request: Request) -> Result<Response, ApiError> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(session, Message::Call(Call { request, reply, brought: Brought::default() })).await?;
+        answer.await.map_err(|_| disconnected())?
+    }
+
+    /// A session that closes at this very moment is opened anew, once.
+    async fn tell(&self, session: &SessionId, message: Message) -> Result<(), ApiError> {
+        let Err(mpsc::error::SendError(message)) = self.mailbox(session).send(message).await else {
+            return Ok(());
+        };
+        self.mailbox(session).send(message).await.map_err(|_| disconnected())
+    }
+
+    fn mailbox(&self, session: &SessionId) -> mpsc::Sender<Message> {
+        let mut open = self.open();
+        if let Some(open) = open.get(session).filter(|open| !open.mailbox.is_closed()) {
+            return open.mailbox.clone();
+        }
+        let (mailbox, messages) = mpsc::channel(MAILBOX);
+        let served = actor::run(session.clone(), self.shared.clone(), messages, mailbox.clone());
+        let actor = tokio::spawn(served);
+        open.insert(session.clone(), Open { mailbox: mailbox.clone(), actor });
+        mailbox
+    }
+
+    /// Each change is whole, so a thread that died here left nothing half done.
+    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn agents(&self) -> Response {
+        let agents = self.shared.agents.values().map(|agent| AgentView {
+            name: agent.name().to_owned(),
+            title: agent.title().to_owned(),
+            version: None,
+            installed: true,
+            install: None,
+            can: abilities(&agent.capabilities()),
+        });
+        Response::Agents { agents: agents.collect() }
+    }
+
+    async fn begin(&self, mut begin: request::Begin) -> Result<Response, ApiError> {
+        // which one is the usual may change; who was spoken with does not
+        begin.agent = begin.agent.or_else(|| self.shared.settings.default_agent.clone());
+        if begin.agent.as_ref().is_some_and(|agent| !self.shared.agents.contains_key(agent)) {
+            return Err(ApiError::new(ErrorCode::NoAgent, "there is no such agent"));
+        }
+        let (id, records) = beginning(begin, (self.shared.stamps)().as_mut());
+        let shelf = self.shared.shelf.clone();
+        blocking(move || shelf.create(&records).map_err(|error| not_created(&error))).await?;
+        let open = request::Open { session: id.to_string(), turns: None };
+        self.ask(&id, Request::Open(open)).await
+    }
+
+    async fn list(&self, list: request::List) -> Result<Response, ApiError> {
+        let shared = self.shared.clone();
+        let mut sessions = blocking(move || {
+            let mut rows = Vec::new();
+            for id in shared.shelf.list().map_err(|error| not_listed(&error))? {
+                let Some(book) = shared.shelf.open(&id).map_err(|error| not_read(&error))? else { continue };
+                rows.extend(session_row(&id, book.tree(), Status::of_stream(State::Ready)));
+            }
+            Ok(rows)
+        })
+        .await?;
+        if let Some(project) = list.project {
+            sessions.retain(|row| row.project.as_ref() == Some(&project));
+        }
+        let mut urgent: BTreeMap<String, StatusRow> = BTreeMap::new();
+        for row in self.status().await {
+            urgent.entry(row.session.clone()).or_insert(row);
+        }
+        for row in &mut sessions {
+            if let Some(status) = urgent.remove(&row.id) {
+                row.status = status.status;
+            }
+        }
+        sessions.sort_by_key(|row| std::cmp::Reverse(row.active_at));
+        sessions.truncate(list.limit.unwrap_or(usize::MAX));
+        Ok(Response::Sessions { sessions })
+    }
+
+    /// What runs in all sessions that are open, what waits for a person first.
+    async fn status(&self) -> Vec<StatusRow> {
+        let open: Vec<SessionId> = self
+            .open()
+            .iter()
+            .filter(|(_, open)| !open.mailbox.is_closed())
+            .map(|(id, _)| id.clone())
+            .collect();
+        let mut rows = Vec::new();
+        for session in open {
+            if let Ok(Response::Status { rows: more }) = self.ask(&session, Request::Status).await {
+                rows.extend(more);
+            }
+        }
+        rows.sort_by_key(|row| (row.status.state != "waiting", row.since));
+        rows
+    }
+
+    async fn permissions(&self, session: Option<String>) -> Result<Response, ApiError> {
+        let rules = match session {
+            None => self.shared.rules.all(),
+            Some(session) => {
+                let id = SessionId::from(session.as_str());
+                let opened = self.ask(&id, Request::Open(request::Open { session, turns: Some(0) })).await?;
+                let project = if let Response::Session(view) = opened { view.project } else { None };
+                self.shared.rules.reaching(&id, project.as_deref()).iter().cloned().collect()
+            }
+        };
+        Ok(Response::Permissions { rules: rules.iter().map(RuleView::from).collect() })
+    }
+
+    async fn revoke(&self, rule: RuleId) -> Result<Response, ApiError> {
+        let rules = self.shared.rules.clone();
+        let revoked =
+            blocking(move || rules.revoke(&rule).map_err(|error| internal(error.to_string()))).await?;
+        if !revoked {
+            return Err(ApiError::new(ErrorCode::NotFound, "there is no such rule"));
+        }
+        Ok(Response::Done { changed: true })
+    }
+
+    async fn events(&self, session: &str, after: u64) -> Result<EventStream, ApiError> {
+        let (reply, events) = oneshot::channel();
+        self.tell(&SessionId::from(session), Message::Follow { after, reply }).await?;
+        events.await.map_err(|_| disconnected())?
+    }
+}
+
+impl Service for Engine {
+    fn call<'s>(&'s self, caller: &'s Caller, request: Request) -> Answering<'s> {
+        Box::pin(async move {
+            caller.may(&request)?;
+            self.answer(request).await
+        })
+    }
+
+    fn follow<'s>(&'s self, _caller: &'s Caller, session: &'s str, after_seq: u64) -> Following<'s> {
+        Box::pin(self.events(session, after_seq))
+    }
+}
+
+/// An engine that is dropped without being shut down leaves its sessions as a crash would.
+impl Drop for Engine {
+    fn drop(&mut self) {
+        for open in self.open().values() {
+            open.actor.abort();
+        }
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine").field("open_sessions", &self.open_sessions()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").field("settings", &self.settings).finish_non_exhaustive()
+    }
+}
+
+async fn end(open: Open) {
+    // One that has ended already need not be told, and how it ended concerns nobody any more.
+    let _ = open.mailbox.send(Message::Stop).await;
+    let _ = open.actor.await;
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work).await.map_err(|_| internal("the store broke down"))?
+}
+
+fn beginning(begin: request::Begin, stamps: &mut dyn Stamps) -> (SessionId, Vec<Record>) {
+    let id = stamps.session_id();
+    let now = stamps.now();
+    let mut header = SessionHeader::new(id.clone(), now);
+    header.project = begin.project;
+    header.agent = begin.agent;
+    header.model = begin.model.map(Into::into);
+    let mut records = vec![Record::opened(header)];
+    if let Some(title) = begin.title.map(|title| title.trim().to_owned()).filter(|title| !title.is_empty()) {
+        let fact = Fact::Title { title: Some(title), source: TitleSource::User };
+        records.push(Record::marked(now, fact));
+    }
+    born(&mut records, "new session", stamps.operation_id(), stamps);
+    (id, records)
+}
+
+fn hello() -> Response {
+    Response::Hello(Hello {
+        program: "offshoot".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        process: std::process::id(),
+    })
+}
+
+fn disconnected() -> ApiError {
+    ApiError::new(ErrorCode::Disconnected, "the session was closed before it answered")
+}

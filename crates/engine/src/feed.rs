@@ -1,0 +1,93 @@
+//! What happens in a session, numbered, for whoever follows.
+//!
+//! The latest events are kept, so who says what it saw last misses nothing. Numbers begin at the time of opening in
+//! microseconds: a number that an earlier engine gave is always smaller, and whoever comes with it is told to open the
+//! session anew instead of missing what lies between.
+
+use std::collections::VecDeque;
+
+use futures_util::stream;
+use jiff::Timestamp;
+use offshoot_api::event::EventKind;
+use offshoot_api::{ApiError, ErrorCode, Event, EventStream};
+use offshoot_session::{SessionId, TurnId};
+use tokio::sync::mpsc;
+
+#[derive(Debug)]
+pub(crate) struct Feed {
+    session: SessionId,
+    kept: VecDeque<Event>,
+    /// How many are kept.
+    room: usize,
+    /// The number before the first event.
+    start: u64,
+    seq: u64,
+    followers: Vec<mpsc::Sender<Event>>,
+}
+
+impl Feed {
+    pub(crate) fn new(session: SessionId, opened_at: Timestamp, room: usize) -> Self {
+        let start = u64::try_from(opened_at.as_microsecond()).unwrap_or_default();
+        Self { session, kept: VecDeque::new(), room: room.max(1), start, seq: start, followers: Vec::new() }
+    }
+
+    /// The number of the last event.
+    pub(crate) fn seq(&self) -> u64 {
+        self.seq
+    }
+
+    pub(crate) fn publish(&mut self, at: Timestamp, turn: Option<&TurnId>, kind: EventKind) {
+        self.seq += 1;
+        let event = Event {
+            seq: self.seq,
+            session: self.session.to_string(),
+            turn: turn.map(ToString::to_string),
+            at,
+            kind,
+        };
+        // Who does not keep up is let go and told so: nobody else waits for it, and it can come back.
+        self.followers.retain(|follower| follower.try_send(event.clone()).is_ok());
+        if self.kept.len() >= self.room {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(event);
+    }
+
+    /// Events behind `after`; 0 is the beginning. What is asked for and no longer kept is `gone`.
+    pub(crate) fn follow(&mut self, after: u64) -> Result<EventStream, ApiError> {
+        let after = if after == 0 { self.start } else { after };
+        let oldest = self.kept.front().map_or(self.seq, |event| event.seq - 1);
+        if after < oldest || after > self.seq {
+            return Err(gone());
+        }
+        let missed: VecDeque<Event> = self.kept.iter().filter(|event| event.seq > after).cloned().collect();
+        let (sender, receiver) = mpsc::channel(self.room);
+        self.followers.push(sender);
+        Ok(Box::pin(stream::unfold(Some(Follower { missed, receiver }), next)))
+    }
+}
+
+struct Follower {
+    missed: VecDeque<Event>,
+    receiver: mpsc::Receiver<Event>,
+}
+
+async fn next(follower: Option<Follower>) -> Option<(Result<Event, ApiError>, Option<Follower>)> {
+    let mut follower = follower?;
+    let event = match follower.missed.pop_front() {
+        Some(event) => Some(event),
+        None => follower.receiver.recv().await,
+    };
+    match event {
+        Some(event) if matches!(event.kind, EventKind::Closed) => Some((Ok(event), None)),
+        Some(event) => Some((Ok(event), Some(follower))),
+        None => Some((Err(gone()), None)),
+    }
+}
+
+fn gone() -> ApiError {
+    ApiError::new(
+        ErrorCode::Gone,
+        "these events are no longer kept: open the session anew and follow from there",
+    )
+}

@@ -1,0 +1,143 @@
+//! Programs and endpoints that are told what happens, and may have a say in it.
+//!
+//! A hook is given one JSON object and may answer with one. Whoever answers nothing has no opinion. Each has its time;
+//! one that hangs, breaks or answers nonsense is reported and counts as one without an opinion.
+
+mod http;
+mod program;
+mod said;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use said::Said;
+pub(crate) use said::{HookRequest, Supplied, Verdict};
+
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// As it is reported.
+    pub name: String,
+    pub events: Vec<HookEvent>,
+    pub run: Run,
+    pub limit: Duration,
+}
+
+#[derive(Clone, Debug)]
+pub enum Run {
+    /// Reads the object from its input and writes its answer to its output.
+    Program { program: PathBuf, arguments: Vec<String> },
+    /// Is given the object as the body of a POST; plain `http`, for this machine.
+    Http { url: String },
+}
+
+/// Moments at which hooks are told. Those that say `before` can call it off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HookEvent {
+    SessionBeforeTree,
+    SessionTree,
+    SessionBeforeBranch,
+    SessionBranch,
+    SessionBeforeCompact,
+    SessionCompacting,
+    SessionCompact,
+    BeforeSend,
+    TurnEnded,
+    StatusChanged,
+    PromptWaiting,
+}
+
+#[derive(Debug, Error)]
+pub(crate) enum HookError {
+    #[error("took longer than {} ms", .0.as_millis())]
+    TooSlow(Duration),
+    #[error("could not be run: {0}")]
+    NotRun(std::io::Error),
+    #[error("failed with {0}")]
+    Failed(String),
+    #[error("`{0}` is no address of a hook")]
+    BadUrl(String),
+    #[error("answered nonsense: {0}")]
+    Nonsense(String),
+}
+
+/// A hook that did not do its part.
+#[derive(Clone, Debug)]
+pub(crate) struct HookFailure {
+    pub(crate) hook: String,
+    pub(crate) message: String,
+}
+
+impl HookEvent {
+    pub const ALL: [Self; 11] = [
+        Self::SessionBeforeTree,
+        Self::SessionTree,
+        Self::SessionBeforeBranch,
+        Self::SessionBranch,
+        Self::SessionBeforeCompact,
+        Self::SessionCompacting,
+        Self::SessionCompact,
+        Self::BeforeSend,
+        Self::TurnEnded,
+        Self::StatusChanged,
+        Self::PromptWaiting,
+    ];
+
+    /// As settings and payloads call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::SessionBeforeTree => "session_before_tree",
+            Self::SessionTree => "session_tree",
+            Self::SessionBeforeBranch => "session_before_branch",
+            Self::SessionBranch => "session_branch",
+            Self::SessionBeforeCompact => "session_before_compact",
+            Self::SessionCompacting => "session_compacting",
+            Self::SessionCompact => "session_compact",
+            Self::BeforeSend => "before_send",
+            Self::TurnEnded => "turn_ended",
+            Self::StatusChanged => "status_changed",
+            Self::PromptWaiting => "prompt_waiting",
+        }
+    }
+
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|event| event.word() == word)
+    }
+}
+
+/// Tells the hooks one after the other. The first that calls it off ends it; the first summary counts.
+pub(crate) async fn ask(hooks: Vec<Hook>, event: HookEvent, session: String, payload: Value) -> Verdict {
+    let mut object = Map::new();
+    object.insert("type".to_owned(), event.word().into());
+    object.insert("session".to_owned(), session.into());
+    if let Value::Object(payload) = payload {
+        object.extend(payload);
+    }
+    let body = Value::Object(object).to_string();
+    let mut verdict = Verdict::default();
+    for hook in hooks {
+        match ask_one(&hook, &body).await {
+            Ok(said) => verdict.hear(said, &hook.name),
+            Err(error) => {
+                verdict.failures.push(HookFailure { hook: hook.name.clone(), message: error.to_string() });
+            }
+        }
+        if verdict.cancelled.is_some() {
+            break;
+        }
+    }
+    verdict
+}
+
+async fn ask_one(hook: &Hook, body: &str) -> Result<Said, HookError> {
+    let answered = async {
+        match &hook.run {
+            Run::Program { program, arguments } => program::run(program, arguments, body).await,
+            Run::Http { url } => http::post(url, body).await,
+        }
+    };
+    let answer = tokio::time::timeout(hook.limit, answered).await;
+    Said::read(&answer.map_err(|_| HookError::TooSlow(hook.limit))??)
+}

@@ -1,0 +1,74 @@
+//! What hooks answer.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{HookError, HookFailure};
+
+/// The answer of one hook. Fields it does not know are stepped over.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(crate) struct Said {
+    #[serde(default)]
+    cancel: bool,
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    summary: Option<Supplied>,
+    #[serde(default)]
+    requests: Vec<HookRequest>,
+}
+
+/// A summary in the place of the one that a model would write.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub(crate) struct Supplied {
+    pub(crate) summary: String,
+    #[serde(default)]
+    pub(crate) details: Option<Value>,
+}
+
+/// What a hook wants to happen afterwards.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(crate) enum HookRequest {
+    /// A session of its own from an entry.
+    Branch {
+        #[serde(rename = "entryId")]
+        entry: String,
+    },
+    NavigateTree {
+        #[serde(rename = "targetId")]
+        target: String,
+        #[serde(default)]
+        summarize: bool,
+    },
+}
+
+/// What all hooks of an event said together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdict {
+    /// Why it shall not be done.
+    pub(crate) cancelled: Option<String>,
+    pub(crate) summary: Option<Supplied>,
+    pub(crate) requests: Vec<HookRequest>,
+    pub(crate) failures: Vec<HookFailure>,
+}
+
+impl Said {
+    pub(super) fn read(answer: &[u8]) -> Result<Self, HookError> {
+        let text = String::from_utf8_lossy(answer);
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        serde_json::from_str(&text).map_err(|error| HookError::Nonsense(error.to_string()))
+    }
+}
+
+impl Verdict {
+    pub(super) fn hear(&mut self, said: Said, hook: &str) {
+        if said.cancel {
+            self.cancelled = Some(said.reason.unwrap_or_else(|| format!("hook `{hook}` said no")));
+        }
+        self.summary = self.summary.take().or(said.summary);
+        self.requests.extend(said.requests);
+    }
+}

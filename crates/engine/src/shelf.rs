@@ -1,0 +1,78 @@
+//! Sessions held open to be written.
+//!
+//! A store keeps sessions; an actor stays with one of them for a long time and writes to it often. [`Book`] is that
+//! session in hand: its tree, one append after the other, and beside them the drafts of what is still being said.
+
+mod journals;
+mod memory;
+
+use std::fmt;
+
+use offshoot_session::live::Delta;
+use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree};
+use offshoot_store::drafts::DraftError;
+use offshoot_store::{AppendError, CreateError, ListError, LockError, ReadError};
+
+pub use memory::MemoryShelf;
+
+/// Where sessions are kept. All calls may block.
+pub trait Shelf: fmt::Debug + Send + Sync {
+    /// Begins a session; see [`offshoot_store::SessionStore::create`].
+    fn create(&self, records: &[Record]) -> Result<(), CreateError>;
+
+    /// `None`: there is no such session.
+    fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError>;
+
+    fn list(&self) -> Result<Vec<SessionId>, ListError>;
+}
+
+/// One session in hand. All calls but [`Book::tree`] may block.
+pub trait Book: fmt::Debug + Send {
+    /// The session as far as it was read or written here. Everything in it is safe.
+    fn tree(&self) -> &SessionTree;
+
+    /// Reads what others have written since. `false`: nothing.
+    fn refresh(&mut self) -> Result<bool, ReadError>;
+
+    /// Nobody else may write until [`Book::release`].
+    fn hold(&mut self) -> Result<(), LockError>;
+
+    fn release(&mut self);
+
+    /// Writes all of them or none. When this returns they are safe.
+    fn append(&mut self, records: &[Record]) -> Result<(), AppendError>;
+
+    /// Keeps what is being said. It survives the end of the process, not that of the power.
+    fn draft(&mut self, steps: &[Drafted]) -> Result<(), DraftError>;
+
+    /// What a crash has left and the session does not have.
+    fn drafts_left(&self) -> Result<Vec<Entry>, DraftError>;
+
+    fn clear_drafts(&mut self) -> Result<(), DraftError>;
+}
+
+/// One thing that was shown before it was safe.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Drafted {
+    /// An entry as far as it is known, in the place of what was known of it.
+    Entry(Box<Entry>),
+    Words {
+        entry: EntryId,
+        text: String,
+    },
+    Thinking {
+        entry: EntryId,
+        text: String,
+    },
+}
+
+impl Drafted {
+    /// What is added to an entry; `None` for an entry itself.
+    fn delta(&self) -> Option<(&EntryId, Delta<'_>)> {
+        match self {
+            Self::Entry(_) => None,
+            Self::Words { entry, text } => Some((entry, Delta::Words(text))),
+            Self::Thinking { entry, text } => Some((entry, Delta::Thinking(text))),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Sessions that live as long as the program. What an engine leaves behind, another one on the same shelf finds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use offshoot_session::{Block, Body, Entry, EntryId, Record, SessionId, SessionTree};
+use offshoot_store::drafts::DraftError;
+use offshoot_store::{AppendError, CreateError, ListError, LockError, MemoryStore, ReadError, SessionStore};
+
+use super::{Book, Drafted, Shelf};
+
+#[derive(Clone, Debug, Default)]
+pub struct MemoryShelf {
+    store: Arc<MemoryStore>,
+    drafts: Arc<Mutex<HashMap<SessionId, Vec<Entry>>>>,
+}
+
+#[derive(Debug)]
+struct MemoryBook {
+    shelf: MemoryShelf,
+    id: SessionId,
+    tree: SessionTree,
+}
+
+impl MemoryShelf {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A draft is replaced or added as a whole, so a thread that died here left nothing half done.
+    fn drafts(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<Entry>>> {
+        self.drafts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf for MemoryShelf {
+    fn create(&self, records: &[Record]) -> Result<(), CreateError> {
+        self.store.create(records).map(|_| ())
+    }
+
+    fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError> {
+        let Some(loaded) = self.store.read(id)? else { return Ok(None) };
+        Ok(Some(Box::new(MemoryBook { shelf: self.clone(), id: id.clone(), tree: loaded.tree })))
+    }
+
+    fn list(&self) -> Result<Vec<SessionId>, ListError> {
+        self.store.list()
+    }
+}
+
+impl Book for MemoryBook {
+    fn tree(&self) -> &SessionTree {
+        &self.tree
+    }
+
+    /// Whoever else writes is in this process, and there an engine opens a session once.
+    fn refresh(&mut self) -> Result<bool, ReadError> {
+        Ok(false)
+    }
+
+    fn hold(&mut self) -> Result<(), LockError> {
+        Ok(())
+    }
+
+    fn release(&mut self) {}
+
+    fn append(&mut self, records: &[Record]) -> Result<(), AppendError> {
+        let tree = self.tree.extended(records)?;
+        self.shelf.store.append(&self.id, &mut |_| Some(records.to_vec()))?;
+        self.tree = tree;
+        Ok(())
+    }
+
+    fn draft(&mut self, steps: &[Drafted]) -> Result<(), DraftError> {
+        let mut drafts = self.shelf.drafts();
+        let entries = drafts.entry(self.id.clone()).or_default();
+        for step in steps {
+            match step {
+                Drafted::Entry(entry) => {
+                    entries.retain(|known| known.id != entry.id);
+                    entries.push(Entry::clone(entry));
+                }
+                Drafted::Words { entry, text } => grow(entries, entry, Block::Text(text.clone())),
+                Drafted::Thinking { entry, text } => grow(entries, entry, Block::Thinking(text.clone())),
+            }
+        }
+        Ok(())
+    }
+
+    fn drafts_left(&self) -> Result<Vec<Entry>, DraftError> {
+        let left = self.shelf.drafts().get(&self.id).cloned().unwrap_or_default();
+        Ok(left.into_iter().filter(|entry| !self.tree.contains(&entry.id)).collect())
+    }
+
+    fn clear_drafts(&mut self) -> Result<(), DraftError> {
+        self.shelf.drafts().remove(&self.id);
+        Ok(())
+    }
+}
+
+fn grow(entries: &mut [Entry], id: &EntryId, more: Block) {
+    let Some(Body::Reply(reply)) =
+        entries.iter_mut().find(|entry| entry.id == *id).map(|entry| &mut entry.body)
+    else {
+        return;
+    };
+    match (reply.blocks.last_mut(), more) {
+        (Some(Block::Text(text)), Block::Text(more))
+        | (Some(Block::Thinking(text)), Block::Thinking(more)) => {
+            text.push_str(&more);
+        }
+        (_, more) => reply.blocks.push(more),
+    }
+}

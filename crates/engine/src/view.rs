@@ -1,0 +1,104 @@
+//! Trees as they are seen, and what a path says about itself.
+
+use offshoot_api::views::{BranchView, EntryView, HeadView, SessionRow, StatusView, TreeRow, VersionView};
+use offshoot_session::about::about;
+use offshoot_session::handoff::{branch_provenance, branch_session};
+use offshoot_session::outline::{TurnOutline, TurnTreeRow, version_of};
+use offshoot_session::status::Status;
+use offshoot_session::{Body, EntryId, SessionId, SessionTree, Setting};
+
+/// The latest setting of each kind on the way to an entry; what the way leaves open comes from the header.
+pub(crate) fn settings_of(tree: &SessionTree, at: Option<&EntryId>) -> Vec<Setting> {
+    let mut settings: Vec<Setting> = Vec::new();
+    let header = tree.header();
+    let mut take = |setting: Setting| {
+        settings.retain(|other| !is_same_kind(other, &setting));
+        settings.push(setting);
+    };
+    header.and_then(|header| header.agent.clone()).map(Setting::Agent).into_iter().for_each(&mut take);
+    let model = header.and_then(|header| header.model.clone());
+    model.map(|model| Setting::Model { role: None, model }).into_iter().for_each(&mut take);
+    for entry in tree.path_to(at) {
+        if let Body::Setting(setting) = &entry.body {
+            take(setting.clone());
+        }
+    }
+    settings
+}
+
+fn is_same_kind(one: &Setting, other: &Setting) -> bool {
+    match (one, other) {
+        (Setting::Model { role: one, .. }, Setting::Model { role: other, .. }) => one == other,
+        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
+    }
+}
+
+pub(crate) fn heads(tree: &SessionTree) -> Vec<HeadView> {
+    tree.heads().into_iter().map(|(name, _)| HeadView::of(tree, &name)).collect()
+}
+
+/// The way to an entry, the last `turns` of it where a number is given.
+pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Option<usize>) -> BranchView {
+    let path = tree.path_to(at);
+    let prompts: Vec<usize> =
+        path.iter().enumerate().filter(|(_, entry)| entry.body.is_prompt()).map(|(at, _)| at).collect();
+    let above = match turns {
+        None => 0,
+        Some(turns) if turns >= prompts.len() => 0,
+        Some(turns) => prompts.get(prompts.len() - turns).copied().unwrap_or(path.len()),
+    };
+    let seen = path.get(above..).unwrap_or_default();
+    let versions = seen.iter().filter_map(|entry| {
+        let version = version_of(tree, &entry.id)?;
+        Some(VersionView { prompt: entry.id.to_string(), number: version.number, of: version.of })
+    });
+    BranchView {
+        tip: at.map(ToString::to_string),
+        entries: seen.iter().map(|entry| EntryView::from(&***entry)).collect(),
+        above,
+        versions: versions.collect(),
+        agent_session: branch_session(tree, at).map(|session| session.to_string()),
+        provenance: branch_provenance(tree, at).map(Into::into),
+    }
+}
+
+pub(crate) fn tree_rows(tree: &SessionTree) -> Vec<TreeRow> {
+    let rows = TurnOutline::of(tree).rows.into_iter().filter_map(|row| match row {
+        TurnTreeRow::Turn(row) => Some(row),
+        TurnTreeRow::Folded(_) => None,
+    });
+    rows.map(|row| {
+        let above = std::iter::successors(tree.parent(&row.entry), |entry| tree.parent(&entry.id));
+        let parent = above.into_iter().find(|entry| entry.body.is_prompt());
+        TreeRow {
+            id: row.entry.to_string(),
+            parent: parent.map(|parent| parent.id.to_string()),
+            number: row.number.unwrap_or_default(),
+            text: row.text,
+            label: row.labels.into_iter().next(),
+            branch_name: row.branch_names.into_iter().next(),
+            on_path: row.on_active_path,
+            is_head: row.is_head,
+            version: row.version.map(|version| (version.number, version.of)),
+        }
+    })
+    .collect()
+}
+
+/// A session as a list shows it. `None` for one that is not there (any more).
+pub(crate) fn session_row(id: &SessionId, tree: &SessionTree, status: Status) -> Option<SessionRow> {
+    let about = about(tree);
+    if tree.is_taken_back() {
+        return None;
+    }
+    Some(SessionRow {
+        id: id.to_string(),
+        title: about.title.or(about.first_prompt),
+        project: about.project,
+        agent: tree.header().and_then(|header| header.agent.clone()),
+        prompts: about.prompts,
+        parent: about.parent,
+        active_at: about.active_at?,
+        status: StatusView::from(status),
+    })
+}

@@ -1,0 +1,268 @@
+//! An agent that says what a test tells it to.
+//!
+//! What it says to a prompt is a list of [`Do`]s; to any other prompt it answers `re: ` and the words. It keeps a
+//! session of its own for each conversation, and writes down what it is told.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use offshoot_agents::{Agent, ConnectError, Connecting, Conversation};
+use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Ending, Said, Start};
+use offshoot_session::asks::{Asking, Permission};
+use offshoot_session::handoff::Handoff;
+use offshoot_session::render::prompts::SUMMARIZER;
+use offshoot_session::{AgentSessionId, Block, Reply, TurnId, text_of};
+use serde_json::json;
+use tokio::sync::{Semaphore, mpsc};
+
+#[derive(Clone, Debug)]
+pub(crate) enum Do {
+    Say(Said),
+    /// Waits until the test lets it go on.
+    Gate,
+    /// Asks whether it may run this command, and goes on when that is answered and confirmed.
+    AskToRun(&'static str),
+    /// Goes away without a word.
+    Vanish,
+}
+
+#[derive(Debug)]
+pub(crate) struct ScriptedAgent {
+    pub(crate) can: Capabilities,
+    pub(crate) refuses: Mutex<bool>,
+    script: Arc<Mutex<HashMap<String, Vec<Do>>>>,
+    told: Arc<Mutex<Vec<String>>>,
+    sessions: Mutex<u32>,
+    gate: Arc<Semaphore>,
+    /// Conversations that are going on.
+    open: Arc<()>,
+}
+
+impl ScriptedAgent {
+    pub(crate) fn new() -> Self {
+        Self {
+            can: Capabilities {
+                many_turns: true,
+                resume: true,
+                interrupt: true,
+                permissions: true,
+                ..Capabilities::default()
+            },
+            refuses: Mutex::new(false),
+            script: Arc::default(),
+            told: Arc::default(),
+            sessions: Mutex::default(),
+            gate: Arc::new(Semaphore::new(0)),
+            open: Arc::default(),
+        }
+    }
+
+    pub(crate) fn on(self, prompt: &str, does: Vec<Do>) -> Self {
+        self.also_on(prompt, does);
+        self
+    }
+
+    pub(crate) fn also_on(&self, prompt: &str, does: Vec<Do>) {
+        self.script.lock().unwrap().insert(prompt.to_owned(), does);
+    }
+
+    pub(crate) fn open_gate(&self) {
+        self.gate.add_permits(1);
+    }
+
+    /// What it was told since it was asked last.
+    pub(crate) fn told(&self) -> Vec<String> {
+        std::mem::take(&mut *self.told.lock().unwrap())
+    }
+
+    pub(crate) fn conversations(&self) -> usize {
+        Arc::strong_count(&self.open) - 1
+    }
+
+    fn session_of(&self, start: &Start) -> AgentSessionId {
+        match &start.handoff {
+            Handoff::Continue { session: Some(session) } => session.clone(),
+            Handoff::Continue { session: None }
+            | Handoff::ForkAtMessage { .. }
+            | Handoff::RebuiltTranscript
+            | Handoff::ReplayedContext(_) => {
+                let mut sessions = self.sessions.lock().unwrap();
+                *sessions += 1;
+                format!("agent-{sessions}").into()
+            }
+        }
+    }
+}
+
+impl Agent for ScriptedAgent {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn title(&self) -> &str {
+        "Scripted"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.can
+    }
+
+    fn connect(&self, start: Start) -> Connecting<'_> {
+        let way = match &start.handoff {
+            Handoff::Continue { session: None } => "new session".to_owned(),
+            Handoff::Continue { session: Some(session) } => format!("continue {session}"),
+            Handoff::ForkAtMessage { session, .. } => format!("fork {session}"),
+            Handoff::RebuiltTranscript => "rebuilt".to_owned(),
+            Handoff::ReplayedContext(_) => format!("replayed {} entries", start.path.len()),
+        };
+        self.told.lock().unwrap().push(format!("connect: {way}"));
+        if *self.refuses.lock().unwrap() {
+            let refused = ConnectError::NotInstalled { agent: "scripted".to_owned() };
+            return Box::pin(async { Err(refused) });
+        }
+        let session = self.session_of(&start);
+        let talk = Talk {
+            session,
+            script: self.script.clone(),
+            told: self.told.clone(),
+            gate: self.gate.clone(),
+            _open: self.open.clone(),
+        };
+        Box::pin(async { Ok(Conversation::served_by(|inputs, events| talk.serve(inputs, events))) })
+    }
+}
+
+struct Talk {
+    session: AgentSessionId,
+    script: Arc<Mutex<HashMap<String, Vec<Do>>>>,
+    told: Arc<Mutex<Vec<String>>>,
+    gate: Arc<Semaphore>,
+    _open: Arc<()>,
+}
+
+/// Why it stopped in the middle.
+enum Cut {
+    Interrupted,
+    Gone,
+}
+
+impl Talk {
+    async fn serve(self, mut inputs: mpsc::Receiver<AgentInput>, events: mpsc::Sender<AgentEvent>) {
+        let mut later = VecDeque::new();
+        loop {
+            let input = match later.pop_front() {
+                Some(input) => input,
+                None => match inputs.recv().await {
+                    Some(input) => input,
+                    None => return,
+                },
+            };
+            let AgentInput::Prompt { turn, prompt } = input else {
+                self.note(&input);
+                if let AgentInput::Answer { turn, request, .. } = input {
+                    let confirmed = AgentEvent::new(turn, Said::Confirms { request });
+                    let _ = events.send(confirmed).await;
+                }
+                continue;
+            };
+            let words = summary_or(text_of(&prompt.blocks));
+            self.told.lock().unwrap().push(format!("prompt: {words}"));
+            let cut = self.answer(&turn, &words, &mut inputs, &events, &mut later).await;
+            let end = match cut {
+                Ok(()) => Said::Ended(Ending::Done),
+                Err(Cut::Interrupted) => Said::Ended(Ending::Interrupted),
+                Err(Cut::Gone) => return,
+            };
+            if events.send(AgentEvent::new(turn, end)).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn answer(
+        &self,
+        turn: &TurnId,
+        words: &str,
+        inputs: &mut mpsc::Receiver<AgentInput>,
+        events: &mpsc::Sender<AgentEvent>,
+        later: &mut VecDeque<AgentInput>,
+    ) -> Result<(), Cut> {
+        let say =
+            async |said: Said| events.send(AgentEvent::new(turn.clone(), said)).await.map_err(|_| Cut::Gone);
+        say(Said::Started { agent_session: Some(self.session.clone()), model: None }).await?;
+        let does = self.script.lock().unwrap().get(words).cloned();
+        let Some(does) = does else {
+            return say(whole(&format!("re: {words}"))).await;
+        };
+        for (number, step) in does.iter().enumerate() {
+            match step {
+                Do::Say(said) => say(said.clone()).await?,
+                Do::Gate => {
+                    tokio::select! {
+                        permit = self.gate.acquire() => permit.map_err(|_| Cut::Gone)?.forget(),
+                        cut = self.wait(inputs, later, |_| false) => return Err(cut.unwrap_or(Cut::Gone)),
+                    }
+                }
+                Do::AskToRun(command) => {
+                    let request = format!("run-{number}");
+                    let asking = Asking::Permission(Permission {
+                        tool: "shell".into(),
+                        input: json!({ "command": command }),
+                        call: None,
+                        reason: None,
+                    });
+                    say(Said::Asks { request: request.clone(), asking }).await?;
+                    let is_answer = |input: &AgentInput| matches!(input, AgentInput::Answer { request: of, .. } if *of == request);
+                    if let Some(cut) = self.wait(inputs, later, is_answer).await {
+                        return Err(cut);
+                    }
+                    say(Said::Confirms { request }).await?;
+                }
+                Do::Vanish => return Err(Cut::Gone),
+            }
+        }
+        Ok(())
+    }
+
+    /// Until it is told what it waits for. `None`: it was.
+    async fn wait(
+        &self,
+        inputs: &mut mpsc::Receiver<AgentInput>,
+        later: &mut VecDeque<AgentInput>,
+        is_it: impl Fn(&AgentInput) -> bool,
+    ) -> Option<Cut> {
+        loop {
+            let Some(input) = inputs.recv().await else { return Some(Cut::Gone) };
+            self.note(&input);
+            match input {
+                AgentInput::Interrupt { .. } => return Some(Cut::Interrupted),
+                input if is_it(&input) => return None,
+                AgentInput::Prompt { .. } => later.push_back(input),
+                AgentInput::Answer { .. } | AgentInput::Configure(_) | AgentInput::Compact { .. } => {}
+            }
+        }
+    }
+
+    fn note(&self, input: &AgentInput) {
+        let told = match input {
+            AgentInput::Prompt { .. } => return,
+            AgentInput::Answer { request, answer, .. } => format!("answer {request}: {answer:?}"),
+            AgentInput::Interrupt { .. } => "interrupt".to_owned(),
+            AgentInput::Configure(settings) => format!("configure: {settings:?}"),
+            AgentInput::Compact { .. } => "compact".to_owned(),
+        };
+        self.told.lock().unwrap().push(told);
+    }
+}
+
+/// Under this name a summary is asked for.
+pub(crate) const SUMMARY: &str = "<summary>";
+
+fn summary_or(words: String) -> String {
+    if words.starts_with(SUMMARIZER) { SUMMARY.to_owned() } else { words }
+}
+
+pub(crate) fn whole(text: &str) -> Said {
+    let reply = Reply { blocks: vec![Block::Text(text.to_owned())], ..Reply::default() };
+    Said::Message { message: None, reply }
+}

@@ -1,0 +1,216 @@
+//! Ten thousand answers while everybody keeps losing everybody: none is lost, none counts twice.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use offshoot_agents::{Agent, Connecting, Conversation};
+use offshoot_api::request::{self, IfRunning};
+use offshoot_api::views::{AnswerView, PromptView};
+use offshoot_api::{ErrorCode, Request, Response, Service};
+use offshoot_engine::{MemoryShelf, RuleBook, Settings};
+use offshoot_session::TurnId;
+use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Ending, Said, Start};
+use offshoot_session::asks::{Answer, Asking, Permission};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::scripted::whole;
+use crate::world::{SharedStamps, caller, engine};
+
+const TURNS: usize = 100;
+const ASKS: usize = 100;
+
+/// Chance that is the same in every run.
+#[derive(Clone, Debug)]
+struct Dice(Arc<Mutex<u64>>);
+
+impl Dice {
+    fn one_in(&self, n: u64) -> bool {
+        let mut state = self.0.lock().unwrap();
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33).is_multiple_of(n)
+    }
+}
+
+/// An agent that asks a hundred things in each turn, and loses the connection in the middle.
+#[derive(Debug)]
+struct Doubter {
+    dice: Dice,
+    memory: Arc<Mutex<Memory>>,
+}
+
+/// What the agent knows on its side of the connection.
+#[derive(Debug, Default)]
+struct Memory {
+    turn: Option<TurnId>,
+    /// The next thing it wants to know.
+    next: usize,
+    /// Every answer that reached it, by the ask.
+    heard: BTreeMap<String, Vec<String>>,
+}
+
+impl Agent for Doubter {
+    fn name(&self) -> &str {
+        "doubter"
+    }
+
+    fn title(&self) -> &str {
+        "Doubter"
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { many_turns: true, resume: true, permissions: true, ..Capabilities::default() }
+    }
+
+    fn connect(&self, _start: Start) -> Connecting<'_> {
+        let (dice, memory) = (self.dice.clone(), self.memory.clone());
+        Box::pin(async { Ok(Conversation::served_by(|inputs, events| doubt(dice, memory, inputs, events))) })
+    }
+}
+
+async fn doubt(
+    dice: Dice,
+    memory: Arc<Mutex<Memory>>,
+    mut inputs: mpsc::Receiver<AgentInput>,
+    events: mpsc::Sender<AgentEvent>,
+) {
+    let knows_turn = memory.lock().unwrap().turn.is_some();
+    let mut asked = !knows_turn;
+    loop {
+        if !asked && ask(&memory, &events).await.is_none() {
+            return;
+        }
+        asked = true;
+        let Some(input) = inputs.recv().await else { return };
+        match input {
+            AgentInput::Prompt { turn, .. } => {
+                {
+                    let mut memory = memory.lock().unwrap();
+                    (memory.turn, memory.next) = (Some(turn.clone()), 0);
+                }
+                let started = Said::Started { agent_session: Some("d".into()), model: None };
+                let _ = events.send(AgentEvent::new(turn, started)).await;
+                asked = false;
+            }
+            AgentInput::Answer { turn, request, answer } => {
+                if dice.one_in(7) {
+                    return; // before it was taken
+                }
+                let Answer::Deny { message: Some(words) } = answer else { panic!("{answer:?}") };
+                {
+                    let mut memory = memory.lock().unwrap();
+                    memory.heard.entry(format!("{turn}/{request}")).or_default().push(words);
+                    if memory.next.to_string() == request {
+                        memory.next += 1;
+                    }
+                }
+                if dice.one_in(7) {
+                    return; // taken, and not confirmed
+                }
+                let _ = events.send(AgentEvent::new(turn, Said::Confirms { request })).await;
+                asked = false;
+            }
+            AgentInput::Interrupt { .. } | AgentInput::Configure(_) | AgentInput::Compact { .. } => {}
+        }
+    }
+}
+
+/// The next ask, or the end.
+async fn ask(memory: &Mutex<Memory>, events: &mpsc::Sender<AgentEvent>) -> Option<()> {
+    let (turn, next) = {
+        let memory = memory.lock().unwrap();
+        (memory.turn.clone()?, memory.next)
+    };
+    if next >= ASKS {
+        memory.lock().unwrap().turn = None;
+        events.send(AgentEvent::new(turn.clone(), whole("done"))).await.ok()?;
+        return events.send(AgentEvent::new(turn, Said::Ended(Ending::Done))).await.ok();
+    }
+    let asking = Asking::Permission(Permission {
+        tool: "shell".into(),
+        input: json!({ "command": "x" }),
+        call: None,
+        reason: None,
+    });
+    let started = Said::Started { agent_session: Some("d".into()), model: None };
+    if next == 0 {
+        events.send(AgentEvent::new(turn.clone(), started)).await.ok()?;
+    }
+    events.send(AgentEvent::new(turn, Said::Asks { request: next.to_string(), asking })).await.ok()
+}
+
+#[tokio::test(start_paused = true)]
+async fn ten_thousand_answers_none_lost_none_twice() {
+    let dice = Dice(Arc::new(Mutex::new(7)));
+    let memory: Arc<Mutex<Memory>> = Arc::default();
+    let agent = Arc::new(Doubter { dice: dice.clone(), memory: memory.clone() });
+    let (shelf, stamps, rules) = (MemoryShelf::new(), SharedStamps::default(), RuleBook::in_memory());
+    let settings = Settings {
+        default_agent: Some("doubter".to_owned()),
+        // A connection may be lost many times before anything is heard over it.
+        reach_again: 1000,
+        ..Settings::default()
+    };
+    let fresh = || engine(&shelf, &stamps, agent.clone(), &rules, &settings);
+    let mut engine = fresh();
+    let begun = engine.call(&caller(), Request::Begin(request::Begin::default())).await.unwrap();
+    let Response::Session(view) = begun else { panic!("{begun:?}") };
+    let session = view.id;
+    let mut given: BTreeMap<String, String> = BTreeMap::new();
+    let (mut stale, mut restarts) = (0, 0);
+    for turn in 0..TURNS {
+        let send = request::Send {
+            session: session.clone(),
+            prompt: PromptView::text(format!("turn {turn}")),
+            at: None,
+            agent: None,
+            if_running: IfRunning::Wait,
+        };
+        engine.call(&caller(), Request::Send(send)).await.unwrap();
+        loop {
+            // Everything comes to rest before time goes on.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            let open = request::Open { session: session.clone(), turns: Some(1) };
+            let opened = engine.call(&caller(), Request::Open(open)).await.unwrap();
+            let Response::Session(view) = opened else { panic!("{opened:?}") };
+            if view.status.state == "ready" {
+                break;
+            }
+            let Some(ask) = view.asks.first() else { continue };
+            let words = format!("answer {}", given.len());
+            let answer = |words: &str| {
+                let answer = AnswerView::Deny { message: Some(words.to_owned()) };
+                Request::Answer(request::Answer { session: session.clone(), ask: ask.id.clone(), answer })
+            };
+            if dice.one_in(5) {
+                // Whoever answers loses the connection and does not hear what became of it.
+                drop(tokio::time::timeout(Duration::ZERO, engine.call(&caller(), answer(&words))).await);
+            }
+            if dice.one_in(400) {
+                memory.lock().unwrap().turn = None;
+                drop(std::mem::replace(&mut engine, fresh()));
+                restarts += 1;
+                let refused = engine.call(&caller(), answer(&words)).await.unwrap_err();
+                assert_eq!(refused.code, ErrorCode::Stale);
+                stale += 1;
+                break;
+            }
+            match engine.call(&caller(), answer(&words)).await {
+                Ok(Response::Done { .. }) => {
+                    given.insert(ask.id.clone(), words.clone());
+                }
+                other => panic!("{other:?}"),
+            }
+            let otherwise = engine.call(&caller(), answer("something else")).await.unwrap_err();
+            assert_eq!(otherwise.code, ErrorCode::AnsweredOtherwise);
+        }
+    }
+    let heard = std::mem::take(&mut memory.lock().unwrap().heard);
+    assert!(given.len() + 100 * restarts >= TURNS * ASKS, "{} answers, {restarts} restarts", given.len());
+    for (ask, words) in &given {
+        let heard = heard.get(ask).unwrap_or_else(|| panic!("`{ask}` was lost"));
+        assert!(heard.iter().all(|heard| heard == words), "`{ask}` was answered {heard:?}");
+    }
+    assert!(restarts > 0 && stale == restarts, "{restarts} restarts, {stale} stale");
+}
