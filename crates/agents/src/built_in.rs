@@ -1,10 +1,10 @@
 //! The agent that is always there: small, offline, the same every time.
 //!
-//! It is a demonstration and says so. On plain requests ([`requests`]) it does what real agents do: it streams, thinks,
+//! It is a demonstration and says so. On plain requests (`requests`) it does what real agents do: it streams, thinks,
 //! writes files in the workspace, runs a command after it was allowed to, asks, starts a sub-agent, fails. To anything
 //! else it answers with what it has heard on the branch, so that branches can be told apart.
 //!
-//! What it answers is decided by [`reply_to`], which is pure; [`perform`] does it, at the pace it is given.
+//! What it answers is decided by [`reply_to`], which is pure; `perform` does it, at the pace it is given.
 
 mod heard;
 mod perform;

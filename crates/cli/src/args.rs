@@ -2,6 +2,7 @@
 
 mod changes;
 mod reading;
+mod talking;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,11 @@ pub(crate) use reading::{
 pub(crate) use changes::{
     AppendArgs, ArchiveArgs, BranchArgs, BranchCommand, BranchNameArgs, EditArgs, ForkArgs, ImportArgs,
     OpsArgs, RenameArgs, RetryArgs, SwitchArgs, UndoArgs, VersionArgs,
+};
+
+pub(crate) use talking::{
+    AbortArgs, AgentsArgs, AnswerArgs, AnswerName, ChatArgs, PermissionsArgs, PermissionsCommand, SendArgs,
+    StatusArgs,
 };
 
 /// Version control for conversations with coding agents
@@ -50,6 +56,20 @@ pub(crate) struct LookArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Talk with an agent
+    Chat(ChatArgs),
+    /// Say one thing and print the answer, for scripts
+    Send(SendArgs),
+    /// Answer what an agent asks
+    Answer(AnswerArgs),
+    /// Interrupt the turn that runs
+    Abort(AbortArgs),
+    /// Say what runs and what waits for you
+    Status(StatusArgs),
+    /// List what need not be asked again, or take it back
+    Permissions(PermissionsArgs),
+    /// List the agents that can answer
+    Agents(AgentsArgs),
     /// Begin a session about this folder
     New(NewArgs),
     /// List the sessions, forks below what they came from
@@ -144,6 +164,10 @@ pub(crate) struct SessionArg {
 }
 
 impl SessionArg {
+    pub(crate) fn of(session: &str) -> Self {
+        Self { place: Some(session.to_owned()), option: None }
+    }
+
     pub(crate) fn named(&self) -> Option<&str> {
         self.place.as_deref().or(self.option.as_deref())
     }
@@ -161,6 +185,20 @@ pub(crate) struct Words {
 }
 
 impl Words {
+    /// Only a session.
+    pub(crate) fn about(session: &str) -> Self {
+        Self { words: Vec::new(), session: Some(session.to_owned()) }
+    }
+
+    /// Nothing but a session, which may be left out.
+    pub(crate) fn only_session(&self) -> Result<Option<&str>, Failure> {
+        match (self.all().as_slice(), self.session.as_deref()) {
+            ([], session) => Ok(session),
+            ([session], None) => Ok(Some(*session)),
+            _ => Err(Failure::usage(crate::words::too_many_words(""))),
+        }
+    }
+
     /// The last `N` words, and the session before them. `needed` names them for whoever gave too few or too many.
     pub(crate) fn split<const N: usize>(&self, needed: &str) -> Result<(Option<&str>, [&str; N]), Failure> {
         let words = self.all();

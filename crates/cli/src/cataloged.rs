@@ -113,6 +113,7 @@ impl Cataloged {
     /// Brings it up to date. One that turns out to be damaged is made anew.
     pub(crate) fn sync(&mut self, here: &Here) -> Result<(), Failure> {
         let now = here.stamps().now();
+        self.pack_while_reading(here);
         let mut progress = Progress::of("sessions", &here.look);
         let mut at = |done, of| progress.at(done, of);
         let synced = match self.catalog.sync(&self.sources, now, &mut at) {
@@ -125,6 +126,13 @@ impl Cataloged {
         self.synced = Some(synced.map_err(store_failed)?);
         drop(progress);
         self.keep(here)
+    }
+
+    /// Whether the settings can be read is told when there is something to keep.
+    fn pack_while_reading(&mut self, here: &Here) {
+        if self.catalog.is_on_disk() && settings::load(here).is_ok_and(|settings| settings.keep) {
+            self.catalog.pack_while_reading();
+        }
     }
 
     /// Puts what was found into the archive, unless the person does not want that. Where it cannot be kept it is still
@@ -176,6 +184,7 @@ impl Cataloged {
 
     /// All sessions, after every file was looked at.
     pub(crate) fn list(&mut self, here: &Here) -> Result<Vec<SessionRow>, Failure> {
+        self.pack_while_reading(here);
         let mut progress = Progress::of("sessions", &here.look);
         let mut at = |done, of| progress.at(done, of);
         match self.catalog.sync_and_list(&self.sources, here.stamps().now(), &mut at) {

@@ -3,6 +3,14 @@
 mod head;
 mod json;
 
+pub(crate) mod abort;
+pub(crate) mod agents;
+pub(crate) mod answer;
+pub(crate) mod chat;
+pub(crate) mod permissions;
+pub(crate) mod send;
+pub(crate) mod status;
+
 pub(crate) mod append;
 pub(crate) mod archive;
 pub(crate) mod branch;

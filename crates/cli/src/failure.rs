@@ -11,7 +11,7 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
 }
 
-/// The codes that scripts may rely on. An interruption is 130; the shell says that.
+/// The codes that scripts may rely on. An interruption is 130.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Failed,
@@ -22,6 +22,8 @@ pub(crate) enum Exit {
     Refused,
     /// Somebody else is writing.
     Locked,
+    /// By the person, as a shell says it.
+    Interrupted,
 }
 
 impl Exit {
@@ -32,6 +34,7 @@ impl Exit {
             Self::NotFound => 3,
             Self::Refused => 4,
             Self::Locked => 5,
+            Self::Interrupted => 130,
         }
     }
 }

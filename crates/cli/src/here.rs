@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::foreign::InCatalog;
 use crate::look::Look;
 use crate::sources::{Variables, sources};
-use crate::stamps::SystemStamps;
+use crate::stamps::{SharedStamps, SystemStamps};
 use crate::words;
 
 #[derive(Debug)]
@@ -81,6 +81,16 @@ impl Here {
     /// Time and new ids for one command.
     pub(crate) fn stamps(&self) -> SystemStamps {
         SystemStamps::new()
+    }
+
+    /// The same for all sessions of an engine: no two of them get the same id.
+    pub(crate) fn stamps_for_many(&self) -> SharedStamps {
+        SharedStamps::new()
+    }
+
+    /// Where things lie that need not outlive a restart of the machine.
+    pub(crate) fn short_lived(&self) -> PathBuf {
+        folder_in("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir)
     }
 }
 

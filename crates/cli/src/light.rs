@@ -1,10 +1,12 @@
 //! Long files of Claude Code and Codex: their shape is read, and of what was said only what is looked at.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use offshoot_session::about::prompts;
 use offshoot_session::outline::{TurnOutline, TurnTreeRow, one_line};
 use offshoot_session::{Body, EntryId, Odd, Oddity, SessionTree, ToolCallId};
+use offshoot_store::ending::{Ending, Last, ending};
 use offshoot_store::{LightSession, beside};
 
 use crate::here::Here;
@@ -16,13 +18,27 @@ use crate::{database, long};
 
 /// `None` where the file is short, of another program, or changes while it is read: then it is for the whole reading.
 pub(crate) fn light_session(here: &Here, which: &Which) -> Option<LightSession> {
-    let Which::File(path) = which else { return None };
-    if database::named(path).is_some() || !long::is_long(path) || beside::continues_another(path) {
-        return None;
-    }
+    let path = long_file(which)?;
     let name = absolute(path);
     let agents = beside::agents(&name, here.archive().as_ref())?;
     LightSession::open_with(path, &name, &agents).ok()
+}
+
+/// The last turns of a session of Claude Code. `None` where its whole shape has to be known.
+pub(crate) fn last_turns(here: &Here, which: &Which, last: Last) -> Option<Ending> {
+    let path = long_file(which)?;
+    let name = absolute(path);
+    if !beside::agents(&name, here.archive().as_ref())?.is_empty() {
+        return None;
+    }
+    let Ending { tree, turn, similar } = ending(path, &name, last).ok()??;
+    Some(Ending { tree: titled(path, tree), turn, similar })
+}
+
+fn long_file(which: &Which) -> Option<&Path> {
+    let Which::File(path) = which else { return None };
+    let is_one = database::named(path).is_none() && long::is_long(path) && !beside::continues_another(path);
+    is_one.then_some(path)
 }
 
 /// The session with the words of some entries, and of those that name it.

@@ -10,6 +10,7 @@ mod columns;
 mod commands;
 mod database;
 mod editor;
+mod engine;
 mod failure;
 mod foreign;
 mod here;
@@ -30,6 +31,7 @@ mod stdin;
 mod steps;
 mod stored;
 mod table;
+mod talk;
 mod text;
 mod title_beside;
 mod watching;
@@ -46,6 +48,7 @@ use offshoot_session::plan::VersionStep;
 use crate::args::{Args, Command};
 use crate::commands::archive::Archive;
 use crate::commands::undo::Direction;
+use crate::commands::{abort, agents, answer, chat, permissions, send, status};
 use crate::commands::{
     append, archive, branch, edit, fork, import, ops, rename, retry, switch, undo, version,
 };
@@ -67,6 +70,13 @@ fn main() -> ExitCode {
 
 fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
     match command {
+        Command::Chat(args) => chat::run(args, here),
+        Command::Send(args) => send::run(args, here),
+        Command::Answer(args) => answer::run(args, here),
+        Command::Abort(args) => abort::run(args, here),
+        Command::Status(args) => status::run(args, here),
+        Command::Permissions(args) => permissions::run(args, here),
+        Command::Agents(args) => agents::run(args, here),
         Command::New(args) => new::run(args, here),
         Command::Ls(args) => ls::run(args, here),
         Command::Search(args) => search::run(args, here),

@@ -4,6 +4,8 @@
 //! digits, a session is a UUID. `OFFSHOOT_FIXED_STAMPS` makes them count from a given number instead, for tests
 //! that compare what is printed.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use jiff::{SignedDuration, Timestamp};
 use offshoot_session::{EntryId, OperationId, SessionId, Stamps, TurnId};
 
@@ -84,5 +86,42 @@ impl Stamps for SystemStamps {
         let hex = format!("{bits:032x}");
         let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default().to_owned();
         format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32)).into()
+    }
+}
+
+/// One row of stamps for many who take from it.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedStamps(Arc<Mutex<SystemStamps>>);
+
+impl SharedStamps {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Mutex::new(SystemStamps::new())))
+    }
+
+    /// Taking one is a single step, so a thread that died here left nothing half done.
+    fn take<T>(&self, one: impl FnOnce(&mut SystemStamps) -> T) -> T {
+        one(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Stamps for SharedStamps {
+    fn now(&mut self) -> Timestamp {
+        self.take(Stamps::now)
+    }
+
+    fn entry_id(&mut self) -> EntryId {
+        self.take(Stamps::entry_id)
+    }
+
+    fn turn_id(&mut self) -> TurnId {
+        self.take(Stamps::turn_id)
+    }
+
+    fn operation_id(&mut self) -> OperationId {
+        self.take(Stamps::operation_id)
+    }
+
+    fn session_id(&mut self) -> SessionId {
+        self.take(Stamps::session_id)
     }
 }

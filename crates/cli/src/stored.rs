@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::io::ErrorKind;
 
+use offshoot_api::Request;
 use offshoot_session::plan::Plan;
 use offshoot_session::{Record, SessionId, SessionTree, Stamps};
 use offshoot_store::store::Left;
@@ -13,7 +14,7 @@ use offshoot_store::{
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::{progress, words};
+use crate::{engine, progress, words};
 
 pub(crate) fn read(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
     let loaded = read_even_if_taken_back(here, id)?;
@@ -73,6 +74,23 @@ pub(crate) fn change(
         must_stand(tree, id)?;
         Ok(plan(tree, stamps)?.map(|plan| plan.records).unwrap_or_default())
     })
+}
+
+/// The same by the engine where one runs, so that a turn is not in the way and whoever looks on is told.
+pub(crate) fn change_through_engine(
+    here: &Here,
+    id: &SessionId,
+    request: Request,
+    plan: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Option<Plan>, Failure>,
+) -> Result<Changed, Failure> {
+    if !engine::is_there(here) {
+        return change(here, id, plan);
+    }
+    let before = read(here, id)?.tree;
+    match engine::asked(here, request)? {
+        true => Ok(Changed { before, after: read(here, id)?.tree }),
+        false => change(here, id, plan),
+    }
 }
 
 /// The same for changes that are no operation of their own, such as undo.

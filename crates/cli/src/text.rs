@@ -14,6 +14,20 @@ pub(crate) fn harmless_line(text: &str, ascii: bool) -> String {
     line
 }
 
+/// A piece of something longer, as it arrives: line ends stay, tabs become four spaces.
+pub(crate) fn harmless_piece(text: &str, ascii: bool) -> String {
+    let mut piece = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => piece.push('\n'),
+            '\r' => {}
+            '\t' => piece.push_str("    "),
+            _ => push_harmless(&mut piece, c, ascii),
+        }
+    }
+    piece
+}
+
 /// Several lines; tabs become four spaces.
 pub(crate) fn harmless_lines(text: &str, ascii: bool) -> Vec<String> {
     let text = text.replace("\r\n", "\n");

@@ -4,6 +4,7 @@ pub(crate) mod catalog;
 mod changes;
 pub(crate) mod keep;
 pub(crate) mod reading;
+pub(crate) mod talking;
 
 use std::path::Path;
 

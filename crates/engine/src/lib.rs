@@ -19,6 +19,7 @@
 //! | events, numbered, for whoever follows | `feed` |
 //! | a connection to an agent, kept | `connection` |
 //! | what need not be asked again | [`rules`] |
+//! | which agents there are | [`installed()`] |
 //! | programs that are told what happens | [`hooks`] |
 //! | texts that an agent writes for us | `summary` |
 //! | what can be set | [`settings`] |
@@ -30,6 +31,7 @@ pub mod engine;
 mod failure;
 mod feed;
 pub mod hooks;
+pub mod installed;
 pub mod rules;
 pub mod settings;
 pub mod shelf;
@@ -38,6 +40,7 @@ mod view;
 
 pub use engine::{Engine, Parts};
 pub use hooks::{Hook, HookEvent, Run};
+pub use installed::installed;
 pub use rules::RuleBook;
 pub use settings::Settings;
 pub use shelf::{Book, MemoryShelf, Shelf};

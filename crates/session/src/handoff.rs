@@ -6,7 +6,7 @@
 //! 1. **continue**: the agent's session ends exactly where the branch does.
 //! 2. **fork at a message**: the agent has been there, went on elsewhere, and can go back in a session of its own.
 //! 3. **rebuilt transcript**: the branch is written as a session file of that agent.
-//! 4. **replayed context**: the branch is told as text ([`reconstruction`]). Tools and their results are lost, and every
+//! 4. **replayed context**: the branch is told as text ([`Reconstruction`]). Tools and their results are lost, and every
 //!    front end says so.
 //!
 //! Nothing is made before it is needed: an agent's session begins with the first prompt that is sent on a branch.

@@ -10,7 +10,7 @@
 //! | what to do about a file, given what is known of it | `visit` |
 //! | reading one file | `read` |
 //! | all of it, in batches | `sync` |
-//! | keeping what was read in the archive, and listing what only that has | `keep`, `in_archive` |
+//! | keeping what was read in the archive, and listing what only that has | `keep`, `ahead`, `in_archive` |
 //! | the tables, and one row of them | `schema`, `write`, `rows` |
 //! | what a person asks for | [`query`] |
 //! | answers by the index, and by looking through the files | `search`, `scan` |
@@ -22,6 +22,7 @@
 //! Two syncs at once do no harm: each file is written by itself, and only if its row is still the one that was seen
 //! when the file was read. A process that is killed loses the batch it was at.
 
+mod ahead;
 mod in_archive;
 mod keep;
 mod parts;
@@ -58,6 +59,8 @@ pub struct Catalog {
     /// `None` lives as long as the program.
     path: Option<PathBuf>,
     rebuilt: Option<Rebuilt>,
+    /// `None` where nobody wants files to be packed while they are read.
+    packed: Option<ahead::Packed>,
 }
 
 /// Why a catalog was thrown away.
@@ -103,14 +106,14 @@ impl Catalog {
         if version == schema::Version::None {
             schema::create(&connection).map_err(CatalogError::Sqlite)?;
         }
-        Ok(Self { connection, path: Some(path.to_owned()), rebuilt: why })
+        Ok(Self { connection, path: Some(path.to_owned()), rebuilt: why, packed: None })
     }
 
     /// For whoever may not write, or has no home.
     pub fn in_memory() -> Result<Self, CatalogError> {
         let connection = Connection::open_in_memory().map_err(CatalogError::Sqlite)?;
         schema::create(&connection).map_err(CatalogError::Sqlite)?;
-        Ok(Self { connection, path: None, rebuilt: None })
+        Ok(Self { connection, path: None, rebuilt: None, packed: None })
     }
 
     fn open_as_it_is(path: &Path) -> Result<(Connection, schema::Version), rusqlite::Error> {

@@ -10,6 +10,7 @@
 //! | replies that are still being written, beside the journal | [`drafts`] |
 //! | the shape of a long file of Claude Code or Codex | [`light`] |
 //! | the last messages of a long file of Claude Code | [`recent`] |
+//! | its last turns, with their numbers and versions | [`ending`](mod@ending) |
 //! | what another program's session says now, for a journal that goes on with it | [`foreign`] |
 //! | files beside a session file that belong to it | [`beside`] |
 //! | the database of opencode, read where it lies | [`opencode_database`] |
@@ -33,6 +34,7 @@ pub mod beside;
 pub mod blobs;
 pub mod catalog;
 pub mod drafts;
+pub mod ending;
 pub mod files;
 pub mod foreign;
 pub mod fsck;

@@ -34,7 +34,6 @@ pub(super) fn run(request: &Request) -> Result<ExitCode> {
         told.insert(name.to_owned(), value);
     };
     tell("first sync", bench.first_syncs()?);
-    tell("grown by one line", bench.grown()?);
     let peer = if request.peers { peers::installed(&target_dir()?.join("peers")) } else { Vec::new() };
     tell("list", bench.lists(peer.iter().find(|peer| peer.name == "oh-my-pi"))?);
     match Command::new("rg").arg("--version").output() {
@@ -44,6 +43,8 @@ pub(super) fn run(request: &Request) -> Result<ExitCode> {
         }
         Err(error) => eprintln!("skipped rg: {error}"),
     }
+    // last, for a file that was cut short is listed from the archive
+    tell("grown by one line", bench.grown()?);
     if let Some(path) = &request.json {
         std::fs::write(path, format!("{:#}\n", Value::Object(told)))
             .with_context(|| format!("cannot write `{}`", path.display()))?;
@@ -161,7 +162,7 @@ impl Bench {
     }
 }
 
-fn timed(command: &mut Command) -> Result<(f64, String)> {
+pub(super) fn timed(command: &mut Command) -> Result<(f64, String)> {
     let begun = Instant::now();
     let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     let ms = begun.elapsed().as_secs_f64() * 1e3;
@@ -185,7 +186,7 @@ fn median(figures: &[f64]) -> f64 {
 }
 
 /// The most memory a process has had so far.
-fn peak_of(process: u32) -> Option<f64> {
+pub(super) fn peak_of(process: u32) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
     let kilobytes: f64 = line.split_whitespace().nth(1)?.parse().ok()?;
@@ -205,7 +206,7 @@ fn first_file(folder: &Path) -> Result<PathBuf> {
     }
 }
 
-fn build() -> Result<PathBuf> {
+pub(super) fn build() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo).args(["build", "--profile", "dist", "-p", "offshoot"]).status();
     if !status.context("cannot run cargo")?.success() {

@@ -23,6 +23,11 @@ pub(super) fn printed_object(object: Value) -> String {
     escaped(&format!("{object:#}\n"))
 }
 
+/// One of many objects, on a line of its own.
+pub(super) fn printed_line(object: &Value) -> String {
+    escaped(&format!("{object}\n"))
+}
+
 /// JSON may hold characters that a terminal obeys; written as escapes they are the same JSON.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());

@@ -3,13 +3,14 @@
 
 use std::path::Path;
 
+use offshoot_api::{Request, request};
 use offshoot_session::plan::plan_rename;
 use offshoot_session::{SessionId, TitleSource};
 
 use crate::args::RenameArgs;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::stored::{change, read};
+use crate::stored::{change_through_engine, read};
 use crate::text::harmless_line;
 use crate::which::{Which, short, stored, which};
 use crate::write_back::{file_of, tell};
@@ -43,8 +44,10 @@ fn in_both(id: &SessionId, file: &Path, title: &str, here: &Here) -> Result<Stri
 }
 
 fn rename(id: &SessionId, title: &str, here: &Here) -> Result<String, Failure> {
-    let changed =
-        change(here, id, |tree, stamps| Ok(plan_rename(tree, Some(title), TitleSource::User, stamps)))?;
+    let asked = request::Rename { session: id.to_string(), title: Some(title.to_owned()) };
+    let changed = change_through_engine(here, id, Request::Rename(asked), |tree, stamps| {
+        Ok(plan_rename(tree, Some(title), TitleSource::User, stamps))
+    })?;
     let name = short(here, id);
     Ok(match (changed.is_change(), changed.after.title()) {
         (false, _) => words::nothing_to_change(),

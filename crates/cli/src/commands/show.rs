@@ -7,6 +7,7 @@ mod turn;
 use offshoot_session::address::ShortIds;
 use offshoot_session::outline::{Lines, Turn, turns_of, turns_through, version_of};
 use offshoot_session::{EntryId, SessionTree};
+use offshoot_store::ending::{Ending, Last};
 use serde_json::{Value, json};
 
 use super::heading;
@@ -24,6 +25,10 @@ use crate::{Answer, words};
 
 pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
     let which = which(here, args.session.named())?;
+    // before anybody looks whether it is a file of pi, which takes a look at all of it
+    if let Some(text) = last_turns(args, here, &which) {
+        return Ok(Answer { text, ..Answer::default() });
+    }
     if let Some(session) = long_session(here, &which)
         && let Some(answer) = long::shown(args, session, here)
     {
@@ -45,6 +50,17 @@ pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
         }
     };
     Ok(Answer { text, notes: notes.clone(), ..Answer::default() })
+}
+
+/// The end of a long file of Claude Code, of which nothing else is read.
+fn last_turns(args: &ShowArgs, here: &Here, which: &Which) -> Option<String> {
+    let count = args.last.filter(|_| args.at.is_none() && !args.context)?;
+    let last = if args.json.json.is_some() { Last::Entries(count) } else { Last::Turns(count) };
+    let Ending { tree, turn, similar } = light::last_turns(here, which, last)?;
+    let ids = tree.entries().map(|entry| entry.id.as_str()).chain(similar.iter().map(String::as_str));
+    let known_turn = tree.main_head().map(|head| (head.clone(), turn));
+    let part = Part { tree: &tree, short_ids: ShortIds::among(ids), known_turn };
+    Some(part.told(None, args, &here.look))
 }
 
 /// A long file of another program, with the words of what is shown.

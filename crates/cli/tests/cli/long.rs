@@ -220,6 +220,82 @@ fn a_part_of_a_file_of_claude_code_looks_as_it_does_in_the_whole() {
     check_file(&long_file_of_claude(true), &["show FILE --last 2", "tree FILE --width 100"]);
 }
 
+/// As the program writes it: ids are UUIDs. Rewinds, settings, a compaction, prompts that hang below lines of progress,
+/// and several answers in a line.
+fn usual_file_of_claude() -> String {
+    let uuid = |n: usize, nth: usize| format!("{n:04x}{nth:04x}-0000-4000-8000-00000000{nth:04x}");
+    let filler = "lorem ipsum\ndolor \"sit\"\t".repeat(600);
+    let (mut file, mut tip) = (String::new(), None::<String>);
+    let plain = json!({});
+    for n in 1..=120 {
+        if n % 7 == 0 {
+            let mode = if n % 14 == 0 { "plan" } else { "default" };
+            file.push_str(&format!(
+                "{{\"type\":\"permission-mode\",\"permissionMode\":\"{mode}\",\"sessionId\":\"s-long\"}}\n"
+            ));
+        }
+        let asked = json!(format!("question {n}"));
+        let (prompt, call, answer, last) = (uuid(n, 1), uuid(n, 2), uuid(n, 3), uuid(n, 4));
+        file.push_str(&of_claude(&prompt, tip.as_deref(), "user", &asked, &plain));
+        let called = json!([{"type": "tool_use", "id": format!("call-{n}"), "name": "Read", "input": {"path": format!("src/{n}.rs")}},
+            {"type": "tool_use", "id": format!("more-{n}"), "name": "Bash", "input": {"command": "ls"}}]);
+        file.push_str(&of_claude(&call, Some(&prompt), "assistant", &called, &plain));
+        let result = |id: &str| json!({"tool_use_id": format!("{id}-{n}"), "type": "tool_result", "content": format!("{n} {filler}")});
+        if n % 3 == 0 {
+            let both = json!([result("call"), result("more")]);
+            file.push_str(&of_claude(&answer, Some(&call), "user", &both, &plain));
+        } else {
+            let second = uuid(n, 5);
+            file.push_str(&of_claude(&second, Some(&call), "user", &json!([result("call")]), &plain));
+            file.push_str(&of_claude(&answer, Some(&call), "user", &json!([result("more")]), &plain));
+        }
+        let said = json!([{"type": "text", "text": format!("answer {n} {filler}")}]);
+        file.push_str(&of_claude(&last, Some(&answer), "assistant", &said, &plain));
+        let at = uuid(n, 6);
+        let progress = json!({"parentUuid": last, "isSidechain": false, "type": "progress", "data": {"uuid": "x"},
+            "uuid": at, "timestamp": "2026-03-04T14:00:00.000Z"});
+        file.push_str(&format!("{progress}\n"));
+        tip = Some(match n {
+            _ if n % 11 == 0 => uuid(n - 5, 6),
+            118 => uuid(116, 4),
+            _ => at,
+        });
+        if n == 60 {
+            let boundary = json!({"parentUuid": null, "logicalParentUuid": tip, "isSidechain": false, "type": "system",
+                "subtype": "compact_boundary", "content": "Compacted", "compactMetadata": {"trigger": "auto", "preTokens": 9},
+                "uuid": uuid(n, 7), "timestamp": "2026-03-04T14:00:00.000Z", "sessionId": "s-long"});
+            file.push_str(&format!("{boundary}\n"));
+            tip = Some(uuid(n, 7));
+        }
+    }
+    file
+}
+
+#[test]
+fn the_end_of_a_file_of_claude_code_looks_as_it_does_in_the_whole() {
+    let looks = [
+        "show FILE --last 1",
+        "show FILE --last 3",
+        "show FILE --last 12 --width 70",
+        "show FILE --last 30 --quiet",
+        "show FILE --last 500",
+        "show FILE --last 1 --json",
+        "show FILE --last 4 --json",
+        "show FILE --last 60 --json=lines",
+        "show FILE --last 0 --json",
+    ];
+    let usual = usual_file_of_claude();
+    check_file(&usual, &looks);
+    let titled = format!(
+        "{{\"type\":\"custom-title\",\"customTitle\":\"A long one\",\"sessionId\":\"s-long\"}}\n{usual}"
+    );
+    check_file(&titled, &["show FILE --last 2", "show FILE --last 2 --json"]);
+    // The program went on elsewhere, after the last line or before it.
+    let leaf = "{\"type\":\"last-prompt\",\"leafUuid\":\"00640006-0000-4000-8000-000000000006\",\"sessionId\":\"s-long\"}\n";
+    check_file(&format!("{usual}{leaf}"), &["show FILE --last 2", "show FILE --last 5 --json"]);
+    check_file(&format!("{leaf}{usual}"), &["show FILE --last 2"]);
+}
+
 #[test]
 fn a_part_of_a_rollout_of_codex_looks_as_it_does_in_the_whole() {
     let looks = ["show FILE --last 3", "show FILE --last 20 --json", "tree FILE", "inspect FILE --json"];

@@ -8,5 +8,6 @@ mod continued;
 mod long;
 mod looking;
 mod support;
+mod talking;
 mod together;
 mod trouble;

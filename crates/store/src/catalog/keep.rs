@@ -12,6 +12,7 @@ use std::sync::mpsc::sync_channel;
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::ahead::Packed;
 use super::in_archive::job;
 use super::read::Outcome;
 use super::rows::{NO_SESSION, UNREADABLE, path_of};
@@ -68,6 +69,11 @@ const KEEPERS: usize = 2;
 const AN_HOUR: i64 = 60 * 60 * 1_000_000;
 
 impl Catalog {
+    /// New files are packed while the next sync reads them. It is for [`Catalog::keep`] to finish that.
+    pub fn pack_while_reading(&mut self) {
+        self.packed = Some(Packed::new());
+    }
+
     /// Keeps what is not kept yet. That something cannot be kept is a problem that is told, never a failure.
     pub fn keep(
         &mut self,
@@ -76,7 +82,8 @@ impl Catalog {
         now: Timestamp,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Keeping, CatalogError> {
-        match kept(&mut self.connection, sources, keep, now, progress) {
+        let packed = self.packed.take().unwrap_or_default();
+        match kept(&mut self.connection, sources, keep, &packed, now, progress) {
             Ok(keeping) => Ok(keeping),
             Err(error) => Err(self.failed(error)),
         }
@@ -92,6 +99,7 @@ fn kept(
     connection: &mut Connection,
     sources: &Sources,
     keep: Keep,
+    packed: &Packed,
     now: Timestamp,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Keeping, rusqlite::Error> {
@@ -112,7 +120,7 @@ fn kept(
                 None
             }
         };
-        let keeper = Keeper { archive: &archive, hold: hold.as_ref(), sources, now };
+        let keeper = Keeper { archive: &archive, hold: hold.as_ref(), sources, packed, now };
         keeper.all(connection, &pending, &mut keeping, progress)?;
         if hold.is_none() && keep == Keep::All {
             return Ok(keeping);
@@ -167,6 +175,7 @@ struct Keeper<'k> {
     /// `None` where nothing may be written.
     hold: Option<&'k Hold>,
     sources: &'k Sources,
+    packed: &'k Packed,
     now: i64,
 }
 
@@ -247,7 +256,10 @@ impl Keeper<'_> {
                 Err(error) => Err(Problem { path: one.path.clone(), reason: error.to_string() }),
             },
             Some(hold) => {
-                let kept = self.archive.keep(hold, &one.path, self.now);
+                let kept = match self.packed.get(&one.path) {
+                    Some(packed) => Ok(packed.clone()),
+                    None => self.archive.keep(hold, &one.path, self.now),
+                };
                 match kept {
                     Ok((Taken { stood, wrote }, state)) => {
                         // what cannot be kept of these is tried again with the next change of their session
@@ -333,11 +345,13 @@ impl Keeper<'_> {
         if batch.is_empty() {
             return Ok(());
         }
-        let own = batch.iter().map(|done| (done.path.as_path(), done.wrote));
+        // nothing may have been left to write by a process that was killed before it was safe
+        let own = batch.iter().filter(|done| done.was_session);
+        let own = own.map(|done| (done.path.as_path(), done.wrote));
         let beside = batch.iter().flat_map(|done| &done.beside);
         let beside = beside.map(|(path, wrote)| (path.as_path(), *wrote));
-        let written: Vec<(&Path, Wrote)> =
-            own.chain(beside).filter(|(_, wrote)| *wrote != Wrote::Nothing).collect();
+        let beside = beside.filter(|(_, wrote)| *wrote != Wrote::Nothing);
+        let written: Vec<(&Path, Wrote)> = own.chain(beside).collect();
         if let Some(hold) = self.hold
             && let Err(error) = self.archive.sync(hold, &written)
         {
@@ -425,7 +439,7 @@ fn list(
         listing.unlisted.iter().filter_map(|path| known.remove_entry(path)).collect();
     writer.forget(unlisted)?;
     let jobs: Vec<_> = listing.shown.iter().filter_map(|kept| job(kept, known.get(&kept.path))).collect();
-    writer.all(&jobs, sources, &mut |_, _| {})?;
+    writer.all(&jobs, sources, None, &mut |_, _| {})?;
     let hidden = known.iter().filter(|(_, known)| listing.hidden.contains(&known.key));
     let transaction = begin(writer.connection)?;
     for (path, known) in hidden {

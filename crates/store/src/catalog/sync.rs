@@ -8,6 +8,7 @@ use std::sync::mpsc::sync_channel;
 use jiff::Timestamp;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
+use super::ahead::{Ahead, Packed, is_to_be_packed};
 use super::in_archive::InArchive;
 use super::read::{InDatabase, Outcome, Read, database, read_file, session_in_database};
 use super::rows::{SessionRow, all_in, path_of};
@@ -63,7 +64,7 @@ impl Catalog {
         now: Timestamp,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Synced, CatalogError> {
-        match sync(&mut self.connection, sources, now, progress, Meanwhile::Nothing) {
+        match sync(&mut self.connection, sources, now, progress, Meanwhile::Nothing, self.packed.as_mut()) {
             Ok((synced, _)) => Ok(synced),
             Err(error) => Err(self.failed(error)),
         }
@@ -77,7 +78,7 @@ impl Catalog {
         now: Timestamp,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<(Synced, Vec<SessionRow>), CatalogError> {
-        match sync(&mut self.connection, sources, now, progress, Meanwhile::List) {
+        match sync(&mut self.connection, sources, now, progress, Meanwhile::List, self.packed.as_mut()) {
             Ok((synced, Some(rows))) => Ok((synced, rows)),
             Ok((synced, None)) => Ok((synced, self.sessions()?)),
             Err(error) => Err(self.failed(error)),
@@ -99,6 +100,7 @@ fn sync(
     now: Timestamp,
     progress: &mut dyn FnMut(usize, usize),
     meanwhile: Meanwhile,
+    packed: Option<&mut Packed>,
 ) -> Result<(Synced, Option<Vec<SessionRow>>), rusqlite::Error> {
     let (walked, known, rows) = std::thread::scope(|scope| {
         let walked = scope.spawn(|| walk(sources));
@@ -133,7 +135,11 @@ fn sync(
         rows = None;
     }
     let mut writer = Writer { connection, synced: &mut synced, now: moment };
-    writer.all(&jobs, sources, progress)?;
+    let ahead = packed.as_ref().and_then(|_| Ahead::of(&archive, &jobs, now.as_microsecond()));
+    writer.all(&jobs, sources, ahead.as_ref(), progress)?;
+    if let (Some(packed), Some(ahead)) = (packed, ahead) {
+        *packed = ahead.packed();
+    }
     for (seen, of_file) in databases {
         let inside: Vec<PathBuf> =
             known.keys().filter(|path| path.parent() == Some(&seen.path)).cloned().collect();
@@ -154,7 +160,7 @@ fn sync(
     if !from_archive.is_empty() {
         rows = None;
     }
-    writer.all(&from_archive, sources, &mut |_, _| {})?;
+    writer.all(&from_archive, sources, None, &mut |_, _| {})?;
     let gone = known.iter().filter(|(path, known)| known.is_session && !in_archive.holds(path)).count();
     writer.forget(known)?;
     in_archive.after(connection, sources)?;
@@ -193,6 +199,7 @@ impl Writer<'_> {
         &mut self,
         jobs: &[Job],
         sources: &Sources,
+        ahead: Option<&Ahead<'_>>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<(), rusqlite::Error> {
         if jobs.is_empty() {
@@ -208,8 +215,12 @@ impl Writer<'_> {
                     while let Some((at, job)) = take(jobs, next) {
                         let read =
                             read_file(&job.seen, job.visit, job.known.as_ref(), job.kept.clone(), store);
+                        let ahead = ahead.filter(|_| is_to_be_packed(job, &read.outcome));
                         if sender.send((at, read)).is_err() {
                             return; // the writer has given up
+                        }
+                        if let Some(ahead) = ahead {
+                            ahead.pack(job);
                         }
                     }
                 });

@@ -63,6 +63,11 @@ impl Reading {
         self.agent = Some(id.to_owned());
     }
 
+    /// The lines that follow stand behind so many.
+    pub(super) fn begin_behind(&mut self, lines: usize) {
+        self.file.left_out = lines.saturating_sub(self.file.pieces.len()) as u64;
+    }
+
     pub(crate) fn take(&mut self, line: Line) {
         self.file.take(line, self.agent.as_deref(), &self.sources);
     }
@@ -90,6 +95,8 @@ pub(super) struct Piece {
 #[derive(Default)]
 pub(super) struct File {
     pub(super) pieces: Vec<Piece>,
+    /// Lines that are not among the pieces.
+    left_out: u64,
     pub(super) oddities: Vec<Oddity>,
     unknown_types: BTreeMap<String, u64>,
     /// Where each entry stands among the pieces; the first one counts.
@@ -108,7 +115,7 @@ pub(super) struct File {
 
 impl File {
     fn take(&mut self, line: Line, agent: Option<&str>, sources: &Sources) {
-        let number = self.pieces.len() as u64 + 1;
+        let number = self.left_out + self.pieces.len() as u64 + 1;
         if line.is_lossy && matches!(line.content, Content::Object(_)) {
             self.repaired(number, "some bytes are not UTF-8 and are shown as `�`");
         }

@@ -1,0 +1,54 @@
+//! `offshoot permissions`: what was answered with "always", and the way back.
+
+use offshoot_api::request::{Permissions, RevokePermission};
+use offshoot_api::views::{RuleView, ScopeView};
+use offshoot_api::{ErrorCode, Request, Response};
+use serde_json::json;
+
+use super::json::printed;
+use crate::Answer;
+use crate::args::{PermissionsArgs, PermissionsCommand};
+use crate::engine::reach;
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::talk::{refused, unexpected, wait_for};
+use crate::text::harmless_line;
+use crate::which::short;
+use crate::words::talking as words;
+
+pub(crate) fn run(args: &PermissionsArgs, here: &Here) -> Result<Answer, Failure> {
+    let request = match &args.command {
+        Some(PermissionsCommand::Revoke { rule }) => {
+            Request::RevokePermission(RevokePermission { rule: rule.clone() })
+        }
+        None => Request::Permissions(Permissions::default()),
+    };
+    let answer = wait_for(async {
+        let reached = reach(here).await?;
+        let answer = reached.call(request).await;
+        reached.leave().await;
+        answer.map_err(|error| match error.code {
+            ErrorCode::NotFound => Failure::not_found(error.message).hint(words::NO_RULE_HINT),
+            _ => refused(&error),
+        })
+    })?;
+    let text = match answer {
+        Response::Permissions { rules } => match args.json.json {
+            Some(shape) => printed(json!({ "rules": rules }), "rules", shape),
+            None if rules.is_empty() => words::NO_RULES.to_owned(),
+            None => rules.iter().map(|rule| line(rule, here)).collect(),
+        },
+        Response::Done { .. } => words::REVOKED.to_owned(),
+        other => return Err(unexpected(other)),
+    };
+    Ok(Answer { text, ..Answer::default() })
+}
+
+fn line(rule: &RuleView, here: &Here) -> String {
+    let reach = match rule.scope {
+        ScopeView::Session => words::in_session(&short(here, &rule.session.as_str().into())),
+        ScopeView::Project => words::in_project(rule.project.as_deref().unwrap_or_default()),
+    };
+    let line = format!("{}  {}  {}  {reach}", rule.id, rule.tool, rule.allows);
+    harmless_line(&line, here.look.ascii) + "\n"
+}

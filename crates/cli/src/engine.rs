@@ -1,0 +1,128 @@
+//! One home, one engine.
+//!
+//! The first process that needs an engine becomes it: it holds `engine.lock` and listens on a socket in the home. Whoever
+//! comes later speaks to it. The lock ends with its process, however that ends, so a socket that a crash has left is taken
+//! over; a file that merely lies there says nothing.
+//!
+//! Limitation: the engine ends with the command that it lives in. Who was connected finds or becomes the next one, and a
+//! turn that ran for them is interrupted.
+
+mod host;
+mod socket;
+
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use offshoot_api::remote::Remote;
+use offshoot_api::{Caller, Request, Response, Service};
+use tokio::net::UnixStream;
+use tokio::task::JoinHandle;
+
+use crate::engine::host::Host;
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::talk::{refused, wait_for};
+use crate::words::talking as words;
+
+/// Between holding the lock and listening lies the start of an engine; so often it is looked for …
+const TRIES: u32 = 1500;
+/// … with so much time between.
+const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
+/// An engine, in this process or in another one.
+pub(crate) struct Reached {
+    service: Arc<dyn Service>,
+    caller: Caller,
+    end: End,
+}
+
+/// What is to be ended when it is left.
+enum End {
+    Host(Host),
+    Connection(JoinHandle<()>),
+}
+
+impl Reached {
+    pub(crate) async fn call(&self, request: Request) -> Result<Response, offshoot_api::ApiError> {
+        self.service.call(&self.caller, request).await
+    }
+
+    pub(crate) async fn follow(
+        &self,
+        session: &str,
+        after_seq: u64,
+    ) -> Result<offshoot_api::EventStream, offshoot_api::ApiError> {
+        self.service.follow(&self.caller, session, after_seq).await
+    }
+
+    /// An engine of this process ends: its turns are interrupted, its sessions closed.
+    pub(crate) async fn leave(self) {
+        match self.end {
+            End::Host(host) => host.end().await,
+            End::Connection(speaking) => speaking.abort(),
+        }
+    }
+}
+
+/// The engine of this home. This process becomes it where there is none.
+pub(crate) async fn reach(here: &Here) -> Result<Reached, Failure> {
+    let home = home_of(here)?;
+    let caller = Caller::local("cli");
+    for _ in 0..TRIES {
+        if let Some(host) = host::become_it(here, &home).await? {
+            return Ok(Reached { service: host.service(), caller, end: End::Host(host) });
+        }
+        if let Some(reached) = connect(&home).await? {
+            return Ok(reached);
+        }
+        tokio::time::sleep(BETWEEN_TRIES).await;
+    }
+    Err(Failure::locked(words::engine_silent(&home)).hint(words::ENGINE_SILENT_HINT))
+}
+
+/// The engine that runs already, for commands that have nothing to do without one.
+pub(crate) async fn running(here: &Here) -> Result<Option<Reached>, Failure> {
+    connect(&home_of(here)?).await
+}
+
+/// Whether one may run; a socket that a crash has left says so too.
+pub(crate) fn is_there(here: &Here) -> bool {
+    home_of(here).is_ok_and(|home| socket::known(&home).exists())
+}
+
+/// Asks the engine that runs to do something. `false`: there is none, and whoever asked does it alone.
+pub(crate) fn asked(here: &Here, request: Request) -> Result<bool, Failure> {
+    wait_for(async {
+        let Some(reached) = running(here).await? else { return Ok(false) };
+        let answer = reached.call(request).await;
+        reached.leave().await;
+        answer.map(|_| true).map_err(|error| refused(&error))
+    })
+}
+
+async fn connect(home: &std::path::Path) -> Result<Option<Reached>, Failure> {
+    let stream = match UnixStream::connect(socket::known(home)).await {
+        Ok(stream) => stream,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
+            return Ok(None);
+        }
+        Err(error) => return Err(Failure::failed(words::not_connected(home, &error))),
+    };
+    let (reader, writer) = stream.into_split();
+    let (remote, speaking) = Remote::over(reader, writer);
+    // How a connection ends is told to whoever waits for an answer.
+    let speaking = tokio::spawn(async move { drop(speaking.await) });
+    let caller = Caller::local("cli");
+    match remote.call(&caller, Request::Hello).await {
+        Ok(_) => Ok(Some(Reached { service: Arc::new(remote), caller, end: End::Connection(speaking) })),
+        // It ended just now: there is none.
+        Err(error) if error.code == offshoot_api::ErrorCode::Disconnected => Ok(None),
+        Err(error) => Err(refused(&error)),
+    }
+}
+
+fn home_of(here: &Here) -> Result<PathBuf, Failure> {
+    Ok(here.store()?.home().root().to_owned())
+}

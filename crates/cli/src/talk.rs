@@ -1,0 +1,89 @@
+//! Commands that speak with the engine: where they wait, and its refusals as failures of a command.
+
+pub(crate) mod telling;
+
+use std::io::Write;
+
+use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response, request};
+
+use crate::engine::Reached;
+use crate::failure::{Exit, Failure};
+use crate::words::talking as words;
+
+/// Runs a command that waits for others.
+pub(crate) fn wait_for<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(words::cannot_wait(&error)))?;
+    runtime.block_on(command)
+}
+
+pub(crate) fn refused(error: &ApiError) -> Failure {
+    let mut failure = Failure::failed(error.message.clone());
+    failure.exit = match error.code {
+        ErrorCode::NotFound | ErrorCode::Ambiguous => Exit::NotFound,
+        ErrorCode::Invalid => Exit::Usage,
+        ErrorCode::Running
+        | ErrorCode::Waiting
+        | ErrorCode::Blank
+        | ErrorCode::SameText
+        | ErrorCode::NoSuchVersion
+        | ErrorCode::NothingToDo
+        | ErrorCode::Stale
+        | ErrorCode::AnsweredOtherwise
+        | ErrorCode::WrongAnswer
+        | ErrorCode::NoCheckpoint
+        | ErrorCode::Cancelled
+        | ErrorCode::ReadOnly => Exit::Refused,
+        ErrorCode::Locked => Exit::Locked,
+        ErrorCode::UnsupportedMessage
+        | ErrorCode::NoAgent
+        | ErrorCode::AgentFailed
+        | ErrorCode::NoModel
+        | ErrorCode::DiskFull
+        | ErrorCode::Gone
+        | ErrorCode::Disconnected
+        | ErrorCode::Internal => Exit::Failed,
+    };
+    match (error.hint, error.code) {
+        (Some(Hint::AbortFirst), _) => failure.hint(words::ABORT_FIRST_HINT),
+        (None, ErrorCode::NoAgent) => failure.hint(words::NO_AGENT_HINT),
+        (None, ErrorCode::Disconnected) => failure.hint(words::DISCONNECTED_HINT),
+        (None, ErrorCode::NotFound | ErrorCode::Ambiguous) => failure.hint(crate::words::POINT_HINT),
+        (None, _) => failure,
+    }
+}
+
+/// An answer of a kind that was not asked for: another version is at the other end.
+pub(crate) fn unexpected(_: Response) -> Failure {
+    Failure::failed(words::OTHER_VERSION)
+}
+
+/// The session with its last turns in view.
+pub(crate) async fn open(
+    reached: &Reached,
+    session: &str,
+    turns: Option<usize>,
+) -> Result<offshoot_api::views::SessionView, ApiError> {
+    let open = request::Open { session: session.to_owned(), turns };
+    match reached.call(Request::Open(open)).await? {
+        Response::Session(view) => Ok(*view),
+        _ => Err(ApiError::new(ErrorCode::UnsupportedMessage, words::OTHER_VERSION)),
+    }
+}
+
+/// Something long, as it comes.
+pub(crate) fn print_now(text: &str) -> Result<(), Failure> {
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes())
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::failed(crate::words::cannot_print(&error)))
+}
+
+/// Beside it, for a person, while it comes.
+pub(crate) fn note_now(text: &str) {
+    // Who cannot read it any more does not miss it.
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

@@ -1,0 +1,311 @@
+//! Conversations: on a pipe, for scripts, and between several processes that share one engine.
+
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use insta::assert_snapshot;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::Folder;
+
+/// A `chat` that runs, spoken to line by line.
+struct Talk {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Talk {
+    fn begin(folder: &Folder, words: &[&str]) -> Self {
+        let mut child = alive(folder)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, stdin, stdout }
+    }
+
+    fn say(&mut self, line: &str) {
+        let stdin = self.stdin.as_mut().expect("the input is open");
+        writeln!(stdin, "{line}").expect("the program listens");
+    }
+
+    /// Reads until a line has these words, and returns it.
+    fn until(&mut self, words: &str) -> String {
+        let mut before = String::new();
+        loop {
+            let mut line = String::new();
+            let read = self.stdout.read_line(&mut line).expect("text");
+            assert!(read > 0, "nobody said `{words}`, but: {before}");
+            if line.contains(words) {
+                return line;
+            }
+            before.push_str(&line);
+        }
+    }
+
+    fn ctrl_c(&self) {
+        kill_process(Pid::from_child(&self.child), Signal::INT).expect("it runs");
+    }
+
+    /// As a crash ends it: nothing is tidied up.
+    fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+
+    fn end(mut self) -> Option<i32> {
+        drop(self.stdin.take());
+        self.child.wait().expect("it ends").code()
+    }
+}
+
+/// Several processes at once need ids that are not the same in each.
+fn alive(folder: &Folder) -> Command {
+    let mut command = folder.command();
+    command.env_remove("OFFSHOOT_FIXED_STAMPS");
+    command
+}
+
+fn run(folder: &Folder, words: &[&str]) -> (String, Option<i32>) {
+    let output = alive(folder).args(words).stdin(Stdio::null()).output().expect("the program runs");
+    let told =
+        String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text");
+    (told, output.status.code())
+}
+
+fn new_session(folder: &Folder, title: &str) {
+    assert_eq!(run(folder, &["new", title]).1, Some(0));
+}
+
+#[test]
+fn a_conversation_on_a_pipe_is_told_line_by_line() {
+    let folder = Folder::new();
+    let lines = "hello there\nwrite note.txt: one\n/edit 1 hello you\n/prev\nrun echo hi\ny\nrun echo hi\nn not now\nask \
+                 me\n2\nfail\n/label good\n/undo\n/tree\n/edit 1\n/dance\n//slash\n/help\n";
+    assert_snapshot!(folder.run_with("chat", lines));
+    assert!(!folder.home().join("engine.sock").exists(), "the socket goes with its engine");
+}
+
+#[test]
+fn one_message_is_answered_for_scripts() {
+    let folder = Folder::new();
+    folder.run("new Scripts");
+    assert_snapshot!(folder.story(&[
+        "send hello",
+        "send --edit 1 hello",
+        "send --edit 1 hello_you",
+        "send --at 1 below",
+        "send --at nowhere below",
+        "send ''",
+        "send fail",
+        "send --agent nobody hello",
+        "tree",
+        "abort",
+        "answer allow",
+        "answer perhaps",
+        "status",
+        "permissions",
+        "permissions revoke nothing",
+        "agents",
+    ]));
+}
+
+#[test]
+fn scripts_read_the_answer_as_json() {
+    let folder = Folder::new();
+    new_session(&folder, "JSON");
+    let (whole, code) = run(&folder, &["send", "--json", "hello"]);
+    let whole: Value = serde_json::from_str(&whole).expect("JSON");
+    assert_eq!((code, &whole["end"]["how"]), (Some(0), &Value::from("done")));
+    let kinds: Vec<&Value> =
+        whole["entries"].as_array().expect("entries").iter().map(|it| &it["kind"]).collect();
+    assert_eq!(kinds, ["prompt", "reply"]);
+    assert!(whole["text"].as_str().expect("text").starts_with("You said “hello”."), "{whole}");
+    let (lines, _) = run(&folder, &["send", "--json=lines", "more"]);
+    let events: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(
+        events.iter().all(|event| event["turn"] == events[0]["turn"]),
+        "only the turn that was asked for"
+    );
+    assert_eq!(events.last().expect("events")["type"], "turn_ended");
+}
+
+#[test]
+fn every_command_reaches_the_chat_that_runs_elsewhere() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("run echo from-the-tool");
+    chat.until("May it use shell?");
+    let socket = std::fs::metadata(folder.home().join("engine.sock")).expect("a socket");
+    assert!(socket.file_type().is_socket());
+    assert_eq!(socket.permissions().mode() & 0o777, 0o600);
+    let (status, _) = run(&folder, &["status"]);
+    assert!(status.contains("waiting (permission)") && status.contains("from-the-tool"), "{status}");
+    assert_eq!(run(&folder, &["answer", "always"]), ("Answered.\n".into(), Some(0)));
+    chat.until("from-the-tool");
+    let (rules, _) = run(&folder, &["permissions"]);
+    let rule = rules.split_whitespace().next().expect("a rule");
+    assert_eq!(run(&folder, &["permissions", "revoke", rule]).1, Some(0));
+    let (answer, code) = run(&folder, &["send", "from outside"]);
+    assert!(answer.starts_with("You said “from outside”. This is turn 2"), "{answer}");
+    assert_eq!(code, Some(0));
+    chat.until("> from outside");
+    chat.until("This is turn 2");
+    assert_eq!(run(&folder, &["rename", "Named", "from"]).1, Some(3), "`Named` is no session");
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    assert_eq!(run(&folder, &["rename", "Named from outside"]).1, Some(0), "a turn is not in the way");
+    let (labelled, _) = run(&folder, &["label", "2", "noted"]);
+    assert!(labelled.ends_with("is labelled [noted]\n"), "{labelled}");
+    assert_eq!(run(&folder, &["abort"]).1, Some(0));
+    chat.until("Response interrupted");
+    chat.say("still here");
+    chat.until("You said “still here”.");
+    assert_eq!(chat.end(), Some(0));
+    assert!(!folder.home().join("engine.sock").exists());
+    let (list, _) = run(&folder, &["ls"]);
+    assert!(list.contains("Named from outside"), "{list}");
+}
+
+#[test]
+fn a_socket_that_a_crash_has_left_is_taken_over() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    chat.kill();
+    assert!(folder.home().join("engine.sock").exists(), "nobody has tidied up");
+    assert_eq!(run(&folder, &["status"]), ("Nothing runs.\n".into(), Some(0)));
+    let (answer, code) = run(&folder, &["send", "what did I say"]);
+    assert!(answer.contains("“ask me”"), "{answer}");
+    assert_eq!(code, Some(0));
+    let (shown, _) = run(&folder, &["show"]);
+    assert!(shown.contains("Response interrupted"), "{shown}");
+}
+
+#[test]
+fn who_was_connected_goes_on_when_the_engine_is_killed() {
+    let folder = Folder::new();
+    let mut engine = Talk::begin(&folder, &["chat"]);
+    engine.say("ask me");
+    engine.until("3. Sideways");
+    let mut other = Talk::begin(&folder, &["chat"]);
+    other.say("hello");
+    other.until("You said “hello”.");
+    engine.kill();
+    other.until("Connected again");
+    other.say("and on");
+    other.until("You said “and on”. This is turn 2");
+    assert_eq!(other.end(), Some(0));
+}
+
+#[test]
+fn a_message_to_an_engine_that_is_killed_fails_with_one_error() {
+    let folder = Folder::new();
+    new_session(&folder, "Lost");
+    let mut engine = Talk::begin(&folder, &["chat"]);
+    engine.say("ask me");
+    engine.until("3. Sideways");
+    let send = alive(&folder)
+        .args(["send", "Lost", "ask me"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut send = send;
+    let mut stdout = BufReader::new(send.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains("3. Sideways") {
+        line.clear();
+        assert!(stdout.read_line(&mut line).expect("text") > 0, "it ended too early");
+    }
+    engine.kill();
+    let output = send.wait_with_output().expect("it ends");
+    let errors = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert_eq!(errors.matches("error:").count(), 1, "{errors}");
+    assert!(errors.contains("engine"), "{errors}");
+}
+
+#[test]
+fn of_many_that_start_at_once_one_is_the_engine_and_all_are_answered() {
+    let folder = Folder::new();
+    let titles: Vec<String> = (0..6).map(|number| format!("Session number {number}")).collect();
+    for title in &titles {
+        new_session(&folder, title);
+    }
+    let started: Vec<Child> = titles
+        .iter()
+        .map(|title| {
+            let mut command = alive(&folder);
+            command.args(["send", title, title]).stdin(Stdio::null());
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
+        })
+        .collect();
+    for (child, title) in started.into_iter().zip(&titles) {
+        let output = child.wait_with_output().expect("it ends");
+        let told = String::from_utf8(output.stdout).expect("text");
+        let errors = String::from_utf8(output.stderr).expect("text");
+        assert_eq!(output.status.code(), Some(0), "{title}: {told}{errors}");
+        assert!(told.starts_with(&format!("You said “{title}”.")), "{told}");
+    }
+}
+
+#[test]
+fn a_home_with_a_long_name_has_its_socket_elsewhere() {
+    let folder = Folder::new();
+    let home = folder.path().join("a-long-name".repeat(12));
+    let runtime = folder.path().join("run");
+    std::fs::create_dir(&runtime).expect("a folder");
+    let with_long_home = |mut command: Command| {
+        command.env("OFFSHOOT_HOME", &home).env("XDG_RUNTIME_DIR", &runtime);
+        command
+    };
+    let mut chat = with_long_home(alive(&folder));
+    let mut chat = chat.arg("chat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+    let stdin = chat.stdin.take();
+    writeln!(stdin.as_ref().expect("a pipe"), "ask me").expect("the program listens");
+    let mut stdout = BufReader::new(chat.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    while !line.contains("3. Sideways") {
+        line.clear();
+        assert!(stdout.read_line(&mut line).expect("text") > 0, "it ended too early");
+    }
+    let status = with_long_home(alive(&folder)).arg("status").output().expect("it runs");
+    let status = String::from_utf8(status.stdout).expect("text");
+    assert!(status.contains("waiting"), "{status}");
+    drop(stdin);
+    assert_eq!(chat.wait().expect("it ends").code(), Some(0));
+    assert_eq!(std::fs::read_dir(&runtime).expect("a folder").count(), 0, "nothing is left there");
+}
+
+#[test]
+fn ctrl_c_interrupts_the_answer_and_twice_leaves() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    chat.ctrl_c();
+    chat.until("Interrupting.");
+    chat.until("Response interrupted");
+    chat.say("and on");
+    chat.until("You said “and on”. This is turn 2");
+    chat.ctrl_c();
+    chat.until("Ctrl-C again leaves");
+    chat.ctrl_c();
+    assert_eq!(chat.child.wait().expect("it ends").code(), Some(0));
+
+    let mut send = Talk::begin(&folder, &["send", "ask me"]);
+    send.until("3. Sideways");
+    send.ctrl_c();
+    send.until("Response interrupted");
+    assert_eq!(send.child.wait().expect("it ends").code(), Some(130));
+}

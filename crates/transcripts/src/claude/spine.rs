@@ -1,0 +1,289 @@
+//! How the lines of a long file hang together, from a few bytes of each.
+//!
+//! The number of a turn and the versions of a prompt depend on the whole way up. So of every line its id, its parent
+//! and whether it is a prompt are taken, and of most lines nothing else is looked at: those that begin as the program
+//! writes answers of the model and of tools. Every other line is read as the reader reads it.
+//!
+//! The file is taken to be written as the program writes JSON: no blanks around a colon, the parent first, and one
+//! `uuid` in a line. Where something is not usual there is no spine, and the file has to be read for its shape.
+
+use memchr::memmem::Finder;
+use offshoot_session::outline::one_line;
+use offshoot_session::{EntryId, RawLine, Setting};
+
+use super::draft::{Draft, ParentField, What};
+use crate::dialect::{Family, sure_family_of};
+use crate::lines::{Content, Line};
+
+/// The id of a line in sixteen bytes: a UUID as the program writes it. Never zero.
+pub(super) type Packed = u128;
+
+/// Values behind this are looked at: `"uuid":"…"`, `"tool_use_id":"…"`, `"id":"…"`.
+const ID: &[u8] = br#"id":""#;
+/// Two objects in a list. Without it an answer of a tool is alone in its line.
+const NEXT_ITEM: &[u8] = br#"},{""#;
+const PARENT: &[u8] = br#"{"parentUuid":""#;
+const NOT_BESIDE: &[u8] = br#"","isSidechain":false,"#;
+const UUID_LENGTH: usize = 36;
+/// Ids of calls are shorter.
+const LONGEST_CALL: usize = 100;
+
+/// The file is for a reading of its shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unusual;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Not in the chain of ids.
+    Aside,
+    /// In the chain, and no entry.
+    Pass,
+    Entry,
+    Prompt,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Link {
+    /// Where the line begins.
+    pub(super) offset: u64,
+    pub(super) id: Option<Packed>,
+    pub(super) parent: Option<Packed>,
+    pub(super) kind: Kind,
+}
+
+/// What a line says about the session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    Title,
+    PermissionMode,
+    Mode,
+    /// The program goes on here.
+    Leaf(Option<Packed>),
+    /// A prompt that has words.
+    Words,
+    /// An entry that says which session this is, where and when.
+    Opening,
+}
+
+/// A part of a file, line by line.
+#[derive(Debug, Default)]
+pub struct Spine {
+    pub(super) links: Vec<Link>,
+    /// Lines that say something about the session, in their order.
+    pub(super) told: Vec<(usize, Told)>,
+    /// The line and a hash of every id of a call in it.
+    pub(super) calls: Vec<(usize, u64)>,
+}
+
+/// Searches are prepared once.
+#[derive(Debug)]
+pub struct Skim {
+    id: Finder<'static>,
+    next_item: Finder<'static>,
+}
+
+impl Default for Skim {
+    fn default() -> Self {
+        Self { id: Finder::new(ID), next_item: Finder::new(NEXT_ITEM) }
+    }
+}
+
+/// Whether a file that begins with these lines is one of Claude Code.
+pub fn begins_like_ours(file_name: &str, lines: &[u8]) -> bool {
+    matches!(sure_family_of(Some(file_name), lines), Some(Family::Claude))
+}
+
+impl Spine {
+    /// `line` is whole, with its end.
+    pub fn take(&mut self, skim: &Skim, line: &[u8], offset: u64) -> Result<(), Unusual> {
+        let at = self.links.len();
+        let mut own = None;
+        let mut ids = 0;
+        for found in skim.id.find_iter(line) {
+            let (before, value) = line.split_at(found);
+            let value = value.get(ID.len()..).unwrap_or_default();
+            match before {
+                [.., b'"', b'u', b'u'] => {
+                    ids += 1;
+                    own = Some((before, value));
+                }
+                [.., b't', b'o', b'o', b'l', b'_', b'u', b's', b'e', b'_'] | [.., b'"'] => {
+                    self.calls.extend(call_hash(value).map(|hash| (at, hash)));
+                }
+                _ => {}
+            }
+        }
+        let quick = own.filter(|_| ids == 1).and_then(|(before, value)| quick(skim, line, before, value));
+        let link = match quick {
+            Some((id, parent, kind)) => Link { offset, id: Some(id), parent: Some(parent), kind },
+            None => self.slow(line, offset)?,
+        };
+        self.links.push(link);
+        Ok(())
+    }
+
+    /// A part that stands behind this one.
+    pub fn append(&mut self, behind: Self) {
+        let before = self.links.len();
+        self.links.extend(behind.links);
+        self.told.extend(behind.told.into_iter().map(|(at, told)| (at + before, told)));
+        self.calls.extend(behind.calls.into_iter().map(|(at, call)| (at + before, call)));
+    }
+
+    fn slow(&mut self, line: &[u8], offset: u64) -> Result<Link, Unusual> {
+        let aside = Link { offset, id: None, parent: None, kind: Kind::Aside };
+        let draft = match Line::new(1, RawLine::new(line)).content {
+            Content::Object(map) => Draft::new(&map),
+            Content::Blank => return Ok(aside),
+            Content::Unreadable(_) | Content::Torn => return Err(Unusual),
+        };
+        if draft.is_sidechain {
+            return Err(Unusual);
+        }
+        let at = self.links.len();
+        let mut tell = |told: Told| self.told.push((at, told));
+        let kind = match &draft.what {
+            // settings stand above such a prompt, and not behind it
+            What::Entry { results, body } if body.is_prompt() && !results.is_empty() => return Err(Unusual),
+            What::Entry { body, .. } => {
+                let says_where = draft.session.is_some() && draft.project.is_some();
+                if says_where && draft.written_at.is_some() {
+                    tell(Told::Opening);
+                }
+                if body.is_prompt() && !one_line(body).is_empty() {
+                    tell(Told::Words);
+                }
+                if body.is_prompt() { Kind::Prompt } else { Kind::Entry }
+            }
+            What::Fact(_) => {
+                tell(Told::Title);
+                Kind::Pass
+            }
+            What::Setting(Setting::PermissionMode(_)) => {
+                tell(Told::PermissionMode);
+                Kind::Pass
+            }
+            What::Setting(_) => {
+                tell(Told::Mode);
+                Kind::Pass
+            }
+            What::Leaf(leaf) => {
+                tell(Told::Leaf(leaf.as_ref().map(packed).transpose()?));
+                Kind::Pass
+            }
+            // whether it is a title of this session is a question to all lines
+            What::Summary { .. } => return Err(Unusual),
+            What::Pass | What::CostSoFar(_) | What::Silent | What::Nameless => Kind::Pass,
+        };
+        let is_entry = draft.is_entry();
+        let parent = match &draft.parent {
+            ParentField::Of(parent) => Some(packed(parent)?),
+            ParentField::Absent if is_entry => return Err(Unusual),
+            ParentField::Root | ParentField::Absent => None,
+        };
+        match &draft.id {
+            Some(id) => Ok(Link { id: Some(packed(id)?), parent, kind, ..aside }),
+            None if is_entry => Err(Unusual),
+            None => Ok(aside),
+        }
+    }
+}
+
+/// Id, parent and kind of a line that is as it mostly is. `before` and `value` are what stands around its `uuid`.
+fn quick(skim: &Skim, line: &[u8], before: &[u8], value: &[u8]) -> Option<(Packed, Packed, Kind)> {
+    let parent = line.strip_prefix(PARENT)?;
+    let rest = parent.get(UUID_LENGTH..)?.strip_prefix(NOT_BESIDE)?;
+    let kind = match leading_type(rest)? {
+        Leading::Type(b"user", rest) => {
+            let answer = rest.strip_prefix(br#","message":{"role":"user","content":[{"#)?;
+            let is_answer =
+                answer.starts_with(br#""tool_use_id":""#) || answer.starts_with(br#""type":"tool_result","#);
+            (is_answer && skim.next_item.find(answer).is_none()).then_some(Kind::Entry)?
+        }
+        Leading::Type(b"assistant" | b"system", _) => Kind::Entry,
+        Leading::Type(b"progress", _) => Kind::Pass,
+        Leading::Type(..) => return None,
+        Leading::Message => before.ends_with(br#""type":"assistant","uu"#).then_some(Kind::Entry)?,
+    };
+    Some((uuid_at(value)?, uuid_at(parent)?, kind))
+}
+
+enum Leading<'l> {
+    /// The type and what stands behind it.
+    Type(&'l [u8], &'l [u8]),
+    /// A message comes before the type.
+    Message,
+}
+
+/// Steps over names with short values until the type of the line or its message comes.
+fn leading_type(mut rest: &[u8]) -> Option<Leading<'_>> {
+    loop {
+        let (key, behind) = short_text(rest)?;
+        let value = behind.strip_prefix(b":")?;
+        let behind = match value {
+            [b'{', ..] if key == b"message" => return Some(Leading::Message),
+            [b'"', ..] => {
+                let (text, behind) = short_text(value)?;
+                if key == b"type" {
+                    return Some(Leading::Type(text, behind));
+                }
+                behind
+            }
+            [b'{' | b'[', ..] | [] => return None,
+            _ => value.get(memchr::memchr2(b',', b'}', value)?..)?,
+        };
+        rest = behind.strip_prefix(b",")?;
+    }
+}
+
+/// A text without escapes, and what stands behind it.
+fn short_text(rest: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = rest.strip_prefix(b"\"")?;
+    let end = memchr::memchr2(b'"', b'\\', rest)?;
+    match rest.get(end)? {
+        b'"' => Some((rest.get(..end)?, rest.get(end + 1..)?)),
+        _ => None,
+    }
+}
+
+pub(super) fn packed(id: &EntryId) -> Result<Packed, Unusual> {
+    let text = format!("{id}\"");
+    uuid_at(text.as_bytes()).ok_or(Unusual)
+}
+
+/// A UUID in small letters that a quotation mark ends.
+fn uuid_at(text: &[u8]) -> Option<Packed> {
+    let (uuid, behind) = (text.get(..UUID_LENGTH)?, text.get(UUID_LENGTH)?);
+    let mut packed: Packed = 0;
+    for (at, byte) in uuid.iter().enumerate() {
+        let digit = match (at, byte) {
+            (8 | 13 | 18 | 23, b'-') => continue,
+            (8 | 13 | 18 | 23, _) => return None,
+            (_, b'0'..=b'9') => byte - b'0',
+            (_, b'a'..=b'f') => byte - b'a' + 10,
+            _ => return None,
+        };
+        packed = packed << 4 | Packed::from(digit);
+    }
+    (*behind == b'"' && packed != 0).then_some(packed)
+}
+
+/// The id as the program writes it.
+pub(super) fn written(id: Packed) -> String {
+    let hex = format!("{id:032x}");
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
+}
+
+fn call_hash(value: &[u8]) -> Option<u64> {
+    let near = value.get(..=LONGEST_CALL).unwrap_or(value);
+    let end = memchr::memchr(b'"', near)?;
+    near.get(..end).map(hash)
+}
+
+/// Two that are the same by chance only lead to a longer reading.
+pub(super) fn hash(call: &[u8]) -> u64 {
+    call.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
