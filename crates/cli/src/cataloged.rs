@@ -253,6 +253,7 @@ pub(crate) fn agent_name(agent: &str) -> &str {
         "claude-code" => "Claude Code",
         "codex" => "Codex",
         "gemini" | "gemini-cli" => "Gemini CLI",
+        "built_in" => "Built-in",
         other => other,
     }
 }
