@@ -1,4 +1,4 @@
-//! `cargo xtask bench [--peers] [--only WORD] [--json FILE] [DIR]`: how fast long sessions are, beside the programs that wrote
+//! `cargo xtask bench [--peers] [--check] [--only WORD] [--json FILE] [DIR]`: how fast long sessions are, beside the programs that wrote
 //! the format.
 //!
 //! Every figure is the median of five processes. In each round ours and the peers' run one after the other on the
@@ -24,6 +24,8 @@ use table::Figure;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Request {
     pub(crate) peers: bool,
+    /// A figure that misses what is asked fails the command.
+    pub(crate) check: bool,
     /// Many sessions instead of long ones.
     pub(crate) corpus: bool,
     pub(crate) json: Option<PathBuf>,
@@ -88,6 +90,23 @@ const CASES: &[Case] = &[
     case("outline", "bushy", "outline", Some("outline"), "ms", None),
 ];
 
+/// Milliseconds of ours and megabytes at their peak that are asked for: by operation and session, not more than this.
+const LIMITS: &[(&str, &str, Option<f64>, Option<f64>)] = &[
+    ("open to 50 messages", "huge", None, Some(64.0)),
+    ("the same with the index", "huge", None, Some(32.0)),
+    ("outline", "bushy", Some(10.0), None),
+    ("show --last 100 --json=lines", "long", None, Some(100.0)),
+];
+
+/// What is asked of appends: not more than this.
+const APPEND_LIMITS: &[(&str, f64)] = &[
+    ("append_ratio", 1.2),
+    ("held_ratio", 1.2),
+    ("group_of_8_each_ratio", 0.2),
+    ("edit_bytes", 4096.0),
+    ("delta_ns", 100.0),
+];
+
 pub(crate) fn run(request: &Request) -> Result<ExitCode> {
     if request.corpus {
         return corpus::run(request);
@@ -135,7 +154,10 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
             .with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     println!("\n{}", table::markdown(&figures));
-    Ok(ExitCode::SUCCESS)
+    let missed: Vec<String> =
+        figures.iter().flat_map(|figure| figure.missed(LIMITS)).chain(missed_appends(&appends)).collect();
+    missed.iter().for_each(|missed| println!("missed: {missed}"));
+    Ok(if request.check && !missed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 /// Cases that ask the peers for the same.
@@ -181,6 +203,13 @@ fn measure(
 fn appends(helper: &Path, scratch: &Path) -> Result<Value> {
     let home = scratch.join("append-home");
     told_by(Command::new(helper).args(["append", "journal", "-"]).arg(&home))
+}
+
+fn missed_appends(appends: &Value) -> impl Iterator<Item = String> {
+    APPEND_LIMITS.iter().filter_map(|(field, limit)| {
+        let told = appends[field].as_f64()?;
+        (told > *limit).then(|| format!("{field} {told:.2}, asked for {limit}"))
+    })
 }
 
 fn told_by(command: &mut Command) -> Result<Value> {

@@ -23,7 +23,7 @@ usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask cases [DIR]
        cargo xtask crash [--runs N]
        cargo xtask gen PRESET DIR [FORMAT]
-       cargo xtask bench [--corpus] [--peers] [--only WORD] [--json FILE] [DIR]
+       cargo xtask bench [--corpus] [--peers] [--check] [--only WORD] [--json FILE] [DIR]
        cargo xtask transcripts DIR
        cargo xtask programs [--install] [NAME]...
        cargo xtask model [PORT [LOG]]
@@ -35,7 +35,8 @@ crash        runs the proofs of the store at full length, N times (default: once
 gen          writes sessions of a size: small, large, long, huge, deep-linear, bushy or corpus;
              in one format (pi, claude, offshoot) or in all
 bench        measures long sessions under DIR, beside pi and oh-my-pi with --peers; with --only
-             those figures whose operation, session or format contains WORD;
+             those figures whose operation, session or format contains WORD; with --check it
+             fails when a figure misses what is asked;
              with --corpus five thousand sessions, beside oh-my-pi and rg
 transcripts  reads every session file under DIR and counts what it finds
 programs     holds conversations with real agents and a scripted model, and reads what they wrote
@@ -167,6 +168,7 @@ fn parse_bench(mut args: impl Iterator<Item = OsString>) -> Result<bench::Reques
         match arg.to_str() {
             Some("--peers") => request.peers = true,
             Some("--corpus") => request.corpus = true,
+            Some("--check") => request.check = true,
             Some("--json") => {
                 request.json = Some(args.next().map(PathBuf::from).ok_or("`--json` needs a file")?);
             }

@@ -119,7 +119,10 @@ impl<'t> Reader<'t> {
             string.push_str(self.text.get(self.at..end).ok_or(NotQuick)?);
             self.at = end;
         }
-        self.expect(b'"')?;
+        if bytes.get(self.at) != Some(&b'"') {
+            return Err(NotQuick); // a control character, which is no space between two things either
+        }
+        self.at += 1;
         string.shrink_to_fit();
         Ok(string)
     }

@@ -56,6 +56,9 @@ fn odd_texts_are_read_alike_or_not_at_all() {
     let texts = [
         "",
         " ",
+        "\"a\\\\b\t\"",
+        "\"a\\\\b\n\"",
+        "\"a\t\"",
         "nul",
         "nulll",
         "01",

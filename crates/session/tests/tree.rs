@@ -33,6 +33,21 @@ fn head_move(from: Option<&str>, to: Option<&str>) -> Record {
     })
 }
 
+#[test]
+fn a_batch_is_taken_whole_or_leaves_no_trace() {
+    let mut tree = tree_of(TWO_BRANCHES);
+    let before = draw(&tree);
+    let log: Vec<Record> = tree.log().cloned().collect();
+    let batch = [entry("u4", Some("a2")), head_move(Some("a3"), Some("u4")), entry("u5", Some("nowhere"))];
+    assert_eq!(tree.extend(&batch), Err(Rejected::NotFound("nowhere".into())));
+    assert_eq!(draw(&tree), before);
+    assert!(tree.log().eq(&log));
+    tree.extend(&batch[..2]).unwrap();
+    assert_eq!(path(&tree, "u4"), "u1 a1 u2 a2 u4");
+    tree.take_back_to(log.len());
+    assert_eq!(draw(&tree), before);
+}
+
 const TWO_BRANCHES: &str = "
     u1 - a1 - u2 - a2
          a1 - u3 - a3*

@@ -70,6 +70,29 @@ impl Figure {
         format!("{:<26} {:<12} {:<8} {}{ratio}", self.name, self.preset, self.format, times.join(", "))
     }
 
+    /// What was asked of it and not reached, in words.
+    pub(super) fn missed(&self, limits: &[(&str, &str, Option<f64>, Option<f64>)]) -> Vec<String> {
+        let what = format!("{}, {} ({})", self.name, self.preset, self.format);
+        let ratio = self.ratio().zip(self.goal).filter(|(ratio, goal)| ratio < goal);
+        let mut missed: Vec<String> = ratio
+            .map(|(ratio, goal)| format!("{what}: {ratio:.1}×, asked for {goal:.1}×"))
+            .into_iter()
+            .collect();
+        let ms = self.times.get(OURS).and_then(|times| median(times));
+        let peak = self.peaks.get(OURS).copied();
+        for (_, _, most_ms, most_mb) in
+            limits.iter().filter(|(name, preset, ..)| (*name, *preset) == (self.name, self.preset))
+        {
+            for (told, most, unit) in [(ms, most_ms, "ms"), (peak, most_mb, "MB")] {
+                let over = told.zip(*most).filter(|(told, most)| told > most);
+                missed.extend(
+                    over.map(|(told, most)| format!("{what}: {told:.1} {unit}, asked for {most} {unit}")),
+                );
+            }
+        }
+        missed
+    }
+
     pub(super) fn json(&self) -> Value {
         json!({
             "name": self.name, "preset": self.preset, "format": self.format, "goal": self.goal,

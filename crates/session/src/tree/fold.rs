@@ -47,6 +47,23 @@ impl SessionTree {
         Ok(next)
     }
 
+    /// Takes all of these records, or says why not and is what it was. What nobody else holds is changed in place: next to a
+    /// clone every record copies its way down the tables, and that costs more than the record.
+    pub fn extend<'r>(&mut self, records: impl IntoIterator<Item = &'r Record>) -> Result<(), Rejected> {
+        let before = self.log.len();
+        let taken = records.into_iter().try_for_each(|record| self.apply(record));
+        if taken.is_err() {
+            self.take_back_to(before);
+        }
+        taken
+    }
+
+    /// Is again what it was when its log had this length.
+    pub fn take_back_to(&mut self, records: usize) {
+        let log: Vec<Record> = self.log.iter().take(records).cloned().collect();
+        *self = Self::replay(log).0;
+    }
+
     fn open(&mut self, header: &SessionHeader) -> Result<(), Rejected> {
         if self.header.is_some() {
             return Err(Rejected::AlreadyOpened);

@@ -242,6 +242,10 @@ impl SessionTree {
         self.log.iter()
     }
 
+    pub fn log_length(&self) -> usize {
+        self.log.len()
+    }
+
     pub(super) fn children_of(&self, parent: Option<u32>) -> Children {
         match parent {
             None => self.roots,

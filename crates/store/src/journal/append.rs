@@ -1,13 +1,13 @@
 //! From records to bytes that survive.
 //!
 //! The order is the whole point: what a crash left at the end is set aside, blobs are made safe, the lines are
-//! written and synced, and only then does the tree change. A failure on the way cuts the file back.
+//! written and synced, and only then is it told. A failure on the way cuts the file back, and the tree with it.
 
 use std::io;
 use std::path::Path;
 
 use offshoot_session::format::{EncodedBatch, Position, Tail, encode_batch, encode_batch_watched};
-use offshoot_session::{Record, SessionHeader, SessionTree};
+use offshoot_session::{Record, SessionHeader};
 
 use super::load::seal_before;
 use super::{Journal, Seen, Writer};
@@ -26,8 +26,7 @@ impl Journal {
         let batch = encode_batch_watched(records, &self.watch).map_err(AppendError::from)?;
         self.make_file().map_err(AppendError::from)?;
         self.fold(records.to_vec());
-        let tree = self.tree.clone();
-        Ok(self.save(batch, tree, records.len())?)
+        Ok(self.save(batch, records.len())?)
     }
 
     /// Under the lock, with all read that there is.
@@ -35,37 +34,35 @@ impl Journal {
         if records.is_empty() {
             return Ok(Appended::default());
         }
-        let tree = self.tree.extended(records)?;
-        let appended = match self.unwritten.clone() {
-            Some(header) => self.save_first(header, records, tree)?,
-            None => self.save(encode_batch(records)?, tree, records.len())?,
-        };
-        self.own_records += records.len();
-        Ok(appended)
+        let before = self.tree.log_length();
+        self.tree.extend(records)?;
+        let appended = self.save_all(records);
+        match appended {
+            Ok(_) => self.own_records += records.len(),
+            Err(_) => self.tree.take_back_to(before),
+        }
+        appended
+    }
+
+    fn save_all(&mut self, records: &[Record]) -> Result<Appended, AppendError> {
+        match self.unwritten.clone() {
+            Some(header) => self.save_first(header, records),
+            None => self.save(encode_batch(records)?, records.len()),
+        }
     }
 
     /// The header and the first change are one batch: there is a whole journal, or none.
-    fn save_first(
-        &mut self,
-        header: SessionHeader,
-        records: &[Record],
-        tree: SessionTree,
-    ) -> Result<Appended, AppendError> {
+    fn save_first(&mut self, header: SessionHeader, records: &[Record]) -> Result<Appended, AppendError> {
         let batch: Vec<Record> =
             [Record::opened(header)].into_iter().chain(records.iter().cloned()).collect();
         let lines = encode_batch(&batch)?;
         self.make_file()?;
-        let appended = self.save(lines, tree, batch.len())?;
+        let appended = self.save(lines, batch.len())?;
         self.unwritten = None;
         Ok(appended)
     }
 
-    fn save(
-        &mut self,
-        lines: EncodedBatch,
-        tree: SessionTree,
-        records: usize,
-    ) -> Result<Appended, AppendError> {
+    fn save(&mut self, lines: EncodedBatch, records: usize) -> Result<Appended, AppendError> {
         let path = self.path();
         // It is put back when all went well; after a failure the next write opens it anew.
         let Writer { mut file, identity } = match self.writer.take() {
@@ -92,7 +89,6 @@ impl Journal {
             return Err(AppendError::NotSaved { path, source, left });
         }
         self.writer = Some(Writer { file, identity });
-        self.tree = tree;
         self.seen = Seen {
             identity,
             end: Position {

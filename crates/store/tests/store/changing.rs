@@ -2,41 +2,64 @@
 //! file or nonsense. What is seen is what the whole reading sees.
 
 use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use offshoot_session::context::ContextOptions;
 use offshoot_session::format::Flaw;
 use offshoot_session::{EntryId, SessionId, SessionTree};
-use offshoot_store::lazy::{OpenError, UseIndex};
+use offshoot_store::lazy::{Format, OpenError, UseIndex};
 use offshoot_store::{Finding, JournalStore, LazyError, LazySession, SessionStore};
 use tempfile::tempdir;
 
-use crate::lazy::{append_raw, assert_same, random_records};
+use crate::lazy::{append_raw, assert_same, random_pi, random_records, whole_pi};
 use crate::support::{Dice, header, rounds, step, store_in};
 
 const STEPS: usize = 12;
 
 struct Scene {
     store: JournalStore,
-    id: SessionId,
+    log: Log,
     /// Each change is later than the one before, also where the clock of the disk is coarse.
     now: SystemTime,
     old_logs: Vec<Vec<u8>>,
     old_indexes: Vec<Vec<u8>>,
 }
 
+enum Log {
+    Journal(SessionId),
+    Pi(PathBuf),
+}
+
 #[test]
 fn a_log_that_changes_is_seen_as_it_is() {
+    watch_it_change(|store, _| {
+        store.create(&[header("s")]).unwrap();
+        Log::Journal("s".into())
+    });
+}
+
+#[test]
+fn a_file_of_pi_that_changes_is_seen_as_it_is() {
+    watch_it_change(|_, folder| {
+        let path = folder.join("session.jsonl");
+        fs::write(&path, random_pi(&mut Dice::seeded(3), 0, true)).unwrap();
+        Log::Pi(path)
+    });
+}
+
+fn watch_it_change(begin: impl Fn(&JournalStore, &Path) -> Log) {
     let (mut asked, mut seen) = (0, 0);
     for round in 0..rounds(25, 1_000) {
         let folder = tempdir().unwrap();
         let mut dice = Dice::seeded(round as u64 + 1);
-        let (store, id) = (store_in(folder.path()), SessionId::from("s"));
-        store.create(&[header("s")]).unwrap();
+        let store = store_in(folder.path());
+        let log = begin(&store, folder.path());
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
-        let mut scene = Scene { store, id, now, old_logs: Vec::new(), old_indexes: Vec::new() };
-        append_raw(&scene.store, &scene.id, &random_records(&mut dice), &mut dice);
+        let mut scene = Scene { store, log, now, old_logs: Vec::new(), old_indexes: Vec::new() };
+        scene.grow(&mut dice);
         scene.later();
         let mut open = scene.open();
         for _ in 0..STEPS {
@@ -64,7 +87,7 @@ fn a_log_that_changes_is_seen_as_it_is() {
                 }
                 if dice.chance(50) {
                     lazy.save_index().unwrap();
-                    scene.old_indexes.extend(fs::read(scene.store.home().journal_index(&scene.id)).ok());
+                    scene.old_indexes.extend(fs::read(scene.index()).ok());
                 }
                 open = Some(lazy);
             }
@@ -103,39 +126,79 @@ fn ask_before_refresh(lazy: &mut LazySession, trees: &[&Option<SessionTree>], di
 }
 
 impl Scene {
+    fn path(&self) -> PathBuf {
+        match &self.log {
+            Log::Journal(id) => self.store.home().journal(id),
+            Log::Pi(path) => path.clone(),
+        }
+    }
+
+    fn index(&self) -> PathBuf {
+        match &self.log {
+            Log::Journal(id) => self.store.home().journal_index(id),
+            Log::Pi(path) => self.store.home().index_of(path),
+        }
+    }
+
     fn whole(&self) -> Option<SessionTree> {
-        self.store.read(&self.id).unwrap().map(|loaded| loaded.tree)
+        match &self.log {
+            Log::Journal(id) => self.store.read(id).unwrap().map(|loaded| loaded.tree),
+            Log::Pi(path) => Some(whole_pi(path)),
+        }
     }
 
     /// A line that was cut and written over may still begin as an entry does: a shape is read without its checksums,
     /// and such a line is named when somebody looks at it.
     fn is_damaged(&self) -> bool {
-        let findings = self.store.read(&self.id).unwrap().map(|loaded| loaded.findings).unwrap_or_default();
+        let id = match &self.log {
+            Log::Journal(id) => id,
+            Log::Pi(path) => {
+                let is_broken = |line: &[u8]| serde_json::from_slice::<serde_json::Value>(line).is_err();
+                let log = fs::read(path).unwrap();
+                return log.split(|byte| *byte == b'\n').any(|line| !line.is_empty() && is_broken(line));
+            }
+        };
+        let findings = self.store.read(id).unwrap().map(|loaded| loaded.findings).unwrap_or_default();
         findings.iter().any(
             |finding| matches!(finding, Finding::Flaw(found) if matches!(found.flaw, Flaw::Damaged { .. })),
         )
     }
 
     fn open(&self) -> Option<LazySession> {
-        match self.store.lazy(&self.id, UseIndex::Yes) {
+        let opened = match &self.log {
+            Log::Journal(id) => self.store.lazy(id, UseIndex::Yes),
+            Log::Pi(path) => LazySession::of_file(path, Format::Pi, Some(self.store.home()), UseIndex::Yes),
+        };
+        match opened {
             Ok(lazy) => lazy,
             Err(OpenError::Unusual { .. }) => None,
             Err(error) => panic!("{error}"),
         }
     }
 
+    fn grow(&self, dice: &mut Dice) {
+        match &self.log {
+            Log::Journal(id) => append_raw(&self.store, id, &random_records(dice), dice),
+            Log::Pi(path) => {
+                let lines = fs::read(path).unwrap().iter().filter(|byte| **byte == b'\n').count();
+                let mut file = OpenOptions::new().append(true).open(path).unwrap();
+                file.write_all(random_pi(dice, 100 + lines, false).as_bytes()).unwrap();
+            }
+        }
+    }
+
     fn later(&mut self) {
         self.now += Duration::from_secs(1);
-        let file = OpenOptions::new().write(true).open(self.store.home().journal(&self.id)).unwrap();
+        let file = OpenOptions::new().write(true).open(self.path()).unwrap();
         file.set_modified(self.now).unwrap();
     }
 
     fn change_log(&mut self, dice: &mut Dice) {
-        let path = self.store.home().journal(&self.id);
+        let path = self.path();
         let log = fs::read(&path).unwrap();
         self.old_logs.push(log.clone());
         match dice.roll(7) {
-            0 | 1 => append_raw(&self.store, &self.id, &random_records(dice), dice),
+            0 | 1 => self.grow(dice),
             2 => {
                 let file = OpenOptions::new().write(true).open(&path).unwrap();
                 file.set_len(dice.roll(log.len() + 1) as u64).unwrap();
@@ -170,7 +233,8 @@ impl Scene {
     }
 
     fn change_index(&mut self, dice: &mut Dice) {
-        let path = self.store.home().journal_index(&self.id);
+        let path = self.index();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
         let some = |scene: &Self, dice: &mut Dice| match scene.old_indexes.len() {
             0 => Vec::new(),
             count => scene.old_indexes[dice.roll(count)].clone(),

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use crate::support::{
-    FaultyDisk, SimDisk, assert_clean, every_kind, header, log_of, prompt, step, store_in, store_on,
+    FaultyDisk, SimDisk, assert_clean, every_kind, header, log_of, moved, prompt, step, store_in, store_on,
 };
 use offshoot_session::format::{Flaw, InBatch, encode, encode_batch};
 use offshoot_session::{EntryId, Record, SessionId};
@@ -177,6 +177,27 @@ fn a_step_is_one_write_and_one_sync() {
     let many = (2..50).flat_map(|n| step(&n.to_string(), Some(&at), None)).filter(|r| r.as_entry().is_some());
     let many = calls_of(&mut journal, many.collect());
     assert_eq!(one, many);
+}
+
+/// What a person does by one key costs the same in a long session as in a short one.
+#[test]
+fn a_step_writes_the_same_few_bytes_whatever_the_size_of_the_session() {
+    let written = |entries: usize| -> Vec<u64> {
+        let store = store_on(SimDisk::new());
+        let mut journal = begun(&store);
+        let id = |number: usize| EntryId::from(format!("u-{number:08}"));
+        let parent = |number: usize| number.checked_sub(1).map(id);
+        let long = (0..entries).map(|number| prompt(id(number).as_str(), parent(number).as_ref()));
+        add(&mut journal, long.collect());
+        let (tip, old) = (id(entries - 1), id(3));
+        let edited = EntryId::from("u-edit");
+        let edit = vec![prompt("u-edit", Some(&old)), moved(None, Some(&edited))];
+        let steps = [edit, vec![moved(Some(&edited), Some(&tip))], vec![moved(Some(&tip), Some(&old))]];
+        steps.into_iter().map(|step| journal.write(|_| Ok::<_, ()>(step)).unwrap().bytes).collect()
+    };
+    let short = written(10);
+    assert_eq!(short, written(20_000));
+    assert!(short.iter().all(|bytes| *bytes < 4096), "{short:?}");
 }
 
 #[test]

@@ -589,14 +589,14 @@ fn random_body(dice: &mut Dice, known: EntryId) -> Body {
     }
 }
 
-fn whole_pi(path: &Path) -> SessionTree {
+pub(crate) fn whole_pi(path: &Path) -> SessionTree {
     let bytes = fs::read(path).unwrap();
     let transcript = offshoot_transcripts::pi::read(Some("session.jsonl"), &bytes);
     SessionTree::replay(transcript.records).0
 }
 
 /// Lines of pi, with labels in the chain, names, moves and things that do not belong there.
-fn random_pi(dice: &mut Dice, from: usize, has_header: bool) -> String {
+pub(crate) fn random_pi(dice: &mut Dice, from: usize, has_header: bool) -> String {
     let mut text = String::new();
     if has_header {
         text.push_str("{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/p\"}\n");
