@@ -6,11 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use offshoot_session::context::Message;
 use offshoot_session::format::scan::{Position, scan};
 use offshoot_session::format::{InBatch, NoBlobs, decode, encode};
-use offshoot_session::{EntryId, Odd, Record, SessionTree};
+use offshoot_session::outline::{Turn, Version, turns_of, version_of};
+use offshoot_session::{Entry, EntryId, Odd, Record, SessionTree};
 use offshoot_store::lazy::{Format, UseIndex};
 use offshoot_store::{Home, LazySession};
+use offshoot_transcripts::claude::excerpt::Last;
+use offshoot_transcripts::claude::spine::{Skim, Spine};
 use offshoot_transcripts::claude::{self, AgentFile};
 use offshoot_transcripts::codex::{self, RolloutFile};
+use offshoot_transcripts::gist::{Follow, lines_of};
 use offshoot_transcripts::light::{Beginning, Rests, ShapeReader, lighten, lighten_first};
 use offshoot_transcripts::opencode::{Row, Rows, Table, read_rows, read_storage, stored};
 use offshoot_transcripts::{
@@ -277,6 +281,118 @@ pub fn recent(bytes: &[u8]) {
                 assert_eq!(recent.messages, claude::recent::recent_of(&whole, count), "from byte {begin}");
             }
         }
+    }
+}
+
+/// The last turns of a skimmed file are those of the file, where they can be told. Lines are written anew as the
+/// program writes JSON, which is what skimming rests on.
+pub fn ending(bytes: &[u8]) {
+    let lines: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'\n').filter_map(written_anew).collect();
+    let bytes = lines.concat();
+    let (mut spine, mut behind, skim) = (Spine::default(), Spine::default(), Skim::default());
+    let mut offset = 0;
+    for (number, line) in lines.iter().enumerate() {
+        let part = if number < lines.len() / 2 { &mut spine } else { &mut behind };
+        if part.take(&skim, line, offset as u64).is_err() {
+            return;
+        }
+        offset += line.len();
+    }
+    spine.append(behind);
+    let whole = SessionTree::replay(claude::read(Some("s.jsonl"), &bytes).records).0;
+    for last in [Last::Entries(1), Last::Entries(4), Last::Turns(1), Last::Turns(2)] {
+        let Some(excerpt) = spine.excerpt(last) else { continue };
+        let length = bytes.len() as u64;
+        let piece = |line: usize, to: Option<u64>| {
+            let (from, end) = spine.bounds(line, length).unwrap_or_default();
+            (line, bytes.get(from as usize..to.unwrap_or(end) as usize).unwrap_or_default())
+        };
+        let mut pieces: Vec<(usize, &[u8])> = excerpt.before.iter().map(|line| piece(*line, None)).collect();
+        pieces.push(piece(excerpt.start, Some(length)));
+        let Some(ending) = excerpt.read(&spine, "s.jsonl", &pieces) else { continue };
+        assert_eq!(ending.tree.main_head(), whole.main_head());
+        assert_eq!(ending.tree.header(), whole.header());
+        assert_eq!(ending.tree.title(), whole.title());
+        assert_eq!(told(&ending.tree, last, Some(ending.turn)), told(&whole, last, None), "{last:?}");
+    }
+}
+
+/// `None` for what is not an object.
+fn written_anew(line: &[u8]) -> Option<Vec<u8>> {
+    let line: serde_json::Map<String, Value> = serde_json::from_slice(line).ok()?;
+    let mut line = serde_json::to_vec(&line).ok()?;
+    line.push(b'\n');
+    Some(line)
+}
+
+type Told<'t> = (usize, &'t Entry, Option<Version>);
+
+/// The last entries with their turns and versions. `turn` is the number of the last one where prompts are missing.
+fn told(tree: &SessionTree, last: Last, turn: Option<usize>) -> Vec<Told<'_>> {
+    let turns = turns_of(tree, tree.main_head());
+    let missing = turn.map_or(0, |turn| turn - turns.last().map_or(0, |turn| turn.number));
+    let of_turn = |turn: &Turn<'_>| turn.entries.len();
+    let count = match last {
+        Last::Entries(count) => count,
+        Last::Turns(count) => turns.iter().rev().take(count).map(of_turn).sum(),
+    };
+    let all: Vec<Told<'_>> = turns
+        .iter()
+        .flat_map(|turn| turn.entries.iter().map(|entry| (turn.number + missing, &***entry)))
+        .map(|(number, entry)| (number, entry, version_of(tree, &entry.id)))
+        .collect();
+    all.get(all.len().saturating_sub(count)..).unwrap_or_default().to_vec()
+}
+
+/// A file that is followed with pauses tells what it tells without them.
+pub fn follow(bytes: &[u8]) {
+    let name = Some("rollout-2026-01-01T00-00-00-t.jsonl");
+    let Some(lines) = lines_of(name, bytes) else { return };
+    let mut at_once = Follow::begin(lines, name);
+    let mut with_pauses = Follow::begin(lines, name);
+    let (mut offset, mut said, mut said_with_pauses) = (0, Vec::new(), Vec::new());
+    for line in bytes.split(|byte| *byte == b'\n') {
+        let taken = at_once.take(line, offset, &mut said);
+        assert_eq!(with_pauses.take(line, offset, &mut said_with_pauses), taken);
+        if taken.is_err() {
+            return;
+        }
+        let resumed = Follow::resume(&with_pauses.keep());
+        assert!(resumed.is_some(), "what was kept is not understood");
+        let Some(resumed) = resumed else { return };
+        with_pauses = resumed;
+        offset += line.len() as u64 + 1;
+    }
+    assert_eq!(at_once.gist(name), with_pauses.gist(name));
+    assert_eq!(said, said_with_pauses);
+}
+
+/// Whatever a catalog gives back as kept is understood or not, and nothing else.
+pub fn resume(bytes: &[u8]) {
+    let files = super::samples::FOLLOWED;
+    let file = files.get(bytes.first().map_or(0, |byte| usize::from(*byte)) % files.len());
+    let (file, bytes) = (file.copied().unwrap_or_default(), bytes.get(1..).unwrap_or_default());
+    let Some(lines) = lines_of(None, file.as_bytes()) else { return };
+    let mut follow = Follow::begin(lines, None);
+    for line in file.lines() {
+        if follow.take(line.as_bytes(), 0, &mut Vec::new()).is_err() {
+            break;
+        }
+    }
+    let good = follow.keep();
+    let at = bytes.first().map_or(0, |byte| usize::from(*byte) * good.len() / 256);
+    let mut mixed = good.clone();
+    mixed.iter_mut().skip(at).zip(bytes.iter().skip(1)).for_each(|(to, from)| *to = *from);
+    for kept in [&mixed, bytes, good.get(..at).unwrap_or_default()] {
+        let Some(mut follow) = Follow::resume(kept) else { continue };
+        let mut said = Vec::new();
+        for line in file.lines() {
+            if follow.take(line.as_bytes(), 0, &mut said).is_err() {
+                break;
+            }
+        }
+        drop(follow.gist(None));
+        drop(follow.keep());
     }
 }
 

@@ -90,6 +90,11 @@ enum Task {
 
 impl Task {
     fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Self, String> {
+        let args: Vec<OsString> = args.into_iter().collect();
+        // Whoever asks for help, wherever in the line, wants to read and not to run.
+        if args.iter().any(|arg| arg == "-h" || arg == "--help") {
+            return Ok(Self::Help);
+        }
         let mut args = args.into_iter();
         let task = args.next().unwrap_or_default();
         match task.to_str() {
@@ -126,7 +131,7 @@ impl Task {
                 Ok(Self::Model { port, log })
             }
             Some("fuzz") => parse_fuzz(args).map(Self::Fuzz),
-            Some("" | "help" | "-h" | "--help") => Ok(Self::Help),
+            Some("" | "help") => Ok(Self::Help),
             _ => Err(format!("no task `{}`", task.to_string_lossy())),
         }
     }
@@ -226,7 +231,10 @@ mod tests {
 
     #[test]
     fn the_words_of_a_task_are_read() {
-        assert_eq!(parse(""), Ok(Task::Help));
+        for help in ["", "help", "--help", "-h", "bench --help", "test --tier fmt -h", "crash --runs --help"]
+        {
+            assert_eq!(parse(help), Ok(Task::Help), "`{help}`");
+        }
         assert_eq!(parse("test"), Ok(Task::Test(test::Request::default())));
         assert_eq!(
             parse("test --tier fmt --install --tier docs"),
@@ -239,6 +247,7 @@ mod tests {
             parse("bench --peers --only huge --json out.json data"),
             Ok(Task::Bench(bench::Request {
                 peers: true,
+                check: false,
                 corpus: false,
                 only: Some("huge".to_owned()),
                 json: Some("out.json".into()),

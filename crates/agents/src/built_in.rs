@@ -32,6 +32,9 @@ pub const TITLE: &str = "Built-in";
 /// What the person says for the tour to begin.
 pub const TOUR: &str = "Show me around";
 
+/// It would remember more; a small window lets people see what happens when one is full.
+const WINDOW: i64 = 64_000;
+
 /// How fast it speaks.
 #[derive(Clone, Debug)]
 pub enum Pace {
@@ -72,6 +75,7 @@ impl Agent for BuiltIn {
             images: false,
             sub_agents: true,
             compaction: true,
+            context_window: Some(WINDOW),
         }
     }
 

@@ -68,11 +68,11 @@ fn what_a_compaction_took_away_is_forgotten() {
 }
 
 #[tokio::test]
-async fn the_tour_tells_three_things_and_writes_the_file_that_can_be_rewound() {
+async fn the_tour_tells_three_things_and_writes_a_file() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
     assert_eq!(talk.send(TOUR).await, End::Done);
     let said = talk.last_reply();
-    for part in ["a demonstration", "1. **Edit**", "2. **Go back**", "3. **Rewind**"] {
+    for part in ["a demonstration", "1. **Edit**", "`/edit 1 ", "2. **Go back**", "3. **Rewind**"] {
         assert!(said.contains(part), "no `{part}` in {said}");
     }
     assert!(talk.file("meet-your-tree.md").unwrap().contains("turn 1"));
@@ -225,4 +225,22 @@ async fn an_interrupted_command_is_ended_with_all_it_started() {
     );
     assert_eq!(reader.await.unwrap(), "");
     talk.close().await;
+}
+
+/// It lists what was said; its instructions are not said by anybody.
+#[test]
+fn a_summary_says_what_the_person_said() {
+    use offshoot_session::render::prompts::{COMPACTION, SUMMARIZER, UPDATE, summary_request};
+    let conversation = "[User]: plant a tree\n\n[Assistant]: Done.\n\n[User]: water it";
+    let asked = |previous: Option<&str>, task: &str| {
+        let request = summary_request(conversation, previous, task, None);
+        match reply_to(&Heard::default(), &format!("{SUMMARIZER}\n\n{request}")).as_slice() {
+            [Step::Say(text)] => text.clone(),
+            other => format!("{other:?}"),
+        }
+    };
+    let first = asked(None, COMPACTION);
+    assert!(first.ends_with("- “plant a tree”\n- “water it”\n") && !first.contains("You write"), "{first}");
+    let next = asked(Some("- “dig”"), UPDATE);
+    assert_eq!(next, "- “dig”\n- “plant a tree”\n- “water it”\n");
 }

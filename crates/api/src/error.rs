@@ -4,8 +4,8 @@ use offshoot_session::address::AddressError;
 use offshoot_session::asks::AnswerRefused;
 use offshoot_session::guard::{self, Refusal};
 use offshoot_session::plan::{
-    ConfigRefused, EditRefused, NamingRefused, NavigationRefused, RetryRefused, RewindRefused, SendRefused,
-    SwitchRefused, VersionRefused,
+    ArchiveRefused, ConfigRefused, EditRefused, NamingRefused, NavigationRefused, RetryRefused,
+    RewindRefused, SendRefused, SwitchRefused, VersionRefused,
 };
 use offshoot_session::queue::NotQueued;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,8 @@ pub enum ErrorCode {
     SameText,
     /// There is no version before or after.
     NoSuchVersion,
+    /// The head stands in what would be put out of sight.
+    HeadBelow,
     NothingToDo,
     /// Nobody asks this any more.
     Stale,
@@ -71,6 +73,10 @@ pub enum ErrorCode {
 pub enum Hint {
     /// The same request with `"if_running": "abort_first"` would interrupt the turn and then act.
     AbortFirst,
+    /// `redo` would bring back what was taken back.
+    Redo,
+    /// Say `branching`: the settings want to be asked.
+    SayBranching,
 }
 
 impl ApiError {
@@ -80,6 +86,12 @@ impl ApiError {
 
     pub fn session_not_found(session: &str) -> Self {
         Self::new(ErrorCode::NotFound, format!("session `{session}` not found"))
+    }
+
+    /// Its beginning was undone, so it is in no list.
+    pub fn taken_back(session: &str) -> Self {
+        let error = Self::new(ErrorCode::NotFound, format!("session `{session}` was taken back"));
+        Self { hint: Some(Hint::Redo), ..error }
     }
 
     pub fn unsupported_message(kind: &str) -> Self {
@@ -154,6 +166,10 @@ coded! {
         VersionRefused::NotAPrompt(_) => Invalid,
     }
     NamingRefused { NamingRefused::NotFound(_) => NotFound, }
+    ArchiveRefused {
+        ArchiveRefused::NotFound(_) => NotFound,
+        ArchiveRefused::HeadBelow { .. } => HeadBelow,
+    }
     ConfigRefused { ConfigRefused::UnknownHead(_) => NotFound, }
     RewindRefused {
         RewindRefused::NotFound(_) => NotFound,

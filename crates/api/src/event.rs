@@ -14,6 +14,9 @@ pub struct Event {
     pub session: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
+    /// The call that started the sub-agent that this is about. Its turn is the one in which the call was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub_agent: Option<String>,
     #[serde(with = "crate::views::time")]
     pub at: Timestamp,
     #[serde(flatten)]

@@ -19,6 +19,8 @@ pub enum Request {
     Status,
     /// A new session.
     Begin(Begin),
+    /// A session that another program keeps, so that it can be spoken of by its id. Nothing is written.
+    Introduce(Introduce),
     /// A session with its branch in view. It stays open until the engine closes it.
     Open(Open),
     /// The branch to a point, wherever the head is.
@@ -36,6 +38,8 @@ pub enum Request {
     Resume(Resume),
     /// The version before or after.
     Version(Version),
+    /// Go exactly there; nothing is written below it.
+    Switch(Switch),
     /// Go to an entry, if wished with a summary of what is left.
     Navigate(Navigate),
     /// Give up a summary that is being written; nothing has moved.
@@ -49,10 +53,12 @@ pub enum Request {
     Rename(Rename),
     Label(Label),
     NameBranch(NameBranch),
+    /// Put a branch out of sight, or bring it back.
+    Archive(Archive),
     /// The agents forget the conversation; it stays, and so do model and permissions.
     Clear(Clear),
-    Undo(Session),
-    Redo(Session),
+    Undo(History),
+    Redo(History),
 
     Interrupt(Interrupt),
     /// Answer what an agent asks.
@@ -99,6 +105,14 @@ pub struct Begin {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Introduce {
+    /// The id its journal has here, or will have.
+    pub session: String,
+    /// Where it lies.
+    pub path: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Open {
     pub session: String,
     /// How many of the last turns are wanted; all where it is not said.
@@ -137,7 +151,7 @@ pub enum Files {
     AsOfThen,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Send {
     pub session: String,
     #[serde(flatten)]
@@ -150,9 +164,12 @@ pub struct Send {
     pub agent: Option<String>,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// Chosen by the caller, for this message and no other: said again under the same id, it is said once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     pub session: String,
     pub at: String,
@@ -161,14 +178,23 @@ pub struct Edit {
     pub files: Files,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// Nobody is asked to answer it yet; `resume` does that.
+    #[serde(default)]
+    pub only_write: bool,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
     pub session: String,
     pub at: String,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Edit`].
+    #[serde(default)]
+    pub only_write: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -191,6 +217,15 @@ pub struct Version {
     pub session: String,
     pub at: String,
     pub step: Step,
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switch {
+    pub session: String,
+    /// `null` is before the first entry.
+    pub to: Option<String>,
     #[serde(default)]
     pub if_running: IfRunning,
 }
@@ -275,12 +310,15 @@ pub enum ForkTo {
     NewSession,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fork {
     pub session: String,
     pub at: String,
     #[serde(default)]
     pub to: ForkTo,
+    /// Of a new session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     #[serde(default)]
     pub if_running: IfRunning,
 }
@@ -315,6 +353,22 @@ pub struct NameBranch {
     pub at: String,
     /// `null` takes the name away.
     pub name: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Archive {
+    pub session: String,
+    pub at: String,
+    /// `false` brings it back.
+    pub archived: bool,
+}
+
+/// A step back, or forth again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct History {
+    pub session: String,
+    #[serde(default)]
+    pub if_running: IfRunning,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -382,6 +436,7 @@ impl Request {
         "agents",
         "status",
         "begin",
+        "introduce",
         "open",
         "show",
         "tree",
@@ -390,6 +445,7 @@ impl Request {
         "retry",
         "resume",
         "version",
+        "switch",
         "navigate",
         "cancel_summary",
         "rewind",
@@ -399,6 +455,7 @@ impl Request {
         "rename",
         "label",
         "name_branch",
+        "archive",
         "clear",
         "undo",
         "redo",
@@ -428,11 +485,13 @@ impl Request {
             | Self::Follow(_)
             | Self::Unfollow(_) => true,
             Self::Begin(_)
+            | Self::Introduce(_)
             | Self::Send(_)
             | Self::Edit(_)
             | Self::Retry(_)
             | Self::Resume(_)
             | Self::Version(_)
+            | Self::Switch(_)
             | Self::Navigate(_)
             | Self::CancelSummary(_)
             | Self::Rewind(_)
@@ -442,6 +501,7 @@ impl Request {
             | Self::Rename(_)
             | Self::Label(_)
             | Self::NameBranch(_)
+            | Self::Archive(_)
             | Self::Clear(_)
             | Self::Undo(_)
             | Self::Redo(_)
@@ -465,10 +525,9 @@ impl Request {
                 return None;
             }
             Self::Permissions(permissions) => return permissions.session.as_deref(),
-            Self::Tree(it) | Self::CancelSummary(it) | Self::Undo(it) | Self::Redo(it) | Self::Queue(it) => {
-                &it.session
-            }
-            Self::Unfollow(it) => &it.session,
+            Self::Tree(it) | Self::CancelSummary(it) | Self::Queue(it) | Self::Unfollow(it) => &it.session,
+            Self::Undo(it) | Self::Redo(it) => &it.session,
+            Self::Introduce(it) => &it.session,
             Self::Open(it) => &it.session,
             Self::Show(it) => &it.session,
             Self::Send(it) => &it.session,
@@ -476,6 +535,7 @@ impl Request {
             Self::Retry(it) => &it.session,
             Self::Resume(it) => &it.session,
             Self::Version(it) => &it.session,
+            Self::Switch(it) => &it.session,
             Self::Navigate(it) => &it.session,
             Self::Rewind(it) => &it.session,
             Self::Configure(it) => &it.session,
@@ -484,6 +544,7 @@ impl Request {
             Self::Rename(it) => &it.session,
             Self::Label(it) => &it.session,
             Self::NameBranch(it) => &it.session,
+            Self::Archive(it) => &it.session,
             Self::Clear(it) => &it.session,
             Self::Interrupt(it) => &it.session,
             Self::Answer(it) => &it.session,

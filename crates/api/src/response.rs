@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::TurnEnd;
 use crate::views::{
     AgentView, BranchView, FileChangeView, QueuedView, RuleView, SessionRow, SessionView, StatusRow, TreeRow,
 };
@@ -57,6 +58,9 @@ pub struct Sent {
     /// The number of the version it is, and of how many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<(usize, usize)>,
+    /// How the turn ended, where the same message was said before and has been answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<TurnEnd>,
 }
 
 /// The head is somewhere.

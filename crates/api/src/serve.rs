@@ -11,6 +11,7 @@ use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, SelectAll};
 use futures_util::{Stream, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tracing::debug;
 
 use crate::frame::{self, Call, Lines, Outbox, Reply};
 use crate::{Access, ApiError, Caller, ErrorCode, Event, Request, Response, Service};
@@ -29,6 +30,18 @@ enum Begun {
 
 /// Serves a connection until the other end closes it. A line that is too long closes it too.
 pub async fn serve(
+    service: &dyn Service,
+    access: Access,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+) -> io::Result<()> {
+    debug!(name: "caller connected", ?access);
+    let served = serve_calls(service, access, reader, writer).await;
+    debug!(name: "caller left", ok = served.is_ok());
+    served
+}
+
+async fn serve_calls(
     service: &dyn Service,
     access: Access,
     mut reader: impl AsyncRead + Unpin,

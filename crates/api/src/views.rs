@@ -10,5 +10,5 @@ pub use ask::{AnswerView, AskView, AskingView, ChoiceView, QuestionView, RuleVie
 pub use entry::{BlockView, BodyView, EntryView, ModelView, PromptView, SettingView, UsageView};
 pub use session::{
     AgentView, BranchView, FileChangeView, HeadView, ProvenanceView, QueuedView, SessionRow, SessionView,
-    StatusRow, StatusView, TreeRow, VersionView, abilities,
+    StatusRow, StatusView, SubAgentView, TreeRow, VersionView, abilities,
 };

@@ -46,7 +46,14 @@ impl Service for Parrot {
             let session = session.to_owned();
             let event = move |seq| {
                 let kind = EventKind::Notice { text: format!("event {seq}") };
-                Ok(Event { seq, session: session.clone(), turn: None, at: FixedStamps::start(), kind })
+                Ok(Event {
+                    seq,
+                    session: session.clone(),
+                    turn: None,
+                    sub_agent: None,
+                    at: FixedStamps::start(),
+                    kind,
+                })
             };
             Ok(stream::iter((after_seq + 1..after_seq + 4).map(event)).boxed())
         })
@@ -122,7 +129,7 @@ async fn two_who_have_much_to_say_at_once_do_not_wait_for_each_other() {
     let me = me();
     let long_name = "x".repeat(100_000);
     let calls =
-        (0..20).map(|_| remote.call(&me, Request::Undo(request::Session { session: long_name.clone() })));
+        (0..20).map(|_| remote.call(&me, Request::Tree(request::Session { session: long_name.clone() })));
     for answer in futures_util::future::join_all(calls).await {
         assert_eq!(answer.unwrap_err().code, ErrorCode::NotFound);
     }

@@ -8,7 +8,7 @@ use offshoot_api::request::{self, Request};
 use offshoot_api::response::{Moved, Response};
 use offshoot_api::views::{
     AnswerView, AskView, BranchView, EntryView, HeadView, ModelView, PromptView, ProvenanceView, QueuedView,
-    ScopeView, SessionView, StatusView, abilities,
+    ScopeView, SessionView, StatusRow, StatusView, SubAgentView, abilities,
 };
 use offshoot_api::{Access, ApiError, Caller, ErrorCode, Event, Hint, TurnEnd};
 use offshoot_session::agent::{Capabilities, Speaker};
@@ -44,20 +44,35 @@ fn requests() -> Vec<Request> {
         Request::Agents,
         Request::Status,
         Request::Begin(request::Begin { agent: Some("built_in".into()), ..Default::default() }),
+        Request::Introduce(request::Introduce { session: s(), path: "/p/file.jsonl".into() }),
         Request::Open(request::Open { session: s(), turns: Some(20) }),
         Request::Show(request::Show { session: s(), at: None, turns: None }),
         Request::Tree(session()),
-        Request::Send(request::Send { session: s(), prompt: prompt(), at: None, agent: None, if_running }),
+        Request::Send(request::Send {
+            session: s(),
+            prompt: prompt(),
+            client_id: Some("mine".into()),
+            if_running,
+            ..Default::default()
+        }),
         Request::Edit(request::Edit {
             session: s(),
             at: at(),
             text: "new".into(),
             files: request::Files::AsOfThen,
+            only_write: true,
             if_running,
+            client_id: None,
         }),
-        Request::Retry(request::Retry { session: s(), at: at(), if_running: request::IfRunning::Beside }),
+        Request::Retry(request::Retry {
+            session: s(),
+            at: at(),
+            if_running: request::IfRunning::Beside,
+            only_write: true,
+        }),
         Request::Resume(request::Resume { session: s(), at: None }),
         Request::Version(request::Version { session: s(), at: at(), step: request::Step::Next, if_running }),
+        Request::Switch(request::Switch { session: s(), to: None, if_running }),
         Request::Navigate(request::Navigate {
             session: s(),
             to: at(),
@@ -79,14 +94,21 @@ fn requests() -> Vec<Request> {
             branching: Some(request::ConfigBranching::File),
             ..Default::default()
         }),
-        Request::Fork(request::Fork { session: s(), at: at(), to: request::ForkTo::NewSession, if_running }),
+        Request::Fork(request::Fork {
+            session: s(),
+            at: at(),
+            to: request::ForkTo::NewSession,
+            title: Some("Aside".into()),
+            if_running,
+        }),
         Request::Compact(request::Compact { session: s(), instructions: None, if_running }),
         Request::Rename(request::Rename { session: s(), title: None }),
         Request::Label(request::Label { session: s(), at: at(), label: Some("good".into()) }),
         Request::NameBranch(request::NameBranch { session: s(), at: at(), name: None }),
+        Request::Archive(request::Archive { session: s(), at: at(), archived: true }),
         Request::Clear(request::Clear { session: s(), if_running }),
-        Request::Undo(session()),
-        Request::Redo(session()),
+        Request::Undo(request::History { session: s(), if_running }),
+        Request::Redo(request::History { session: s(), if_running: request::IfRunning::Wait }),
         Request::Interrupt(request::Interrupt { session: s(), turn: None }),
         Request::Answer(request::Answer {
             session: s(),
@@ -249,11 +271,14 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
     };
     for (seq, kind) in kinds.into_iter().enumerate() {
         let (session, turn, at) = ("s".to_owned(), Some("t".to_owned()), FixedStamps::start());
-        reply(Reply::Event { event: Box::new(Event { seq: seq as u64, session, turn, at, kind }) });
+        let sub_agent = seq.is_multiple_of(2).then(|| "call".to_owned());
+        let event = Event { seq: seq as u64, session, turn, sub_agent, at, kind };
+        reply(Reply::Event { event: Box::new(event) });
     }
     let queued = QueuedView {
         id: "q".into(),
         behind: "t".into(),
+        held: true,
         prompt: PromptView::text("next"),
         at: FixedStamps::start(),
     };
@@ -264,6 +289,15 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         versions: Vec::new(),
         agent_session: None,
         provenance: None,
+        sub_agents: vec![SubAgentView {
+            call: "call".into(),
+            entry: "e".into(),
+            begins: "n".into(),
+            tip: "e2".into(),
+            task: Some("look".into()),
+            running: true,
+            at: FixedStamps::start(),
+        }],
     };
     let view = SessionView {
         id: "s".into(),
@@ -276,6 +310,15 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         model: None,
         thinking: "off".into(),
         permission_mode: None,
+        turns: vec![StatusRow {
+            session: "s".into(),
+            turn: "t".into(),
+            prompt: "u".into(),
+            branch: None,
+            status: status.clone(),
+            since: FixedStamps::start(),
+            what: "u".into(),
+        }],
         status,
         asks: vec![ask],
         queue: vec![queued],

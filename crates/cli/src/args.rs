@@ -1,6 +1,7 @@
 //! What can be asked for.
 
 mod changes;
+mod config;
 mod reading;
 mod talking;
 
@@ -10,6 +11,8 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use offshoot_session::outline::Filter;
 
 use crate::failure::Failure;
+use crate::log::LogLevel;
+use crate::settings::reader::Flag;
 pub(crate) use reading::{
     CompletionsArgs, CostArgs, CostBy, DoctorArgs, ExportArgs, Format, FsckArgs, KeepArgs, LsArgs, ManArgs,
     OnOff, RoleName, SearchArgs, SyncArgs, VersionsArgs,
@@ -18,6 +21,10 @@ pub(crate) use reading::{
 pub(crate) use changes::{
     AppendArgs, ArchiveArgs, BranchArgs, BranchCommand, BranchNameArgs, EditArgs, ForkArgs, ImportArgs,
     OpsArgs, RenameArgs, RetryArgs, SwitchArgs, UndoArgs, VersionArgs,
+};
+
+pub(crate) use config::{
+    ConfigArgs, ConfigCommand, ConfigSetArgs, ConfigShowArgs, ConfigUnsetArgs, WhoseFile,
 };
 
 pub(crate) use talking::{
@@ -34,6 +41,12 @@ pub(crate) struct Args {
     /// Where the sessions are kept [default: the folder `offshoot` of your data folder]
     #[arg(long, global = true, value_name = "DIR", env = "OFFSHOOT_HOME", hide_env_values = true)]
     pub(crate) home: Option<PathBuf>,
+    /// Set something for this command only; `offshoot config show` lists what there is
+    #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = crate::settings::flag)]
+    pub(crate) set: Vec<Flag>,
+    /// How much the log of the home tells: off, error, warn, info, debug or trace [default: info]
+    #[arg(long, global = true, value_enum, value_name = "LEVEL", hide_possible_values = true)]
+    pub(crate) log: Option<LogLevel>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
 }
@@ -125,6 +138,8 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Say what sessions have used: tokens and money
     Cost(CostArgs),
+    /// Say what is set and by whom, or set it
+    Config(ConfigArgs),
     /// Prove that the stored sessions are whole
     Fsck(FsckArgs),
     /// Look after the home: place, space, rights, locks, damage

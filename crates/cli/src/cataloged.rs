@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use offshoot_session::Stamps;
+use offshoot_session::format::BlobName;
 use offshoot_store::catalog::{
     Catalog, CatalogError, Keep, Keeping, Reached, Rebuilt, SessionRow, Sources, Synced,
 };
+
+use tracing::{debug, info};
 
 use crate::failure::Failure;
 use crate::here::Here;
@@ -26,9 +29,6 @@ pub(crate) enum Fresh {
     /// The last look was not long ago.
     Lately,
 }
-
-/// A sync that is older than this is made again, in microseconds.
-const LATELY: i64 = 10 * 60 * 1_000_000;
 
 /// Once in a while an answer takes longer by this, and the indexes come further.
 const A_MOMENT: Duration = Duration::from_millis(100);
@@ -55,13 +55,13 @@ pub(crate) struct Cataloged {
 pub(crate) fn cataloged(here: &Here, named: &[PathBuf], fresh: Fresh) -> Result<Cataloged, Failure> {
     let sources = here.sources(named)?;
     let mut notes = Vec::new();
-    let catalog = open(here, &sources, &mut notes)?;
+    let catalog = open(here, &sources, &file_name(named, here), &mut notes)?;
     let mut cataloged = Cataloged { catalog, sources, synced: None, keeping: Keeping::default(), notes };
     match fresh {
         Fresh::Now => cataloged.sync(here)?,
         Fresh::Lately if cataloged.is_old(here)? => {
             cataloged.sync(here)?;
-            cataloged.go_on(Some(A_MOMENT))?;
+            cataloged.go_on(here, Some(A_MOMENT))?;
         }
         Fresh::Lately | Fresh::Whatever => {}
     }
@@ -74,8 +74,25 @@ pub(crate) fn cataloged(here: &Here, named: &[PathBuf], fresh: Fresh) -> Result<
     Ok(cataloged)
 }
 
+/// A catalog knows only the places that it is about, so those that are named instead have one of their own: nothing is
+/// forgotten of the others.
+fn file_name(named: &[PathBuf], here: &Here) -> String {
+    if named.is_empty() {
+        return "catalog.db".to_owned();
+    }
+    let places: Vec<PathBuf> = named.iter().map(|place| here.folder.join(place)).collect();
+    let places: Vec<&[u8]> = places.iter().map(|place| place.as_os_str().as_encoded_bytes()).collect();
+    let hash = BlobName::of(&places.join(&b"\n"[..]));
+    format!("catalog-{}.db", hash.as_str().get(..16).unwrap_or_default())
+}
+
 /// A home is made for it where there is something to list; whoever may not write gets one for this moment.
-fn open(here: &Here, sources: &Sources, notes: &mut Vec<String>) -> Result<Catalog, Failure> {
+fn open(
+    here: &Here,
+    sources: &Sources,
+    file_name: &str,
+    notes: &mut Vec<String>,
+) -> Result<Catalog, Failure> {
     let is_wanted = sources.folders.iter().chain(&sources.databases).any(|place| place.exists());
     let root = sources.home.root();
     if !root.is_dir() && !is_wanted {
@@ -83,7 +100,14 @@ fn open(here: &Here, sources: &Sources, notes: &mut Vec<String>) -> Result<Catal
     }
     let kept = make_home(root)
         .map_err(|source| CatalogError::File { path: root.to_owned(), source })
-        .and_then(|()| Catalog::open(&root.join("catalog.db")));
+        .and_then(|()| Catalog::open(&root.join(file_name)))
+        .and_then(|catalog| match catalog.is_read_only() {
+            false => Ok(catalog),
+            true => Err(CatalogError::File {
+                path: root.join(file_name),
+                source: std::io::ErrorKind::PermissionDenied.into(),
+            }),
+        });
     match kept {
         Ok(catalog) => Ok(catalog),
         Err(error) => {
@@ -107,7 +131,8 @@ impl Cataloged {
         };
         let age = synced_at.and_then(|at| here.stamps().now().as_microsecond().checked_sub(at));
         // a clock that was put back makes it old too
-        Ok(!age.is_some_and(|age| (0..LATELY).contains(&age)))
+        let lately = i64::try_from(settings::sync_interval(here).as_micros()).unwrap_or(i64::MAX);
+        Ok(!age.is_some_and(|age| (0..lately).contains(&age)))
     }
 
     /// Brings it up to date. One that turns out to be damaged is made anew.
@@ -128,9 +153,23 @@ impl Cataloged {
         self.keep(here)
     }
 
+    /// A sync that found nothing new is hardly worth a line.
+    fn tell_log(&self) {
+        let Some(synced) = &self.synced else { return };
+        let Synced { files, new, changed, gone, kept, bytes_read, problems, .. } = synced;
+        let [files, new, changed, gone, kept, problems] =
+            [*files, *new, *changed, *gone, *kept, problems.len()].map(|count| count as u64);
+        let bytes = *bytes_read;
+        if new + changed + gone + problems > 0 {
+            info!(name: "sync", files, new, changed, gone, kept, bytes, problems);
+        } else {
+            debug!(name: "sync", files, new, changed, gone, kept, bytes, problems);
+        }
+    }
+
     /// Whether the settings can be read is told when there is something to keep.
     fn pack_while_reading(&mut self, here: &Here) {
-        if self.catalog.is_on_disk() && settings::load(here).is_ok_and(|settings| settings.keep) {
+        if self.catalog.is_on_disk() && settings::keeps(here).unwrap_or(false) {
             self.catalog.pack_while_reading();
         }
     }
@@ -138,12 +177,13 @@ impl Cataloged {
     /// Puts what was found into the archive, unless the person does not want that. Where it cannot be kept it is still
     /// listed, so that is only said.
     fn keep(&mut self, here: &Here) -> Result<(), Failure> {
+        self.tell_log();
         if !self.catalog.is_on_disk() {
             return Ok(());
         }
-        let keep = match settings::load(here) {
-            Ok(settings) if settings.keep => Keep::All,
-            Ok(_) => Keep::NoMore,
+        let keep = match settings::keeps(here) {
+            Ok(true) => Keep::All,
+            Ok(false) => Keep::NoMore,
             Err(failure) => {
                 self.notes.push(failure.message().to_owned());
                 Keep::NoMore
@@ -160,19 +200,20 @@ impl Cataloged {
         Ok(())
     }
 
-    /// Goes on with the indexes that are made little by little, for so long or to their end. One that is damaged is
-    /// seen by whoever asks next.
-    pub(crate) fn go_on(&mut self, time: Option<Duration>) -> Result<Indexes, Failure> {
+    /// Goes on with what is done little by little, for so long or to its end: the indexes, and packing what is kept. A
+    /// catalog that is damaged is seen by whoever asks next.
+    pub(crate) fn go_on(&mut self, here: &Here, time: Option<Duration>) -> Result<Indexes, Failure> {
         let began = Instant::now();
         let mut has_time = || time.is_none_or(|time| began.elapsed() < time);
         let parts = self.catalog.index_parts(&self.sources, &mut has_time);
         let tools = self.catalog.index_tools(&self.sources, &mut has_time);
-        match (parts, tools) {
-            (Ok(parts), Ok(tools)) => Ok(Indexes { parts, tools }),
-            (Err(CatalogError::Damaged { .. }), _) | (_, Err(CatalogError::Damaged { .. })) => {
-                Ok(Indexes::default())
-            }
-            (Err(error), _) | (_, Err(error)) => Err(store_failed(error)),
+        let packed = self.catalog.pack_loose(&self.sources, here.stamps().now(), &mut has_time);
+        match (parts, tools, packed) {
+            (Ok(parts), Ok(tools), Ok(())) => Ok(Indexes { parts, tools }),
+            (Err(CatalogError::Damaged { .. }), _, _)
+            | (_, Err(CatalogError::Damaged { .. }), _)
+            | (_, _, Err(CatalogError::Damaged { .. })) => Ok(Indexes::default()),
+            (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => Err(store_failed(error)),
         }
     }
 
@@ -225,27 +266,8 @@ impl Cataloged {
     }
 }
 
-/// Sessions of other programs that are called so: by id, by how it begins, or by title.
-pub(crate) fn foreign(here: &Here, text: &str) -> Result<Vec<SessionRow>, Failure> {
-    let mut cataloged = cataloged(here, &[], Fresh::Lately)?;
-    let find = |catalog: &Catalog| -> Result<Vec<SessionRow>, CatalogError> {
-        let mut found = catalog.beginning_with(text)?;
-        if found.iter().any(|row| row.id == text) {
-            found.retain(|row| row.id == text);
-        }
-        if found.is_empty() {
-            found = catalog.titled(text)?;
-        }
-        found.retain(|row| !row.is_own);
-        Ok(found)
-    };
-    let mut found = cataloged.ask(here, |catalog, _| find(catalog))?;
-    if found.is_empty() && cataloged.synced.is_none() {
-        cataloged.sync(here)?; // it may be new
-        found = cataloged.ask(here, |catalog, _| find(catalog))?;
-    }
-    Ok(found)
-}
+/// Programs that people write in another way than they call themselves.
+pub(crate) const NAMED_AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "gemini-cli", "built_in"];
 
 /// The name of a program, as people write it.
 pub(crate) fn agent_name(agent: &str) -> &str {

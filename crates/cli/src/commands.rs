@@ -2,6 +2,7 @@
 
 mod head;
 mod json;
+mod wanted;
 
 pub(crate) mod abort;
 pub(crate) mod agents;
@@ -25,6 +26,7 @@ pub(crate) mod undo;
 pub(crate) mod version;
 
 pub(crate) mod completions;
+pub(crate) mod config;
 pub(crate) mod cost;
 pub(crate) mod doctor;
 pub(crate) mod export;

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_api::remote::Remote;
+use offshoot_api::request::Introduce;
 use offshoot_api::{Caller, Request, Response, Service};
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
@@ -23,13 +24,17 @@ use tokio::task::JoinHandle;
 use crate::engine::host::Host;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::talk::{refused, wait_for};
+use crate::talk::{note_now, refused};
+use crate::words::config::counts_elsewhere;
 use crate::words::talking as words;
 
 /// Between holding the lock and listening lies the start of an engine; so often it is looked for …
 const TRIES: u32 = 1500;
 /// … with so much time between.
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+
+/// An engine that is there says so at once, even on a busy machine.
+const HELLO_WAIT: Duration = Duration::from_secs(5);
 
 /// An engine, in this process or in another one.
 pub(crate) struct Reached {
@@ -75,6 +80,11 @@ pub(crate) async fn reach(here: &Here) -> Result<Reached, Failure> {
             return Ok(Reached { service: host.service(), caller, end: End::Host(host) });
         }
         if let Some(reached) = connect(&home).await? {
+            introduce(&reached, here).await?;
+            let unseen = here.settings.flags_for_engine();
+            if !unseen.is_empty() {
+                note_now(&counts_elsewhere(&unseen));
+            }
             return Ok(reached);
         }
         tokio::time::sleep(BETWEEN_TRIES).await;
@@ -84,7 +94,21 @@ pub(crate) async fn reach(here: &Here) -> Result<Reached, Failure> {
 
 /// The engine that runs already, for commands that have nothing to do without one.
 pub(crate) async fn running(here: &Here) -> Result<Option<Reached>, Failure> {
-    connect(&home_of(here)?).await
+    let reached = connect(&home_of(here)?).await?;
+    if let Some(reached) = &reached {
+        introduce(reached, here).await?;
+    }
+    Ok(reached)
+}
+
+/// Files of other programs that this command is about: only this process knows their ids so far.
+async fn introduce(reached: &Reached, here: &Here) -> Result<(), Failure> {
+    for (session, path) in here.others().introduced_sessions() {
+        let path = path.to_string_lossy().into_owned();
+        let introduce = Introduce { session: session.to_string(), path };
+        reached.call(Request::Introduce(introduce)).await.map_err(|error| refused(&error))?;
+    }
+    Ok(())
 }
 
 /// Whether one may run; a socket that a crash has left says so too.
@@ -92,22 +116,10 @@ pub(crate) fn is_there(here: &Here) -> bool {
     home_of(here).is_ok_and(|home| socket::known(&home).exists())
 }
 
-/// Asks the engine that runs to do something. `false`: there is none, and whoever asked does it alone.
-pub(crate) fn asked(here: &Here, request: Request) -> Result<bool, Failure> {
-    wait_for(async {
-        let Some(reached) = running(here).await? else { return Ok(false) };
-        let answer = reached.call(request).await;
-        reached.leave().await;
-        answer.map(|_| true).map_err(|error| refused(&error))
-    })
-}
-
 async fn connect(home: &std::path::Path) -> Result<Option<Reached>, Failure> {
     let stream = match UnixStream::connect(socket::known(home)).await {
         Ok(stream) => stream,
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) => {
-            return Ok(None);
-        }
+        Err(error) if is_nobody(error.kind()) => return Ok(None),
         Err(error) => return Err(Failure::failed(words::not_connected(home, &error))),
     };
     let (reader, writer) = stream.into_split();
@@ -115,12 +127,24 @@ async fn connect(home: &std::path::Path) -> Result<Option<Reached>, Failure> {
     // How a connection ends is told to whoever waits for an answer.
     let speaking = tokio::spawn(async move { drop(speaking.await) });
     let caller = Caller::local("cli");
-    match remote.call(&caller, Request::Hello).await {
+    // A process that is stopped keeps its socket and answers nobody.
+    let hello = tokio::time::timeout(HELLO_WAIT, remote.call(&caller, Request::Hello));
+    let Ok(hello) = hello.await else {
+        speaking.abort();
+        return Err(Failure::locked(words::engine_silent(home)).hint(words::ENGINE_SILENT_HINT));
+    };
+    match hello {
         Ok(_) => Ok(Some(Reached { service: Arc::new(remote), caller, end: End::Connection(speaking) })),
         // It ended just now: there is none.
         Err(error) if error.code == offshoot_api::ErrorCode::Disconnected => Ok(None),
         Err(error) => Err(refused(&error)),
     }
+}
+
+/// There is no socket, nobody listens on it, or whoever did ends at this very moment.
+fn is_nobody(kind: ErrorKind) -> bool {
+    use ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
+    matches!(kind, NotFound | ConnectionRefused | ConnectionReset | BrokenPipe)
 }
 
 fn home_of(here: &Here) -> Result<PathBuf, Failure> {

@@ -11,7 +11,7 @@ pub(crate) struct Failure {
     pub(crate) exit: Exit,
 }
 
-/// The codes that scripts may rely on. An interruption is 130.
+/// The codes that scripts may rely on. A panic ends with 101 ([`crate::report`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     Failed,

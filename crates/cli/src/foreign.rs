@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use offshoot_session::foreign::journal_id;
 use offshoot_session::{ForeignSource, SessionId};
+use offshoot_store::archive::Version;
 use offshoot_store::catalog::{Catalog, SessionRow};
 use offshoot_store::foreign::{ForeignBytes, ForeignCopy, IntroduceError, original_at};
-use offshoot_store::{Home, JournalStore};
+use offshoot_store::{Archive, Home, JournalStore};
 
 use crate::failure::Failure;
 use crate::here::Here;
@@ -24,7 +25,7 @@ pub(crate) fn journal_of(here: &Here, path: &Path) -> Result<Option<SessionId>, 
     if references.is_empty() {
         return Ok(None);
     }
-    let path = whole_path(path)?;
+    let path = original_of(here, whole_path(path)?);
     if let Some((id, _)) = references.iter().find(|(_, source)| is_same_place(Path::new(&source.path), &path))
     {
         return Ok(Some(id.clone()));
@@ -74,6 +75,12 @@ fn free_id(store: &JournalStore, source: &ForeignSource) -> SessionId {
     }
 }
 
+/// What is kept of a file goes on as that file; an earlier version is only in the archive.
+fn original_of(here: &Here, path: PathBuf) -> PathBuf {
+    let kept = here.archive().and_then(|archive| archive.kept_at(&path));
+    kept.filter(|kept| kept.version == Version::Last).map_or(path, |kept| kept.original)
+}
+
 /// Of a session in a database, with its whole id.
 fn whole_path(path: &Path) -> Result<PathBuf, Failure> {
     match database::named(path) {
@@ -94,15 +101,35 @@ pub(crate) fn is_there(path: &Path) -> bool {
     path.exists() || database::named(path).is_some()
 }
 
-/// Whether a row of the catalog is the session that a journal goes on with.
-pub(crate) fn is_row_of(
-    row_id: &str,
-    row_path: &Path,
-    row_agent: Option<&str>,
-    source: &ForeignSource,
-) -> bool {
+/// A row of the catalog, as far as it tells which session it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowOf<'r> {
+    pub(crate) id: &'r str,
+    pub(crate) path: &'r Path,
+    pub(crate) agent: Option<&'r str>,
+}
+
+/// How a row is the session that a journal goes on with; the first of these is the surest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Fits {
+    ByPlace,
+    /// Its program has it elsewhere now.
+    Moved,
+    /// What is kept stands for it.
+    Kept,
+}
+
+/// `None`: it is another one.
+pub(crate) fn fits(row: RowOf<'_>, source: &ForeignSource, archive: &Archive) -> Option<Fits> {
     let path = Path::new(&source.path);
-    row_path == path || (row_id == source.session && row_agent == Some(&source.agent) && !is_there(path))
+    if row.path == path {
+        return Some(Fits::ByPlace);
+    }
+    if let Some(kept) = archive.kept_at(row.path) {
+        return (kept.version == Version::Last && kept.original == path).then_some(Fits::Kept);
+    }
+    let is_it = row.id == source.session && row.agent == Some(&source.agent) && !is_there(path);
+    is_it.then_some(Fits::Moved)
 }
 
 /// Where the catalog last saw a session that does not lie any more where it lay.
@@ -117,10 +144,12 @@ impl ForeignBytes for InCatalog {
             return None;
         }
         let path = self.home.root().join("catalog.db");
+        let archive = Archive::of(&self.home);
         let rows =
             path.is_file().then(|| Catalog::open(&path).ok()?.beginning_with(&source.session).ok())??;
         let is_it = |row: &SessionRow| {
-            !row.is_own && row.id == source.session && row.agent.as_deref() == Some(&source.agent)
+            let row_of = RowOf { id: &row.id, path: &row.path, agent: row.agent.as_deref() };
+            !row.is_own && fits(row_of, source, &archive) == Some(Fits::Moved)
         };
         rows.into_iter().filter(is_it).find_map(|row| original_at(row.path))
     }

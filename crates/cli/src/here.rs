@@ -3,29 +3,38 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use clap::ValueEnum;
 use offshoot_store::catalog::Sources;
 use offshoot_store::{Archive, Home, JournalStore, Locking, OtherPrograms};
 
+use crate::args::Args;
 use crate::failure::Failure;
 use crate::foreign::InCatalog;
-use crate::look::Look;
+use crate::log::LogLevel;
+use crate::look::{Colour, Look, Signs};
+use crate::settings::keys::{ASCII, COLOR, LOG};
+use crate::settings::layers::Settings;
+use crate::settings::reader::{Flag, Reader};
 use crate::sources::{Variables, sources};
 use crate::stamps::{SharedStamps, SystemStamps};
 use crate::words;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Here {
     pub(crate) look: Look,
     /// The folder a session is about, where the person does not say otherwise.
     pub(crate) folder: PathBuf,
     home: Option<PathBuf>,
     home_from: &'static str,
+    pub(crate) settings: Reader,
     /// Those that other programs keep, and which of them may be changed in this command.
     others: OtherPrograms,
 }
 
 impl Here {
-    pub(crate) fn new(home: Option<&Path>, look: Look) -> Self {
+    /// And what there is to say about how output looks: settings that are wrong stop no command from being read.
+    pub(crate) fn new(args: &Args) -> (Self, Vec<String>) {
+        let home = args.home.as_deref();
         // Whoever stands in a folder that is gone can still name files and sessions.
         let folder = std::env::current_dir().unwrap_or_default();
         let home_from = match home {
@@ -46,12 +55,25 @@ impl Here {
             }
             None => others,
         };
-        Self { look, folder, home, home_from, others }
+        let settings = Reader::new(home.as_deref(), variables(), flags(args));
+        let (signs, notes) = signs(&settings.read(Some(&folder)));
+        let look = Look::of_this_terminal(&args.look, signs);
+        (Self { look, folder, home, home_from, settings, others }, notes)
     }
 
     /// Who says that the home is there.
     pub(crate) fn home_from(&self) -> &'static str {
         self.home_from
+    }
+
+    /// The same for whoever draws again, in a window that may have another size by now.
+    pub(crate) fn as_wide_as_now(&self) -> Self {
+        Self { look: self.look.as_wide_as_now(), ..self.clone() }
+    }
+
+    /// Where it is, whether or not it is there yet.
+    pub(crate) fn home(&self) -> Option<PathBuf> {
+        self.home.clone()
     }
 
     /// Only commands on stored sessions need a home.
@@ -88,10 +110,51 @@ impl Here {
         SharedStamps::new()
     }
 
+    /// How much the log tells. Settings that are wrong are told by whoever needs them.
+    pub(crate) fn log_level(&self) -> LogLevel {
+        let said = self.settings.read(Some(&self.folder)).get::<String>(&LOG);
+        let level = said.ok().flatten().and_then(|level| LogLevel::from_str(&level, true).ok());
+        level.unwrap_or_default()
+    }
+
     /// Where things lie that need not outlive a restart of the machine.
     pub(crate) fn short_lived(&self) -> PathBuf {
         folder_in("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir)
     }
+}
+
+/// Those that may be settings. What is not text is none.
+fn variables() -> Vec<(String, String)> {
+    let all = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    let ours = all.filter(|(name, _)| name.starts_with("OFFSHOOT_") || name == "NO_COLOR");
+    ours.map(|(name, value)| (name, value.to_string_lossy().into_owned())).collect()
+}
+
+/// Flags that are settings, the general ones last.
+fn flags(args: &Args) -> Vec<Flag> {
+    let flag = |typed: &str, key, value: &str| Flag { typed: typed.to_owned(), key, value: value.to_owned() };
+    let no_color = args.look.no_color.then(|| flag("--no-color", &COLOR, "never"));
+    let ascii = args.look.ascii.then(|| flag("--ascii", &ASCII, "true"));
+    let level = |level: LogLevel| level.to_possible_value().map(|value| value.get_name().to_owned());
+    let log = args.log.and_then(level).map(|level| flag("--log", &LOG, &level));
+    no_color.into_iter().chain(ascii).chain(log).chain(args.set.iter().cloned()).collect()
+}
+
+fn signs(settings: &Settings) -> (Signs, Vec<String>) {
+    let colour = settings.get::<String>(&COLOR);
+    let ascii = settings.get::<bool>(&ASCII);
+    let mut notes: Vec<String> = [colour.as_ref().err(), ascii.as_ref().err()]
+        .into_iter()
+        .flatten()
+        .map(|it| it.message().to_owned())
+        .collect();
+    notes.dedup();
+    let colour = match colour.ok().flatten().as_deref() {
+        Some("always") => Colour::Always,
+        Some("never") => Colour::Never,
+        _ => Colour::Auto,
+    };
+    (Signs { colour, ascii: ascii.ok().flatten().unwrap_or_default() }, notes)
 }
 
 /// `$XDG_DATA_HOME/offshoot`, else `~/.local/share/offshoot`.

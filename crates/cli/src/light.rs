@@ -31,8 +31,8 @@ pub(crate) fn last_turns(here: &Here, which: &Which, last: Last) -> Option<Endin
     if !beside::agents(&name, here.archive().as_ref())?.is_empty() {
         return None;
     }
-    let Ending { tree, turn, similar } = ending(path, &name, last).ok()??;
-    Some(Ending { tree: titled(path, tree), turn, similar })
+    let ending = ending(path, &name, last).ok()??;
+    Some(Ending { tree: titled(path, ending.tree, here.archive().as_ref()), ..ending })
 }
 
 fn long_file(which: &Which) -> Option<&Path> {
@@ -44,7 +44,7 @@ fn long_file(which: &Which) -> Option<&Path> {
 /// The session with the words of some entries, and of those that name it.
 pub(crate) fn opened(session: &LightSession, mut words_of: Vec<EntryId>) -> Option<Opened> {
     words_of.extend(first_prompt(session.tree()));
-    let tree = titled(session.path(), session.tree_with(&words_of).ok()?);
+    let tree = titled(session.path(), session.tree_with(&words_of).ok()?, None);
     Some(Opened { tree, notes: notes_on(&oddities(session), session.grew()) })
 }
 

@@ -7,16 +7,34 @@ use crate::args::LookArgs;
 /// Where a terminal does not say how wide it is.
 const USUAL_WIDTH: usize = 100;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Look {
     /// `None` is a pipe: nothing is cut.
     pub(crate) width: Option<usize>,
+    /// Nobody has said how wide; the terminal was asked.
+    is_measured: bool,
     pub(crate) ascii: bool,
     pub(crate) quiet: bool,
     /// In a pipe times are exact, for a person they are short.
     pub(crate) for_a_person: bool,
     colour: bool,
     colour_on_stderr: bool,
+}
+
+/// What the person has set.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Signs {
+    pub(crate) colour: Colour,
+    pub(crate) ascii: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Colour {
+    /// At a terminal.
+    #[default]
+    Auto,
+    Always,
+    Never,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,21 +49,32 @@ pub(crate) enum Ink {
 }
 
 impl Look {
-    pub(crate) fn of_this_terminal(args: &LookArgs) -> Self {
+    pub(crate) fn of_this_terminal(args: &LookArgs, signs: Signs) -> Self {
         let stdout_is_terminal = std::io::stdout().is_terminal();
-        let colour_wanted = !args.no_color && variable("NO_COLOR").is_none() && !terminal_is_dumb();
+        let in_colour = |is_terminal: bool| match signs.colour {
+            Colour::Auto => is_terminal && !terminal_is_dumb(),
+            Colour::Always => true,
+            Colour::Never => false,
+        };
         let terminal_width = || {
             let told = variable("COLUMNS").and_then(|columns| columns.parse().ok());
             told.or_else(measured_width).unwrap_or(USUAL_WIDTH)
         };
         Self {
             width: args.width.map(usize::from).or_else(|| stdout_is_terminal.then(terminal_width)),
-            ascii: args.ascii || locale_is_not_utf8(),
+            is_measured: args.width.is_none() && stdout_is_terminal && variable("COLUMNS").is_none(),
+            ascii: signs.ascii || locale_is_not_utf8(),
             quiet: args.quiet,
             for_a_person: stdout_is_terminal || args.width.is_some(),
-            colour: colour_wanted && stdout_is_terminal,
-            colour_on_stderr: colour_wanted && std::io::stderr().is_terminal(),
+            colour: in_colour(stdout_is_terminal),
+            colour_on_stderr: in_colour(std::io::stderr().is_terminal()),
         }
+    }
+
+    /// The same for whoever draws again: the window may have another size by now.
+    pub(crate) fn as_wide_as_now(&self) -> Self {
+        let width = if self.is_measured { measured_width().or(self.width) } else { self.width };
+        Self { width, ..self.clone() }
     }
 
     /// Without colour, for tests.
@@ -53,6 +82,7 @@ impl Look {
     pub(crate) fn plain(width: Option<usize>) -> Self {
         Self {
             width,
+            is_measured: false,
             ascii: false,
             quiet: false,
             for_a_person: width.is_some(),

@@ -3,26 +3,35 @@
 //! This is the only place that reads the environment and prints. A command opens a session, asks the pure crates
 //! and draws the answer into a string ([`commands`]); how wide and in which signs is told by a [`Look`].
 
+mod about;
 mod ago;
 mod args;
 mod cataloged;
 mod columns;
 mod commands;
 mod database;
+mod doing;
 mod editor;
 mod engine;
 mod failure;
 mod foreign;
+mod glance;
 mod here;
 mod imported;
+mod known;
+mod last_used;
 mod light;
+mod log;
 mod long;
 mod look;
+mod naming;
 mod numbers;
 mod opened;
 mod output;
 mod prices;
 mod progress;
+mod register;
+mod report;
 mod session_file;
 mod settings;
 mod sources;
@@ -41,9 +50,11 @@ mod write_back;
 
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use clap::Parser;
-use offshoot_session::plan::VersionStep;
+use offshoot_api::request::Step;
+use tracing::{debug, warn};
 
 use crate::args::{Args, Command};
 use crate::commands::archive::Archive;
@@ -53,8 +64,8 @@ use crate::commands::{
     append, archive, branch, edit, fork, import, ops, rename, retry, switch, undo, version,
 };
 use crate::commands::{
-    completions, cost, doctor, export, fsck, inspect, keep, label, ls, man, new, search, show, sync, tree,
-    versions,
+    completions, config, cost, doctor, export, fsck, inspect, keep, label, ls, man, new, search, show, sync,
+    tree, versions,
 };
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
@@ -62,10 +73,32 @@ use crate::look::Look;
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let look = Look::of_this_terminal(&args.look);
-    let here = Here::new(args.home.as_deref(), look);
-    let said = run(&args.command, &here).unwrap_or_else(Answer::from);
+    let (here, notes) = Here::new(&args);
+    let asked = report::command(std::env::args_os().skip(1));
+    report::on_panic(here.home(), asked.clone());
+    if let Some(home) = here.home() {
+        log::start(&home, here.log_level());
+    }
+    let mut said =
+        logged(report::command_name(&asked), || run(&args.command, &here).unwrap_or_else(Answer::from));
+    // Whoever failed has worse to hear than how it was to look.
+    if said.failures.is_empty() {
+        said.notes.splice(0..0, notes);
+    }
     say(&said, &here.look)
+}
+
+/// What was asked for and how it ended. Most commands only look, and are not worth a line every time.
+fn logged(command: &str, work: impl FnOnce() -> Answer) -> Answer {
+    let began = Instant::now();
+    debug!(name: "command begins", command, version = env!("CARGO_PKG_VERSION"));
+    let answer = work();
+    let (exit, ms) = (answer.exit(), began.elapsed().as_millis() as u64);
+    match exit {
+        0 => debug!(name: "command ends", command, exit, ms),
+        _ => warn!(name: "command fails", command, exit, ms),
+    }
+    answer
 }
 
 fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
@@ -90,8 +123,8 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
         Command::Retry(args) => retry::run(args, here),
         Command::Fork(args) => fork::run(args, here),
         Command::Switch(args) => switch::run(args, here),
-        Command::Prev(args) => version::run(args, VersionStep::Previous, here),
-        Command::Next(args) => version::run(args, VersionStep::Next, here),
+        Command::Prev(args) => version::run(args, Step::Previous, here),
+        Command::Next(args) => version::run(args, Step::Next, here),
         Command::Rename(args) => rename::run(args, here),
         Command::Branch(args) => branch::run(args, here),
         Command::Archive(args) => archive::run(args, Archive::Away, here),
@@ -103,6 +136,7 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
         Command::Import(args) => import::run(args, here),
         Command::Inspect(args) => inspect::run(args, here),
         Command::Export(args) => export::run(args, here),
+        Command::Config(args) => config::run(args, here),
         Command::Cost(args) => cost::run(args, here),
         Command::Fsck(args) => fsck::run(args, here),
         Command::Doctor(args) => doctor::run(args, here),
@@ -132,11 +166,11 @@ impl From<Failure> for Answer {
 
 impl Answer {
     /// One failure ends with its own code; among several things done, any failure is just a failure.
-    fn exit_code(&self) -> ExitCode {
+    fn exit(&self) -> u8 {
         match self.failures.as_slice() {
-            [] => self.ends.map_or(ExitCode::SUCCESS, |exit| ExitCode::from(exit.code())),
-            [only] if self.text.is_empty() => ExitCode::from(only.exit.code()),
-            _ => ExitCode::FAILURE,
+            [] => self.ends.map_or(0, Exit::code),
+            [only] if self.text.is_empty() => only.exit.code(),
+            _ => Exit::Failed.code(),
         }
     }
 }
@@ -156,7 +190,7 @@ fn say(answer: &Answer, look: &Look) -> ExitCode {
         let _ = stderr.write_all(failure.told(look).as_bytes());
     }
     match printed {
-        Ok(()) => answer.exit_code(),
+        Ok(()) => ExitCode::from(answer.exit()),
         // Whoever reads has seen enough, as in `offshoot tree | head`.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {

@@ -90,7 +90,8 @@ pub(crate) fn open(here: &Here, path: &Path) -> Result<SessionFile, Failure> {
     let watched = Watched::by(&watch, &bytes);
     let transcript = beside::read(&absolute(path), watched, archive.as_ref(), Messages::ThatAreThere)
         .map_err(|unreadable| not_understood(path, &bytes, &unreadable))?;
-    Ok(understood(path, &bytes, changed, transcript))
+    let file = understood(path, &bytes, changed, transcript);
+    Ok(SessionFile { tree: titled(path, file.tree, archive.as_ref()), ..file })
 }
 
 /// A file that its program has no more, or not so. It is read under the name it had, with what was beside it.
@@ -105,7 +106,8 @@ fn open_kept(here: &Here, kept: &Kept) -> Result<SessionFile, Failure> {
         }
     };
     let transcript = transcript.map_err(|unreadable| not_understood(&kept.path, &bytes, &unreadable))?;
-    Ok(understood(&kept.path, &bytes, None, transcript))
+    let file = understood(&kept.path, &bytes, None, transcript);
+    Ok(SessionFile { tree: titled(&kept.original, file.tree, here.archive().as_ref()), ..file })
 }
 
 fn understood(path: &Path, bytes: &[u8], changed: Option<Changed>, transcript: Transcript) -> SessionFile {
@@ -121,7 +123,7 @@ fn understood(path: &Path, bytes: &[u8], changed: Option<Changed>, transcript: T
         unknown_types: unknown_types.into_iter().collect(),
         oddities: oddities.iter().map(Forgiven::from).collect(),
         notes: notes_on(&oddities, changed),
-        tree: titled(path, tree),
+        tree,
     }
 }
 

@@ -1,96 +1,109 @@
-//! What the person has set: `settings.toml` in the home. It is made when something is set, and lines that this version
-//! does not know stay as they are.
+//! What is set, by whom: default < user < project < environment < flag.
+//!
+//! | idea | module |
+//! |---|---|
+//! | everything that can be set | [`keys`] |
+//! | what a setting can be | [`value`], [`hook`] |
+//! | who says what, and what counts | [`layers`] |
+//! | a file as text | [`file`] |
+//! | files, variables and flags | [`reader`] |
+//! | as the engine takes it | [`engine`] |
+//!
+//! Only [`reader`] sees a disk; the others decide.
 
-use std::io::{ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+pub(crate) mod engine;
+pub(crate) mod file;
+pub(crate) mod hook;
+pub(crate) mod keys;
+pub(crate) mod layers;
+pub(crate) mod nearest;
+pub(crate) mod reader;
+pub(crate) mod value;
+
+use std::path::Path;
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::session_file::cannot_read;
-use crate::words;
+use crate::words::config as words;
+use keys::{KEEP, KEYS, Key, SYNC_INTERVAL};
+use layers::{Layer, Settings};
+use nearest::nearest;
+use reader::Flag;
+use value::{Value, read_text};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Settings {
-    /// Sessions of other programs are kept when they are seen.
-    pub(crate) keep: bool,
+/// What counts here and now.
+pub(crate) fn load(here: &Here) -> Settings {
+    here.settings.read(Some(&here.folder))
 }
 
-pub(crate) fn load(here: &Here) -> Result<Settings, Failure> {
-    let file = file_of(here)?;
-    let text = text_of(&file)?;
-    read(&text).map_err(|why| Failure::failed(words::keep::bad_settings(&file, &why)))
+/// Whether sessions of other programs are kept when they are seen.
+pub(crate) fn keeps(here: &Here) -> Result<bool, Failure> {
+    Ok(load(here).get(&KEEP)?.unwrap_or(true))
 }
 
-pub(crate) fn set_keep(here: &Here, keep: bool) -> Result<(), Failure> {
-    let file = file_of(here)?;
-    let text = with_keep(&text_of(&file)?, keep);
-    read(&text).map_err(|why| Failure::failed(words::keep::bad_settings(&file, &why)))?;
-    write(&file, &text).map_err(|error| Failure::failed(words::reading::not_written(&file, &error)))
+/// Settings that are wrong stop nobody from finding something: then it is as if the last look were long ago.
+pub(crate) fn sync_interval(here: &Here) -> std::time::Duration {
+    load(here).get(&SYNC_INTERVAL).ok().flatten().unwrap_or_default()
 }
 
-fn file_of(here: &Here) -> Result<PathBuf, Failure> {
-    Ok(here.store()?.home().root().join("settings.toml"))
+pub(crate) fn known(name: &str) -> Result<&'static Key, Failure> {
+    Key::named(name).ok_or_else(|| {
+        let meant = nearest(name, KEYS.iter().map(|key| key.name));
+        Failure::not_found(words::no_such_key(name)).hint(words::no_such_key_hint(meant))
+    })
 }
 
-fn text_of(file: &Path) -> Result<String, Failure> {
-    match std::fs::read_to_string(file) {
-        Ok(text) => Ok(text),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
-        Err(error) => Err(cannot_read(file, &error)),
+/// What somebody wrote in vain.
+pub(crate) fn odd(settings: &Settings) -> Vec<String> {
+    settings.ignored().map(words::ignored).chain(settings.unknown.iter().map(words::unknown)).collect()
+}
+
+/// `KEY=VALUE` of `--set`. The message says what is wrong with it.
+pub(crate) fn flag(text: &str) -> Result<Flag, String> {
+    let (name, value) = text.split_once('=').ok_or(words::NO_KEY_AND_VALUE)?;
+    let key = Key::named(name.trim()).ok_or_else(|| {
+        let meant = nearest(name.trim(), KEYS.iter().map(|key| key.name));
+        format!("{}; {}", words::no_such_key(name.trim()), words::no_such_key_hint(meant))
+    })?;
+    read_text(key.kind, value).map_err(|wrong| format!("`{}` {}", key.name, wrong.what))?;
+    Ok(Flag { typed: "--set".to_owned(), key, value: value.to_owned() })
+}
+
+/// Writes a setting into a file; everything else in it stays.
+pub(crate) fn set(layer: Layer, path: &Path, key: &Key, value: &Value) -> Result<(), Failure> {
+    let text = text_of(path)?;
+    let text = file::with(&text, key, value).map_err(|wrong| Failure::usage(words::no_toml(path, &wrong)))?;
+    write(layer, path, &text)
+}
+
+/// Takes a setting out of a file. `false`: it was not there.
+pub(crate) fn unset(layer: Layer, path: &Path, key: &Key) -> Result<bool, Failure> {
+    let text = text_of(path)?;
+    let without = file::without(&text, key).map_err(|wrong| Failure::usage(words::no_toml(path, &wrong)))?;
+    match without {
+        Some(text) => write(layer, path, &text).map(|()| true),
+        None => Ok(false),
     }
 }
 
-fn read(text: &str) -> Result<Settings, String> {
-    let table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
-    match table.get("keep") {
-        None => Ok(Settings { keep: true }),
-        Some(value) => {
-            value.as_bool().map(|keep| Settings { keep }).ok_or("`keep` is `true` or `false`".to_owned())
-        }
-    }
+/// What is written in one layer may count for nothing; then this says so.
+pub(crate) fn overridden(here: &Here, key: &Key, layer: Layer) -> Option<String> {
+    let settings = load(here);
+    let given = settings.what_counts(key).filter(|given| given.origin.layer > layer)?;
+    Some(words::overridden(key.name, &given.origin))
 }
 
-/// The line is put before all others where there is none: behind a table it would belong to that.
-fn with_keep(text: &str, keep: bool) -> String {
-    let ours = format!("keep = {keep}\n");
-    let is_keep = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim() == "keep");
-    let before_tables = text.lines().take_while(|line| !line.trim_start().starts_with('['));
-    if !before_tables.into_iter().any(is_keep) {
-        return ours + text;
-    }
-    let mut is_set = false;
-    let line = |line: &str| {
-        let is_ours = !is_set && is_keep(line);
-        is_set |= is_ours;
-        if is_ours { ours.clone() } else { line.to_owned() }
-    };
-    text.split_inclusive('\n').map(line).collect()
+/// The person's own file.
+pub(crate) fn user_file(here: &Here) -> Result<&Path, Failure> {
+    let no_home = || Failure::failed(crate::words::NO_HOME).hint(crate::words::NO_HOME_HINT);
+    here.settings.user_file().ok_or_else(no_home)
 }
 
-/// A whole file or the one before.
-fn write(file: &Path, text: &str) -> std::io::Result<()> {
-    let folder = file.parent().ok_or(ErrorKind::InvalidInput)?;
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let new = file.with_extension("toml.new");
-    let mut options = std::fs::OpenOptions::new();
-    let mut opened = options.write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-    opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all())?;
-    std::fs::rename(new, file)
+fn text_of(path: &Path) -> Result<String, Failure> {
+    reader::text_of(path).map_err(|error| Failure::failed(crate::words::cannot_read(path, &error)))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_setting_is_changed_and_the_others_stay() {
-        assert_eq!(read(""), Ok(Settings { keep: true }));
-        let off = with_keep("", false);
-        assert_eq!((off.as_str(), read(&off)), ("keep = false\n", Ok(Settings { keep: false })));
-        let text = "# mine\nkeep = false # for now\nother = 1\n[table]\nkeep = 3\n";
-        assert_eq!(with_keep(text, true), "# mine\nkeep = true\nother = 1\n[table]\nkeep = 3\n");
-        assert_eq!(with_keep("[table]\nkeep = 3\n", true), "keep = true\n[table]\nkeep = 3\n");
-        assert!(read("keep = 1").is_err() && read("[").is_err());
-    }
+fn write(layer: Layer, path: &Path, text: &str) -> Result<(), Failure> {
+    reader::write(layer, path, text)
+        .map_err(|error| Failure::failed(crate::words::reading::not_written(path, &error)))
 }

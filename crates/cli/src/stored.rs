@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::io::ErrorKind;
 
-use offshoot_api::Request;
 use offshoot_session::plan::Plan;
 use offshoot_session::{Record, SessionId, SessionTree, Stamps};
 use offshoot_store::store::Left;
@@ -14,7 +13,7 @@ use offshoot_store::{
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::{engine, progress, words};
+use crate::{progress, words};
 
 pub(crate) fn read(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
     let loaded = read_even_if_taken_back(here, id)?;
@@ -42,16 +41,18 @@ pub(crate) fn read_even_if_taken_back(here: &Here, id: &SessionId) -> Result<Loa
     loaded.ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))
 }
 
-/// The session before and after a change. Both are the same where there was nothing to change.
+/// The session before and after a change. Others may have written in between.
 #[derive(Debug)]
 pub(crate) struct Changed {
     pub(crate) before: SessionTree,
     pub(crate) after: SessionTree,
+    /// `false` where there was nothing to change.
+    pub(crate) is_change: bool,
 }
 
 impl Changed {
-    pub(crate) fn is_change(&self) -> bool {
-        self.before.log().count() != self.after.log().count()
+    pub(crate) fn nothing(tree: SessionTree) -> Self {
+        Self { before: tree.clone(), after: tree, is_change: false }
     }
 }
 
@@ -76,23 +77,6 @@ pub(crate) fn change(
     })
 }
 
-/// The same by the engine where one runs, so that a turn is not in the way and whoever looks on is told.
-pub(crate) fn change_through_engine(
-    here: &Here,
-    id: &SessionId,
-    request: Request,
-    plan: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Option<Plan>, Failure>,
-) -> Result<Changed, Failure> {
-    if !engine::is_there(here) {
-        return change(here, id, plan);
-    }
-    let before = read(here, id)?.tree;
-    match engine::asked(here, request)? {
-        true => Ok(Changed { before, after: read(here, id)?.tree }),
-        false => change(here, id, plan),
-    }
-}
-
 /// The same for changes that are no operation of their own, such as undo.
 pub(crate) fn change_records(
     here: &Here,
@@ -113,7 +97,7 @@ pub(crate) fn change_records(
     }
     let (before, records) = seen.unwrap_or_default();
     let after = before.extended(&records).map_err(|rejected| Failure::failed(words::rejected(&rejected)))?;
-    Ok(Changed { before, after })
+    Ok(Changed { before, after, is_change: !records.is_empty() })
 }
 
 /// Commands without SESSION are about the session written last. Of two that were written at once, on a disk whose

@@ -27,6 +27,7 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         | ErrorCode::Blank
         | ErrorCode::SameText
         | ErrorCode::NoSuchVersion
+        | ErrorCode::HeadBelow
         | ErrorCode::NothingToDo
         | ErrorCode::Stale
         | ErrorCode::AnsweredOtherwise
@@ -46,6 +47,8 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
     };
     match (error.hint, error.code) {
         (Some(Hint::AbortFirst), _) => failure.hint(words::ABORT_FIRST_HINT),
+        (Some(Hint::Redo), _) => failure.hint(words::REDO_HINT),
+        (Some(Hint::SayBranching), _) => failure.hint(words::SAY_BRANCHING_HINT),
         (None, ErrorCode::NoAgent) => failure.hint(words::NO_AGENT_HINT),
         (None, ErrorCode::Disconnected) => failure.hint(words::DISCONNECTED_HINT),
         (None, ErrorCode::NotFound | ErrorCode::Ambiguous) => failure.hint(crate::words::POINT_HINT),

@@ -187,6 +187,15 @@ fn pieces(word: &str, columns: usize) -> Vec<&str> {
     pieces
 }
 
+/// A word as a shell takes it.
+pub(crate) fn for_shell(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,@%+=~".contains(letter);
+    match word.chars().all(is_plain) && !word.is_empty() && !word.starts_with('~') {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,6 +209,17 @@ mod tests {
         assert_eq!(cut("日本語", 4, "…"), "日…");
         assert_eq!(cut("deadline", 2, "..."), "");
         assert_eq!(cut("deadline", 0, "…"), "");
+    }
+
+    #[test]
+    fn a_shell_takes_a_word_as_it_is() {
+        for plain in ["01a1e0~2", "/home/dev/a.jsonl", "thread:7", "日本"] {
+            assert_eq!(for_shell(plain), plain);
+        }
+        assert_eq!(for_shell("/a b/$c.jsonl"), "'/a b/$c.jsonl'");
+        assert_eq!(for_shell("it's"), r"'it'\''s'");
+        assert_eq!(for_shell("~2"), "'~2'");
+        assert_eq!(for_shell(""), "''");
     }
 
     #[test]

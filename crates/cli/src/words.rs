@@ -2,8 +2,10 @@
 
 pub(crate) mod catalog;
 mod changes;
+pub(crate) mod config;
 pub(crate) mod keep;
 pub(crate) mod reading;
+pub(crate) mod reports;
 pub(crate) mod talking;
 
 use std::path::Path;
@@ -138,6 +140,7 @@ pub(crate) fn several_sessions(named: &str, ids: &[&str]) -> String {
 }
 
 pub(crate) const SEVERAL_SESSIONS_HINT: &str = "more letters of the id tell them apart";
+pub(crate) const SEVERAL_TITLES_HINT: &str = "the id tells them apart";
 
 fn quoted(names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(5).map(|name| format!("`{name}`")).collect();

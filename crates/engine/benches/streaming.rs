@@ -7,25 +7,21 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a bench that cannot be set up fails")]
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use futures_util::StreamExt;
-use jiff::Timestamp;
 use offshoot_agents::{Agent, Connecting, Conversation};
 use offshoot_api::event::EventKind;
-use offshoot_api::request::{self, IfRunning};
+use offshoot_api::request;
 use offshoot_api::views::PromptView;
 use offshoot_api::{Caller, EventStream, Request, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
 use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Said, Start};
-use offshoot_session::{
-    Block, Body, Entry, EntryId, HeadMove, HeadName, OperationId, Record, Reply, SessionHeader, SessionId,
-    Stamps, TurnId,
-};
+use offshoot_session::{Block, Body, Entry, EntryId, HeadMove, HeadName, Record, Reply, SessionHeader};
 use offshoot_store::{Home, JournalStore, Locking, SessionStore};
-use offshoot_testkit::FixedStamps;
+use offshoot_testkit::{FixedStamps, SharedStamps};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 use tokio::sync::Semaphore;
@@ -64,22 +60,20 @@ impl Streaming {
         SessionStore::create(&store, &long(entries)).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let (runtime, permits) = (runtime.unwrap(), Arc::new(Semaphore::new(0)));
-        let stamps = SharedStamps(Arc::new(Mutex::new(FixedStamps::after(1_000_000))));
+        let stamps = SharedStamps::from(FixedStamps::after(1_000_000));
         let engine = Engine::new(Parts {
             shelf: Arc::new(store),
             agents: vec![Arc::new(Chatter(permits.clone()))],
             stamps: Arc::new(move || Box::new(stamps.clone())),
             rules: RuleBook::in_memory(),
-            settings: Settings { default_agent: Some("chatter".to_owned()), ..Settings::default() },
+            settings: Settings { default_agent: Some("chatter".to_owned()), ..Settings::default() }.into(),
         });
         let caller = Caller::local("bench");
         let events = runtime.block_on(async {
             let send = request::Send {
                 session: "s".to_owned(),
                 prompt: PromptView::text("talk"),
-                at: None,
-                agent: None,
-                if_running: IfRunning::Wait,
+                ..request::Send::default()
             };
             engine.call(&caller, Request::Send(send)).await.unwrap();
             engine.follow(&caller, "s", 0).await.unwrap()
@@ -131,31 +125,6 @@ impl Agent for Chatter {
                 }
             }))
         })
-    }
-}
-
-#[derive(Clone)]
-struct SharedStamps(Arc<Mutex<FixedStamps>>);
-
-impl Stamps for SharedStamps {
-    fn now(&mut self) -> Timestamp {
-        self.0.lock().unwrap().now()
-    }
-
-    fn entry_id(&mut self) -> EntryId {
-        self.0.lock().unwrap().entry_id()
-    }
-
-    fn turn_id(&mut self) -> TurnId {
-        self.0.lock().unwrap().turn_id()
-    }
-
-    fn operation_id(&mut self) -> OperationId {
-        self.0.lock().unwrap().operation_id()
-    }
-
-    fn session_id(&mut self) -> SessionId {
-        self.0.lock().unwrap().session_id()
     }
 }
 

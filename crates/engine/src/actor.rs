@@ -21,6 +21,7 @@ mod requests;
 mod shorten;
 mod talk;
 mod turns;
+mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -37,17 +38,20 @@ use offshoot_session::{SessionId, SessionTree, Stamps, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
+use tracing::{debug, error, warn};
 
 pub(crate) use errands::Brought;
 
 use crate::connection::ConnectionId;
 use crate::engine::Shared;
-use crate::feed::Feed;
+use crate::feed::{About, Feed};
+use crate::settings::Settings;
 use crate::shelf::Book;
 use agents::Connection;
 use drafting::Drafting;
 use errands::{Away, Back};
-use turns::Running;
+use open::Opened;
+use turns::{Ended, Running};
 
 /// How long connections and hooks may take to end when the session is closed.
 const END_WAIT: Duration = Duration::from_secs(5);
@@ -73,10 +77,7 @@ pub(crate) enum Message {
         connection: ConnectionId,
     },
     /// A turn is over and its agent is free.
-    TurnClosed {
-        turn: TurnId,
-        went_well: bool,
-    },
+    TurnClosed(Ended),
     /// Somebody who was asked elsewhere has answered.
     Back {
         errand: u64,
@@ -84,7 +85,26 @@ pub(crate) enum Message {
     },
     /// Something is due.
     Tick,
+    /// Nobody uses the session any more.
+    Rest,
     Stop,
+}
+
+impl Message {
+    /// Whether somebody wants something of the session, or has got it. To ask what runs is not to use it.
+    fn is_use(&self) -> bool {
+        match self {
+            Self::Call(call) => !matches!(call.request, Request::Status),
+            Self::Follow { .. } | Self::TurnClosed { .. } => true,
+            Self::Reached { .. }
+            | Self::Heard { .. }
+            | Self::Gone { .. }
+            | Self::Back { .. }
+            | Self::Tick
+            | Self::Rest
+            | Self::Stop => false,
+        }
+    }
 }
 
 /// A request and whoever waits for its answer.
@@ -98,6 +118,10 @@ pub(crate) struct Call {
 pub(crate) struct SessionActor {
     id: SessionId,
     shared: Arc<Shared>,
+    /// As they were with the last request, or before somebody broke them.
+    settings: Arc<Settings>,
+    /// What is wrong with them now.
+    bad_settings: Option<String>,
     /// Away only while a thread writes with it.
     book: Option<Box<dyn Book>>,
     tree: SessionTree,
@@ -116,6 +140,8 @@ pub(crate) struct SessionActor {
     away: BTreeMap<u64, Away>,
     next_errand: u64,
     drafting: Drafting,
+    /// When somebody last wanted something of it.
+    used_at: Instant,
     mailbox: mpsc::Receiver<Message>,
     to_self: mpsc::Sender<Message>,
     /// What follows from the message in hand, taken before the next one.
@@ -124,20 +150,28 @@ pub(crate) struct SessionActor {
     tasks: JoinSet<()>,
 }
 
-/// Opens the session and serves it until it is told to stop.
+/// Opens the session and serves it until it is told to stop, or until nobody uses it any more. Messages that came too
+/// late for that are given back.
 pub(crate) async fn run(
     id: SessionId,
     shared: Arc<Shared>,
     mut mailbox: mpsc::Receiver<Message>,
     to_self: mpsc::Sender<Message>,
-) {
+) -> Vec<Message> {
     match open::open(&id, &shared).await {
-        Ok(book) => SessionActor::new(id, shared, book, mailbox, to_self).serve().await,
+        Ok(opened) => {
+            debug!(name: "session opened", session = %id);
+            let too_late = SessionActor::new(id.clone(), shared, opened, mailbox, to_self).serve().await;
+            debug!(name: "session closed", session = %id);
+            too_late
+        }
         Err(error) => {
+            warn!(name: "session not opened", session = %id, code = ?error.code);
             mailbox.close();
             while let Some(message) = mailbox.recv().await {
                 refuse(message, &error);
             }
+            Vec::new()
         }
     }
 }
@@ -150,9 +184,10 @@ fn refuse(message: Message, error: &ApiError) {
         Message::Reached { .. }
         | Message::Heard { .. }
         | Message::Gone { .. }
-        | Message::TurnClosed { .. }
+        | Message::TurnClosed(_)
         | Message::Back { .. }
         | Message::Tick
+        | Message::Rest
         | Message::Stop => {}
     }
 }
@@ -161,17 +196,19 @@ impl SessionActor {
     fn new(
         id: SessionId,
         shared: Arc<Shared>,
-        book: Box<dyn Book>,
+        opened: Opened,
         mailbox: mpsc::Receiver<Message>,
         to_self: mpsc::Sender<Message>,
     ) -> Self {
+        let Opened { book, waiting, settings } = opened;
         let mut stamps = (shared.stamps)();
-        let feed = Feed::new(id.clone(), stamps.now(), shared.settings.kept_events);
+        let feed = Feed::new(id.clone(), stamps.now(), settings.kept_events);
         Self {
             id,
             tree: book.tree().clone(),
-            book: Some(book),
             shared,
+            settings,
+            bad_settings: None,
             stamps,
             feed,
             told: State::Ready,
@@ -179,11 +216,13 @@ impl SessionActor {
             connections: BTreeMap::new(),
             next_connection: 0,
             asks: Asks::default(),
-            queue: SendQueue::default(),
+            queue: waiting,
+            book: Some(book),
             parked: Vec::new(),
             away: BTreeMap::new(),
             next_errand: 0,
             drafting: Drafting::default(),
+            used_at: Instant::now(),
             mailbox,
             to_self,
             afterwards: VecDeque::new(),
@@ -191,18 +230,26 @@ impl SessionActor {
         }
     }
 
-    async fn serve(mut self) {
+    async fn serve(mut self) -> Vec<Message> {
+        let mut too_late = Vec::new();
         loop {
             let message = self.next_message().await;
+            if message.is_use() {
+                self.used_at = Instant::now();
+            }
             match message {
                 Message::Call(call) => self.on_call(call).await,
                 Message::Follow { after, reply } => drop(reply.send(self.feed.follow(after))),
                 Message::Reached { turn, reached } => self.on_reached(&turn, reached).await,
                 Message::Heard { connection, event } => self.on_heard(connection, event).await,
                 Message::Gone { connection } => self.on_gone(connection).await,
-                Message::TurnClosed { turn, went_well } => self.on_turn_closed(&turn, went_well).await,
+                Message::TurnClosed(ended) => self.on_turn_closed(&ended).await,
                 Message::Back { errand, back } => self.on_back(errand, back),
                 Message::Tick => self.on_tick().await,
+                Message::Rest => {
+                    too_late = self.close_mailbox().await;
+                    break;
+                }
                 Message::Stop => break,
             }
             // What follows at once is one thing with it: a session is not ready between two prompts of its queue.
@@ -212,23 +259,49 @@ impl SessionActor {
             self.flush_full_drafts().await;
         }
         self.stop().await;
+        too_late
+    }
+
+    /// Nobody can speak to it any more; what those said who did at this very moment.
+    async fn close_mailbox(&mut self) -> Vec<Message> {
+        let mut too_late = Vec::new();
+        self.mailbox.close();
+        while let Some(message) = self.mailbox.recv().await {
+            if message.is_use() {
+                too_late.push(message);
+            }
+        }
+        too_late
     }
 
     async fn next_message(&mut self) -> Message {
         if let Some(message) = self.afterwards.pop_front() {
             return message;
         }
-        while self.tasks.try_join_next().is_some() {}
         let due = self.next_due();
-        tokio::select! {
-            message = self.mailbox.recv() => message.unwrap_or(Message::Stop),
-            () = until(due) => Message::Tick,
+        loop {
+            tokio::select! {
+                message = self.mailbox.recv() => return message.unwrap_or(Message::Stop),
+                () = until(due) => return Message::Tick,
+                Some(ended) = self.tasks.join_next() => if ended.is_err_and(|error| error.is_panic()) {
+                    // Somebody may wait for it for ever. The session is closed as a crash would leave it, and
+                    // opened anew by whoever asks next.
+                    error!(name: "session broke", session = %self.id);
+                    return Message::Stop;
+                },
+            }
         }
     }
 
     fn next_due(&self) -> Option<Instant> {
         let stopping = self.turns.values().filter_map(|running| running.give_up_at).min();
-        [stopping, self.drafting.due()].into_iter().flatten().min()
+        let rests = self.turns.is_empty().then(|| self.used_at + self.settings.idle_close);
+        [stopping, self.drafting.due(), rests].into_iter().flatten().min()
+    }
+
+    /// Nothing runs, nobody waits for an answer, and nobody looks on.
+    fn is_idle(&self) -> bool {
+        self.turns.is_empty() && self.away.is_empty() && self.parked.is_empty() && !self.feed.is_followed()
     }
 
     async fn on_tick(&mut self) {
@@ -237,6 +310,14 @@ impl SessionActor {
             self.flush_drafts().await;
         }
         self.give_up_on_the_slow(now).await;
+        if now < self.used_at + self.settings.idle_close {
+            return;
+        }
+        match self.is_idle() {
+            true => self.afterwards.push_back(Message::Rest),
+            // Whoever looks on need not say when it goes, so that is looked at again later.
+            false => self.used_at = now,
+        }
     }
 
     /// Turns that still run are interrupted, so that what they said is kept; then everything that was started ends.
@@ -253,7 +334,7 @@ impl SessionActor {
             away.give_up();
         }
         let at = self.stamps.now();
-        self.feed.publish(at, None, EventKind::Closed);
+        self.feed.publish(at, About::default(), EventKind::Closed);
         let ended = async { while self.tasks.join_next().await.is_some() {} };
         if timeout(END_WAIT, ended).await.is_err() {
             self.tasks.shutdown().await;

@@ -1,33 +1,31 @@
 //! Who answers requests, and which sessions are open.
 //!
-//! A session is opened by the first request about it and stays open until it is closed, with the engine at the latest.
+//! A session is opened by the first request about it and stays open while it is used, with the engine at the longest.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use offshoot_agents::Agent;
 use offshoot_api::response::Hello;
-use offshoot_api::views::{AgentView, RuleView, StatusRow, abilities};
+use offshoot_api::views::{AgentView, ModelView, RuleView, StatusRow, abilities};
 use offshoot_api::{
     Answering, ApiError, Caller, ErrorCode, EventStream, Following, Request, Response, Service, request,
 };
 use offshoot_session::asks::RuleId;
 use offshoot_session::plan::born;
-use offshoot_session::status::{State, Status};
 use offshoot_session::{Fact, Record, SessionHeader, SessionId, Stamps, TitleSource};
-use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
+use tokio::sync::oneshot;
+use tracing::info;
 
-use crate::actor::{self, Brought, Call, Message};
-use crate::failure::{internal, not_created, not_listed, not_read};
+use crate::actor::{Brought, Call, Message};
+use crate::failure::{bad_settings, internal, not_created, not_listed, not_read};
+use crate::open_sessions::OpenSessions;
 use crate::rules::RuleBook;
-use crate::settings::Settings;
+use crate::settings::SettingsSource;
 use crate::shelf::Shelf;
-use crate::view::session_row;
-
-/// Messages that may wait for a session; who sends more waits too.
-const MAILBOX: usize = 64;
+use crate::told::Told;
+use crate::view::{glance_at, session_row};
 
 /// What an engine is made of. Where things lie and what time it is comes from outside.
 pub struct Parts {
@@ -36,7 +34,7 @@ pub struct Parts {
     /// Time and ids, for each session its own.
     pub stamps: MakeStamps,
     pub rules: RuleBook,
-    pub settings: Settings,
+    pub settings: SettingsSource,
 }
 
 pub type MakeStamps = Arc<dyn Fn() -> Box<dyn Stamps + Send> + Send + Sync>;
@@ -47,46 +45,39 @@ pub(crate) struct Shared {
     pub(crate) agents: BTreeMap<String, Arc<dyn Agent>>,
     pub(crate) stamps: MakeStamps,
     pub(crate) rules: RuleBook,
-    pub(crate) settings: Settings,
+    pub(crate) settings: SettingsSource,
 }
 
+/// One that is dropped without being shut down leaves its sessions as a crash would.
 pub struct Engine {
     shared: Arc<Shared>,
-    /// Nobody awaits while holding it.
-    open: Mutex<HashMap<SessionId, Open>>,
-}
-
-struct Open {
-    mailbox: mpsc::Sender<Message>,
-    actor: JoinHandle<()>,
+    sessions: Arc<OpenSessions>,
 }
 
 impl Engine {
     pub fn new(parts: Parts) -> Self {
         let Parts { shelf, agents, stamps, rules, settings } = parts;
-        let agents = agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
+        let agents: BTreeMap<String, Arc<dyn Agent>> =
+            agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
+        info!(name: "engine begins", count = agents.len() as u64, version = env!("CARGO_PKG_VERSION"));
         let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings });
-        Self { shared, open: Mutex::default() }
+        Self { sessions: OpenSessions::new(shared.clone()), shared }
     }
 
     /// Closes a session that is open: its turns are interrupted, its agents end, its followers are told.
     pub async fn close(&self, session: &str) {
-        let open = self.open().remove(&SessionId::from(session));
-        if let Some(open) = open {
-            end(open).await;
-        }
+        self.sessions.close(&SessionId::from(session)).await;
     }
 
     /// Closes all sessions.
     pub async fn shut_down(&self) {
-        let open: Vec<Open> = self.open().drain().map(|(_, open)| open).collect();
-        for open in open {
-            end(open).await;
-        }
+        let sessions = self.open_sessions() as u64;
+        self.sessions.close_all().await;
+        info!(name: "engine ends", sessions);
     }
 
     pub fn open_sessions(&self) -> usize {
-        self.open().values().filter(|open| !open.mailbox.is_closed()).count()
+        self.sessions.names().len()
     }
 
     async fn answer(&self, request: Request) -> Result<Response, ApiError> {
@@ -96,6 +87,7 @@ impl Engine {
             Request::Agents => Ok(self.agents()),
             Request::Status => Ok(Response::Status { rows: self.status().await }),
             Request::Begin(begin) => self.begin(begin).await,
+            Request::Introduce(introduce) => self.introduce(introduce).await,
             Request::Permissions(permissions) => self.permissions(permissions.session).await,
             Request::RevokePermission(revoke) => self.revoke(RuleId::named(revoke.rule)).await,
             Request::Follow(_) | Request::Unfollow(_) => {
@@ -111,33 +103,9 @@ impl Engine {
     /// Hands a request to its session and waits for the answer.
     async fn ask(&self, session: &SessionId, request: Request) -> Result<Response, ApiError> {
         let (reply, answer) = oneshot::channel();
-        self.tell(session, Message::Call(Call { request, reply, brought: Brought::default() })).await?;
+        let call = Call { request, reply, brought: Brought::default() };
+        self.sessions.tell(session, Message::Call(call)).await?;
         answer.await.map_err(|_| disconnected())?
-    }
-
-    /// A session that closes at this very moment is opened anew, once.
-    async fn tell(&self, session: &SessionId, message: Message) -> Result<(), ApiError> {
-        let Err(mpsc::error::SendError(message)) = self.mailbox(session).send(message).await else {
-            return Ok(());
-        };
-        self.mailbox(session).send(message).await.map_err(|_| disconnected())
-    }
-
-    fn mailbox(&self, session: &SessionId) -> mpsc::Sender<Message> {
-        let mut open = self.open();
-        if let Some(open) = open.get(session).filter(|open| !open.mailbox.is_closed()) {
-            return open.mailbox.clone();
-        }
-        let (mailbox, messages) = mpsc::channel(MAILBOX);
-        let served = actor::run(session.clone(), self.shared.clone(), messages, mailbox.clone());
-        let actor = tokio::spawn(served);
-        open.insert(session.clone(), Open { mailbox: mailbox.clone(), actor });
-        mailbox
-    }
-
-    /// Each change is whole, so a thread that died here left nothing half done.
-    fn open(&self) -> MutexGuard<'_, HashMap<SessionId, Open>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn agents(&self) -> Response {
@@ -154,7 +122,11 @@ impl Engine {
 
     async fn begin(&self, mut begin: request::Begin) -> Result<Response, ApiError> {
         // which one is the usual may change; who was spoken with does not
-        begin.agent = begin.agent.or_else(|| self.shared.settings.default_agent.clone());
+        let settings = self.shared.settings.about(begin.project.as_deref()).await.map_err(bad_settings)?;
+        begin.agent = begin.agent.or_else(|| settings.default_agent.clone());
+        if begin.agent == settings.default_agent {
+            begin.model = begin.model.or_else(|| settings.default_model.as_ref().map(ModelView::from));
+        }
         if begin.agent.as_ref().is_some_and(|agent| !self.shared.agents.contains_key(agent)) {
             return Err(ApiError::new(ErrorCode::NoAgent, "there is no such agent"));
         }
@@ -165,13 +137,30 @@ impl Engine {
         self.ask(&id, Request::Open(open)).await
     }
 
+    /// It is known from now on; its journal begins with the first change.
+    async fn introduce(&self, introduce: request::Introduce) -> Result<Response, ApiError> {
+        let (shelf, id) = (self.shared.shelf.clone(), SessionId::from(introduce.session));
+        let path = std::path::PathBuf::from(introduce.path);
+        let introduced = blocking(move || {
+            shelf.introduce(&id, &path).map_err(|why| ApiError::new(ErrorCode::NotFound, why))
+        });
+        introduced.await.map(|()| Response::Done { changed: false })
+    }
+
     async fn list(&self, list: request::List) -> Result<Response, ApiError> {
         let shared = self.shared.clone();
         let mut sessions = blocking(move || {
             let mut rows = Vec::new();
+            let mut glances = shared.shelf.glances();
             for id in shared.shelf.list().map_err(|error| not_listed(&error))? {
-                let Some(book) = shared.shelf.open(&id).map_err(|error| not_read(&error))? else { continue };
-                rows.extend(session_row(&id, book.tree(), Status::of_stream(State::Ready)));
+                let glance = match glances.remove(&id) {
+                    Some(glance) => Some(glance),
+                    None => {
+                        let book = shared.shelf.open(&id).map_err(|error| not_read(&error))?;
+                        book.and_then(|book| glance_at(book.tree()))
+                    }
+                };
+                rows.extend(glance.map(|glance| session_row(&id, glance)));
             }
             Ok(rows)
         })
@@ -195,14 +184,8 @@ impl Engine {
 
     /// What runs in all sessions that are open, what waits for a person first.
     async fn status(&self) -> Vec<StatusRow> {
-        let open: Vec<SessionId> = self
-            .open()
-            .iter()
-            .filter(|(_, open)| !open.mailbox.is_closed())
-            .map(|(id, _)| id.clone())
-            .collect();
         let mut rows = Vec::new();
-        for session in open {
+        for session in self.sessions.names() {
             if let Ok(Response::Status { rows: more }) = self.ask(&session, Request::Status).await {
                 rows.extend(more);
             }
@@ -236,7 +219,7 @@ impl Engine {
 
     async fn events(&self, session: &str, after: u64) -> Result<EventStream, ApiError> {
         let (reply, events) = oneshot::channel();
-        self.tell(&SessionId::from(session), Message::Follow { after, reply }).await?;
+        self.sessions.tell(&SessionId::from(session), Message::Follow { after, reply }).await?;
         events.await.map_err(|_| disconnected())?
     }
 }
@@ -245,21 +228,15 @@ impl Service for Engine {
     fn call<'s>(&'s self, caller: &'s Caller, request: Request) -> Answering<'s> {
         Box::pin(async move {
             caller.may(&request)?;
-            self.answer(request).await
+            let told = Told::of(&request);
+            let answer = self.answer(request).await;
+            told.answered(&answer);
+            answer
         })
     }
 
     fn follow<'s>(&'s self, _caller: &'s Caller, session: &'s str, after_seq: u64) -> Following<'s> {
         Box::pin(self.events(session, after_seq))
-    }
-}
-
-/// An engine that is dropped without being shut down leaves its sessions as a crash would.
-impl Drop for Engine {
-    fn drop(&mut self) {
-        for open in self.open().values() {
-            open.actor.abort();
-        }
     }
 }
 
@@ -273,12 +250,6 @@ impl fmt::Debug for Parts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Parts").field("settings", &self.settings).finish_non_exhaustive()
     }
-}
-
-async fn end(open: Open) {
-    // One that has ended already need not be told, and how it ended concerns nobody any more.
-    let _ = open.mailbox.send(Message::Stop).await;
-    let _ = open.actor.await;
 }
 
 async fn blocking<T: Send + 'static>(
@@ -311,6 +282,6 @@ fn hello() -> Response {
     })
 }
 
-fn disconnected() -> ApiError {
+pub(crate) fn disconnected() -> ApiError {
     ApiError::new(ErrorCode::Disconnected, "the session was closed before it answered")
 }

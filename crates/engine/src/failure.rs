@@ -11,6 +11,11 @@ pub(crate) fn internal(message: impl Into<String>) -> ApiError {
     ApiError::new(ErrorCode::Internal, message)
 }
 
+/// The message names the file and the line.
+pub(crate) fn bad_settings(message: String) -> ApiError {
+    ApiError::new(ErrorCode::Invalid, message)
+}
+
 pub(crate) fn not_appended(error: &AppendError) -> ApiError {
     match error {
         AppendError::NotFound(id) => ApiError::session_not_found(id.as_str()),

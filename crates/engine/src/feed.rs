@@ -10,7 +10,7 @@ use futures_util::stream;
 use jiff::Timestamp;
 use offshoot_api::event::EventKind;
 use offshoot_api::{ApiError, ErrorCode, Event, EventStream};
-use offshoot_session::{SessionId, TurnId};
+use offshoot_session::{SessionId, ToolCallId, TurnId};
 use tokio::sync::mpsc;
 
 #[derive(Debug)]
@@ -25,6 +25,13 @@ pub(crate) struct Feed {
     followers: Vec<mpsc::Sender<Event>>,
 }
 
+/// Who an event is about: a turn, and the sub-agent within it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct About {
+    pub(crate) turn: Option<TurnId>,
+    pub(crate) sub_agent: Option<ToolCallId>,
+}
+
 impl Feed {
     pub(crate) fn new(session: SessionId, opened_at: Timestamp, room: usize) -> Self {
         let start = u64::try_from(opened_at.as_microsecond()).unwrap_or_default();
@@ -36,12 +43,17 @@ impl Feed {
         self.seq
     }
 
-    pub(crate) fn publish(&mut self, at: Timestamp, turn: Option<&TurnId>, kind: EventKind) {
+    pub(crate) fn is_followed(&self) -> bool {
+        self.followers.iter().any(|follower| !follower.is_closed())
+    }
+
+    pub(crate) fn publish(&mut self, at: Timestamp, about: About, kind: EventKind) {
         self.seq += 1;
         let event = Event {
             seq: self.seq,
             session: self.session.to_string(),
-            turn: turn.map(ToString::to_string),
+            turn: about.turn.map(|turn| turn.to_string()),
+            sub_agent: about.sub_agent.map(|call| call.to_string()),
             at,
             kind,
         };

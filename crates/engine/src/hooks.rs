@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use thiserror::Error;
+use tokio::time::Instant;
+use tracing::{debug, warn};
 
 use said::Said;
 pub(crate) use said::{HookRequest, Supplied, Verdict};
@@ -61,6 +63,19 @@ pub(crate) enum HookError {
     BadUrl(String),
     #[error("answered nonsense: {0}")]
     Nonsense(String),
+}
+
+impl HookError {
+    /// For the log, which does not quote anybody.
+    fn word(&self) -> &'static str {
+        match self {
+            Self::TooSlow(_) => "too_slow",
+            Self::NotRun(_) => "not_run",
+            Self::Failed(_) => "failed",
+            Self::BadUrl(_) => "bad_url",
+            Self::Nonsense(_) => "nonsense",
+        }
+    }
 }
 
 /// A hook that did not do its part.
@@ -118,9 +133,16 @@ pub(crate) async fn ask(hooks: Vec<Hook>, event: HookEvent, session: String, pay
     let body = Value::Object(object).to_string();
     let mut verdict = Verdict::default();
     for hook in hooks {
-        match ask_one(&hook, &body).await {
-            Ok(said) => verdict.hear(said, &hook.name),
+        let began = Instant::now();
+        let answer = ask_one(&hook, &body).await;
+        let (name, event, ms) = (hook.name.as_str(), event.word(), began.elapsed().as_millis() as u64);
+        match answer {
+            Ok(said) => {
+                debug!(name: "hook answered", hook = name, event, ms);
+                verdict.hear(said, &hook.name);
+            }
             Err(error) => {
+                warn!(name: "hook failed", hook = name, event, ms, code = error.word());
                 verdict.failures.push(HookFailure { hook: hook.name.clone(), message: error.to_string() });
             }
         }

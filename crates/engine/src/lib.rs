@@ -13,7 +13,8 @@
 //!
 //! | idea | module |
 //! |---|---|
-//! | who answers requests, and which sessions are open | [`engine`] |
+//! | who answers requests | [`engine`] |
+//! | the way to each open session | `open_sessions` |
 //! | one open session | `actor` |
 //! | a session held open to be written | [`shelf`] |
 //! | events, numbered, for whoever follows | `feed` |
@@ -23,7 +24,9 @@
 //! | programs that are told what happens | [`hooks`] |
 //! | texts that an agent writes for us | `summary` |
 //! | what can be set | [`settings`] |
+//! | with what a conversation begins | `usual` |
 //! | sessions as they are seen | `view` |
+//! | requests as the log tells them | `told` |
 
 mod actor;
 mod connection;
@@ -32,15 +35,18 @@ mod failure;
 mod feed;
 pub mod hooks;
 pub mod installed;
+mod open_sessions;
 pub mod rules;
 pub mod settings;
 pub mod shelf;
 mod summary;
+mod told;
+mod usual;
 mod view;
 
 pub use engine::{Engine, Parts};
 pub use hooks::{Hook, HookEvent, Run};
 pub use installed::installed;
 pub use rules::RuleBook;
-pub use settings::Settings;
-pub use shelf::{Book, MemoryShelf, Shelf};
+pub use settings::{Settings, SettingsSource};
+pub use shelf::{Book, Glance, MemoryShelf, Shelf};

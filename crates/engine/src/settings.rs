@@ -1,5 +1,7 @@
 //! What can be set. Whoever builds the engine reads it from wherever settings are kept.
 
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_session::Model;
@@ -12,6 +14,11 @@ use crate::hooks::Hook;
 pub struct Settings {
     /// Answers where a session names no agent.
     pub default_agent: Option<String>,
+    /// What the default agent begins with. Another agent begins with what is its own.
+    pub default_model: Option<Model>,
+    pub default_thinking: Option<String>,
+    pub default_tools: Option<Vec<String>>,
+    pub default_permission_mode: Option<String>,
     pub config_change_branching: ConfigChangeBranching,
     /// How long an interrupted agent may take to stop before it is ended.
     pub interrupt_wait: Duration,
@@ -23,6 +30,8 @@ pub struct Settings {
     pub kept_events: usize,
     /// Agents that wait for a further prompt, for each session.
     pub idle_agents: usize,
+    /// A session that nobody follows or asks, and in which nothing runs, is closed after so much time.
+    pub idle_close: Duration,
     /// Who writes summaries, where it shall not be the agent of the branch.
     pub summary_agent: Option<String>,
     /// With which model, where it shall not be that of the branch.
@@ -45,12 +54,17 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             default_agent: None,
+            default_model: None,
+            default_thinking: None,
+            default_tools: None,
+            default_permission_mode: None,
             config_change_branching: ConfigChangeBranching::Entry,
             interrupt_wait: Duration::from_secs(5),
             draft_every: Duration::from_millis(250),
             draft_pieces: 64,
             kept_events: 4096,
             idle_agents: 4,
+            idle_close: Duration::from_secs(600),
             summary_agent: None,
             summary_model: None,
             summary_wait: Duration::from_secs(120),
@@ -60,6 +74,55 @@ impl Default for Settings {
             hooks: Vec::new(),
             reach_wait: Duration::from_secs(60),
             reach_again: 3,
+        }
+    }
+}
+
+/// Where settings come from: the same for all, or read for the project that a session is about. They are asked for with
+/// every request, so what somebody changes counts from the next one on.
+#[derive(Clone)]
+pub struct SettingsSource(Source);
+
+#[derive(Clone)]
+enum Source {
+    Fixed(Arc<Settings>),
+    Read(Arc<ReadSettings>),
+}
+
+/// The message says what is wrong with them, and where.
+type ReadSettings = dyn Fn(Option<&str>) -> Result<Arc<Settings>, String> + Send + Sync;
+
+impl SettingsSource {
+    /// Reads them for a project. It may look at files; those that have not changed it should not read again.
+    pub fn read_by(
+        read: impl Fn(Option<&str>) -> Result<Arc<Settings>, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Source::Read(Arc::new(read)))
+    }
+
+    pub(crate) async fn about(&self, project: Option<&str>) -> Result<Arc<Settings>, String> {
+        match &self.0 {
+            Source::Fixed(settings) => Ok(settings.clone()),
+            Source::Read(read) => {
+                let (read, project) = (read.clone(), project.map(str::to_owned));
+                let read = tokio::task::spawn_blocking(move || read(project.as_deref()));
+                read.await.map_err(|_| "the settings could not be read".to_owned())?
+            }
+        }
+    }
+}
+
+impl From<Settings> for SettingsSource {
+    fn from(settings: Settings) -> Self {
+        Self(Source::Fixed(Arc::new(settings)))
+    }
+}
+
+impl fmt::Debug for SettingsSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Source::Fixed(settings) => settings.fmt(f),
+            Source::Read(_) => f.write_str("read for each project"),
         }
     }
 }

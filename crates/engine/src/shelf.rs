@@ -3,13 +3,18 @@
 //! A store keeps sessions; an actor stays with one of them for a long time and writes to it often. [`Book`] is that
 //! session in hand: its tree, one append after the other, and beside them the drafts of what is still being said.
 
+mod glances;
 mod journals;
 mod memory;
 
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::path::Path;
 
+use jiff::Timestamp;
 use offshoot_session::live::Delta;
-use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree};
+use offshoot_session::queue::Queued;
+use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree, TurnId};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::{AppendError, CreateError, ListError, LockError, ReadError};
 
@@ -23,13 +28,35 @@ pub trait Shelf: fmt::Debug + Send + Sync {
     /// `None`: there is no such session.
     fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError>;
 
+    /// A session that another program keeps at this place may be opened under this id from now on. The answer says why not.
+    fn introduce(&self, id: &SessionId, path: &Path) -> Result<(), String>;
+
     fn list(&self) -> Result<Vec<SessionId>, ListError>;
+
+    /// What is known of sessions as they are now without opening them. Any may be missing.
+    fn glances(&self) -> HashMap<SessionId, Glance>;
+}
+
+/// A session as far as a list tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// Given by a person, or else what was asked first.
+    pub title: Option<String>,
+    pub project: Option<String>,
+    pub agent: Option<String>,
+    pub prompts: usize,
+    pub parent: Option<String>,
+    /// When something was last written.
+    pub active_at: Timestamp,
 }
 
 /// One session in hand. All calls but [`Book::tree`] may block.
 pub trait Book: fmt::Debug + Send {
     /// The session as far as it was read or written here. Everything in it is safe.
     fn tree(&self) -> &SessionTree;
+
+    /// Turns that were begun here, where another program keeps a part of the session; `None`: all of them.
+    fn own_turns(&self) -> Option<HashSet<TurnId>>;
 
     /// Reads what others have written since. `false`: nothing.
     fn refresh(&mut self) -> Result<bool, ReadError>;
@@ -49,6 +76,12 @@ pub trait Book: fmt::Debug + Send {
     fn drafts_left(&self) -> Result<Vec<Entry>, DraftError>;
 
     fn clear_drafts(&mut self) -> Result<(), DraftError>;
+
+    /// These wait to be said, and no others. When this returns they are safe.
+    fn keep_waiting(&mut self, waiting: &[Queued]) -> Result<(), DraftError>;
+
+    /// What was kept last, in its order.
+    fn waiting_left(&self) -> Result<Vec<Queued>, DraftError>;
 }
 
 /// One thing that was shown before it was safe.

@@ -1,11 +1,18 @@
 //! Trees as they are seen, and what a path says about itself.
 
+mod sub_agents;
+
+use jiff::Timestamp;
 use offshoot_api::views::{BranchView, EntryView, HeadView, SessionRow, StatusView, TreeRow, VersionView};
-use offshoot_session::about::about;
 use offshoot_session::handoff::{branch_provenance, branch_session};
 use offshoot_session::outline::{TurnOutline, TurnTreeRow, version_of};
-use offshoot_session::status::Status;
+use offshoot_session::status::{State, Status};
 use offshoot_session::{Body, EntryId, SessionId, SessionTree, Setting};
+use offshoot_transcripts::gist::of_tree;
+
+use crate::shelf::Glance;
+
+use sub_agents::sub_agents;
 
 /// The latest setting of each kind on the way to an entry; what the way leaves open comes from the header.
 pub(crate) fn settings_of(tree: &SessionTree, at: Option<&EntryId>) -> Vec<Setting> {
@@ -26,7 +33,7 @@ pub(crate) fn settings_of(tree: &SessionTree, at: Option<&EntryId>) -> Vec<Setti
     settings
 }
 
-fn is_same_kind(one: &Setting, other: &Setting) -> bool {
+pub(crate) fn is_same_kind(one: &Setting, other: &Setting) -> bool {
     match (one, other) {
         (Setting::Model { role: one, .. }, Setting::Model { role: other, .. }) => one == other,
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
@@ -59,6 +66,7 @@ pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Optio
         versions: versions.collect(),
         agent_session: branch_session(tree, at).map(|session| session.to_string()),
         provenance: branch_provenance(tree, at).map(Into::into),
+        sub_agents: sub_agents(tree, seen),
     }
 }
 
@@ -85,20 +93,25 @@ pub(crate) fn tree_rows(tree: &SessionTree) -> Vec<TreeRow> {
     .collect()
 }
 
-/// A session as a list shows it. `None` for one that is not there (any more).
-pub(crate) fn session_row(id: &SessionId, tree: &SessionTree, status: Status) -> Option<SessionRow> {
-    let about = about(tree);
+/// What a list tells of a session, as the catalog does. `None` for one that is not there (any more).
+pub(crate) fn glance_at(tree: &SessionTree) -> Option<Glance> {
     if tree.is_taken_back() {
         return None;
     }
-    Some(SessionRow {
-        id: id.to_string(),
-        title: about.title.or(about.first_prompt),
-        project: about.project,
-        agent: tree.header().and_then(|header| header.agent.clone()),
-        prompts: about.prompts,
-        parent: about.parent,
-        active_at: about.active_at?,
-        status: StatusView::from(status),
+    let (gist, _) = of_tree(tree);
+    Some(Glance {
+        title: gist.user_title.or(gist.auto_title).or(gist.first_prompt),
+        project: gist.project,
+        agent: gist.agent,
+        prompts: usize::try_from(gist.prompts).ok()?,
+        parent: gist.parent,
+        active_at: Timestamp::from_microsecond(gist.updated_at?).ok()?,
     })
+}
+
+/// Where nothing runs.
+pub(crate) fn session_row(id: &SessionId, glance: Glance) -> SessionRow {
+    let Glance { title, project, agent, prompts, parent, active_at } = glance;
+    let status = StatusView::from(Status::of_stream(State::Ready));
+    SessionRow { id: id.to_string(), title, project, agent, prompts, parent, active_at, status }
 }

@@ -17,7 +17,7 @@
 
 use thiserror::Error;
 
-use crate::outline::turns_of;
+use crate::outline::{turns_of, turns_through};
 use crate::{Body, EntryId, SessionTree};
 
 /// Short ids have at least as many characters.
@@ -82,6 +82,32 @@ pub fn resolve_with(
         return Ok(id);
     }
     by_prefix(tree, text, SHORTEST_PREFIX)
+}
+
+/// Where the head goes for whoever names a point. A number or a label stands for a turn, so the head goes to where the
+/// turn ends and the next message does not come between a prompt and its answer. An id is exactly that entry.
+pub fn destination(tree: &SessionTree, text: &str) -> Result<EntryId, AddressError> {
+    Ok(destination_of(tree, text, resolve(tree, text)?))
+}
+
+/// As [`destination`], where it is known already which entry is named.
+pub fn destination_of(tree: &SessionTree, text: &str, at: EntryId) -> EntryId {
+    let is_prompt = tree.entry(&at).is_some_and(|entry| entry.body.is_prompt());
+    if !is_prompt || names_an_entry(text, &at) {
+        return at;
+    }
+    let turns = turns_through(tree, &at);
+    let turn = turns.iter().find(|turn| turn.contains(&at));
+    turn.and_then(|turn| turn.entries.last()).map_or(at, |last| last.id.clone())
+}
+
+fn names_an_entry(named: &str, found: &EntryId) -> bool {
+    let named = named.trim().to_lowercase();
+    let is_number = named.bytes().all(|byte| byte.is_ascii_digit());
+    named == "head"
+        || named.starts_with("id:")
+        || named.starts_with("m:")
+        || (!is_number && found.as_str().to_lowercase().starts_with(&named))
 }
 
 /// The branch that the active path runs on, as far as it has a name.

@@ -103,6 +103,19 @@ pub fn by_itself(tree: SessionTree) -> SessionTree {
     SessionTree::replay(records).0
 }
 
+/// Whether ours hang on entries that theirs does not have.
+pub fn hang_on_missing(theirs: &[Record], ours: &[Record]) -> bool {
+    let entries = theirs.iter().chain(ours).filter_map(Record::as_entry);
+    let known: HashSet<&EntryId> = entries.map(|entry| &entry.id).collect();
+    let hangs_on = |record: &Record| match &record.change {
+        Change::Entry(entry) => entry.parent.clone(),
+        Change::HeadMoved(head_move) => head_move.to.clone(),
+        Change::Marked(mark) => mark.fact.target().cloned(),
+        Change::Opened(_) | Change::Unknown => None,
+    };
+    ours.iter().filter_map(hangs_on).any(|id| !known.contains(&id))
+}
+
 /// What a file says now, and behind it what an older copy of it knew besides: entries that are gone, and facts about
 /// them. Nothing of the file itself changes by that.
 pub fn with_what_is_missing(now: Vec<Record>, older: &[Record]) -> Vec<Record> {

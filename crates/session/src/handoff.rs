@@ -19,6 +19,7 @@ use std::sync::Arc;
 pub use reconstruction::{Missing, Reconstruction, reconstruct};
 
 use crate::agent::Capabilities;
+use crate::context::Reach;
 use crate::versions::versions_of;
 use crate::{AgentSessionId, Binding, Body, Entry, EntryId, Provenance, SessionTree, Setting};
 
@@ -72,7 +73,9 @@ impl Handoff {
 pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &AgentAtHand<'_>) -> Handoff {
     let above = tree.parent(prompt).map(|parent| &parent.id);
     let path = tree.path_to(above);
-    if !path.iter().any(|entry| is_heard(&entry.body)) {
+    // What was cleared is nobody's to know: a session that begins behind it lacks nothing.
+    let counts = path.get(Reach::of(&path).start..).unwrap_or_default();
+    if !counts.iter().any(|entry| is_heard(&entry.body)) {
         return Handoff::Continue { session: None };
     }
     let can = agent.can;
@@ -169,7 +172,8 @@ fn known_session<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>]) -> Option<K
     let at = if is_whole && !went_on { At::Tip } else { At::Within };
     // In the middle of a turn there is no message that we could name.
     let message = binding.last_message.clone().filter(|_| is_whole);
-    Some(Known { agent: agent_at(tree, path.get(..prompt)?), session, at, message })
+    let agent = binding.agent.as_deref().or_else(|| agent_at(tree, path.get(..prompt).unwrap_or_default()));
+    Some(Known { agent, session, at, message })
 }
 
 /// The agent in force behind a path.

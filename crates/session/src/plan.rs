@@ -58,7 +58,7 @@ pub use retry::{RetryRefused, plan_retry};
 pub use rewind::{
     AgentRewind, RewindRefused, RewindScope, agent_may_preview, agent_may_rewind, agent_rewind,
 };
-pub use send::{SendRefused, Sent, plan_send, plan_send_at};
+pub use send::{SendRefused, Sent, plan_send, plan_send_aside, plan_send_at};
 pub use switch::{SwitchRefused, plan_fork, plan_move_head, plan_rewind_conversation, plan_switch};
 pub use version::{VersionRefused, VersionStep, plan_version};
 

@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::{HeadName, Prompt, TurnId};
+use crate::{EntryId, HeadName, Prompt, TurnId};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueuedId(String);
@@ -17,8 +17,12 @@ pub struct Queued {
     pub id: QueuedId,
     /// The turn it waits for.
     pub behind: TurnId,
-    /// The head below which it will be said.
+    /// The prompt of that turn: it will be said below its answer, wherever the head is by then.
+    pub place: Option<EntryId>,
+    /// The head that goes along where it stands there; below it where the place is not known.
     pub head: HeadName,
+    /// Who shall answer it, where somebody was chosen.
+    pub agent: Option<String>,
     pub prompt: Prompt,
     pub queued_at: Timestamp,
 }
@@ -71,16 +75,21 @@ impl SendQueue {
     }
 
     /// The turn is done: the first that waited for it, to be said now. Whatever else waited now waits for the turn it
-    /// will become ([`SendQueue::wait_for`]).
+    /// will become ([`SendQueue::go_behind`]).
     pub fn next_after(&mut self, turn: &TurnId) -> Option<Queued> {
         let at = self.waiting.iter().position(|queued| queued.behind == *turn)?;
         Some(self.waiting.remove(at))
     }
 
-    /// What waited for one turn waits for another.
-    pub fn wait_for(&mut self, turn: &TurnId, other: &TurnId) {
-        for queued in self.waiting.iter_mut().filter(|queued| queued.behind == *turn) {
-            queued.behind = other.clone();
+    /// It could not be said: it is the first again.
+    pub fn put_back(&mut self, queued: Queued) {
+        self.waiting.insert(0, queued);
+    }
+
+    /// Those that fit wait for this turn, below its prompt.
+    pub fn go_behind(&mut self, turn: &TurnId, prompt: &EntryId, fits: impl Fn(&Queued) -> bool) {
+        for queued in self.waiting.iter_mut().filter(|queued| fits(queued)) {
+            (queued.behind, queued.place) = (turn.clone(), Some(prompt.clone()));
         }
     }
 }

@@ -23,7 +23,8 @@ pub struct Record {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    Opened(SessionHeader),
+    /// In a box: it is several times as large as what most records say.
+    Opened(Box<SessionHeader>),
     Entry(Arc<Entry>),
     HeadMoved(HeadMove),
     Marked(Mark),
@@ -131,6 +132,8 @@ pub enum Fact {
         provenance: Provenance,
         /// What the agent itself calls the last message it knows of the branch: where it can be asked to fork.
         last_message: Option<String>,
+        /// Whose session it is: nobody need have named an agent on the way to it.
+        agent: Option<String>,
     },
     TurnEnded {
         turn: TurnId,
@@ -191,7 +194,7 @@ impl Record {
     }
 
     pub fn opened(header: SessionHeader) -> Self {
-        Self::new(Change::Opened(header))
+        Self::new(Change::Opened(Box::new(header)))
     }
 
     pub fn entry(entry: Entry) -> Self {

@@ -4,6 +4,10 @@
 //! the safe side for English. Characters are UTF-16 code units, as agents written in JavaScript count them, so
 //! that our figures agree with theirs. Where a reply carries the provider's own count, that count is used.
 
+mod window;
+
+pub use window::context_window;
+
 use crate::context::Message;
 use crate::{Block, Body};
 

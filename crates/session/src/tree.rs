@@ -68,6 +68,8 @@ pub struct Binding {
     pub provenance: Provenance,
     /// What the agent itself calls the last message it knows of the branch.
     pub last_message: Option<String>,
+    /// Whose session it is, where that was written down.
+    pub agent: Option<String>,
 }
 
 /// Why a record was not taken. Nothing has changed.

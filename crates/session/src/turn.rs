@@ -24,7 +24,7 @@ mod sub_agents;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use effect::{Effect, End, Shown};
-pub use recovery::{Unfinished, plan_recovery, unfinished_turns};
+pub use recovery::{Unfinished, end_turns, plan_recovery, unfinished_turns};
 
 use crate::agent::{AgentEvent, AgentInput, Ending, Said, Speaker};
 use crate::asks::{Ask, AskId, Asking};
@@ -74,6 +74,7 @@ struct Speech {
 /// What is known of the agent's own side.
 #[derive(Clone, Debug, Default)]
 struct Bound {
+    agent: Option<String>,
     session: Option<AgentSessionId>,
     model: Option<Model>,
     last_message: Option<String>,
@@ -97,6 +98,13 @@ impl Turn {
             questions: BTreeSet::new(),
             bound: Bound::default(),
         }
+    }
+
+    /// Says whose session the turn will be bound to.
+    #[must_use]
+    pub fn answered_by(mut self, agent: impl Into<String>) -> Self {
+        self.bound.agent = Some(agent.into());
+        self
     }
 
     pub fn id(&self) -> &TurnId {
@@ -231,6 +239,7 @@ impl Turn {
             agent_session: self.bound.session.clone(),
             provenance: self.provenance,
             last_message: self.bound.last_message.clone(),
+            agent: self.bound.agent.clone(),
         };
         Record::marked(stamps.now(), fact)
     }

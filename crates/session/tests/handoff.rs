@@ -28,6 +28,7 @@ const RESUMES: Capabilities = Capabilities {
     images: false,
     sub_agents: false,
     compaction: false,
+    context_window: None,
 };
 const REBUILDS: Capabilities = Capabilities { rebuilt_transcript: true, ..RESUMES };
 const FORGETS: Capabilities = Capabilities { resume: false, ..RESUMES };
@@ -46,6 +47,7 @@ fn tree(drawing: &str, bindings: &str) -> SessionTree {
             agent_session: Some(session.into()),
             provenance: Provenance::Continued,
             last_message: message.map(str::to_owned),
+            agent: None,
         };
         records.push(Record::marked(FixedStamps::start(), fact));
     }
@@ -130,6 +132,7 @@ fn an_agent_that_was_chosen_on_the_way_is_the_one_whose_session_it_is() {
         agent_session: Some("s2".into()),
         provenance: Provenance::ReplayedContext,
         last_message: None,
+        agent: None,
     };
     for record in [
         entry("x", "a1", None, Body::Setting(Setting::Agent("other".into()))),
@@ -203,4 +206,38 @@ Continue the conversation from here. The next message of the user follows.
 ";
     assert_eq!(said, expected);
     assert_eq!((told.missing.thoughts, told.missing.forgotten), (1, 1));
+}
+
+#[test]
+fn behind_a_clearing_nothing_is_missing() {
+    let drawing = "u1 - a1 - x - u2*";
+    let mut records = drawn(drawing);
+    for record in &mut records {
+        if let offshoot_session::Change::Entry(entry) = &mut record.change
+            && entry.id == "x".into()
+        {
+            *entry = std::sync::Arc::new(Entry { body: Body::Cleared, ..Entry::clone(entry) });
+        }
+    }
+    let (tree, _) = SessionTree::replay(records);
+    assert_eq!(way(&tree, "u2", &RESUMES), "begin");
+    assert_eq!(way(&tree, "u2", &REBUILDS), "begin");
+}
+
+/// Where no agent is named, the binding says whose session it is; a later usual agent does not take it for its own.
+#[test]
+fn a_session_belongs_to_whom_it_was_bound() {
+    let mut records = drawn("u1 - a1 - u2*");
+    records[0] = Record::opened(SessionHeader::new("s".into(), FixedStamps::start()));
+    let fact = Fact::Bound {
+        at: "u1".into(),
+        agent_session: Some("s1".into()),
+        provenance: Provenance::Continued,
+        last_message: None,
+        agent: Some("agent".to_owned()),
+    };
+    records.push(Record::marked(FixedStamps::start(), fact));
+    let (tree, _) = SessionTree::replay(records);
+    assert_eq!(way_with(&tree, "u2", "agent", &RESUMES, None), "continue s1");
+    assert!(!way_with(&tree, "u2", "other", &RESUMES, None).contains("s1"));
 }

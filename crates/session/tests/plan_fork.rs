@@ -67,6 +67,7 @@ fn names_come_along_and_steps_do_not() {
         agent_session: Some("agent-1".into()),
         provenance: offshoot_session::Provenance::Continued,
         last_message: None,
+        agent: None,
     };
     for fact in [
         Fact::Title { title: Some("mine".into()), source: TitleSource::User },

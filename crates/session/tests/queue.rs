@@ -12,7 +12,9 @@ fn queued(id: &str, behind: &str) -> Queued {
     Queued {
         id: QueuedId::named(id),
         behind: behind.into(),
+        place: None,
         head: HeadName::main(),
+        agent: None,
         prompt: prompt(id),
         queued_at: FixedStamps::start(),
     }
@@ -44,8 +46,9 @@ fn one_goes_when_its_turn_is_done_and_the_rest_waits_for_that_one() {
     }
     let first = queue.next_after(&"t".into()).unwrap();
     assert_eq!(first.id.as_str(), "one");
-    queue.wait_for(&"t".into(), &"t2".into());
+    queue.go_behind(&"t2".into(), &"u2".into(), |queued| queued.behind == "t".into());
     assert!(queue.next_after(&"t".into()).is_none());
-    assert_eq!(queue.next_after(&"t2".into()).unwrap().id.as_str(), "two");
+    let second = queue.next_after(&"t2".into()).unwrap();
+    assert_eq!((second.id.as_str(), second.place), ("two", Some("u2".into())));
     assert_eq!(list(&queue), "elsewhere");
 }

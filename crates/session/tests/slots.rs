@@ -308,6 +308,7 @@ fn the_session_to_go_on_with_is_the_deepest_bound_on_the_path() {
             agent_session: session.map(Into::into),
             provenance: Provenance::Continued,
             last_message: None,
+            agent: None,
         };
         tree.apply(&Record::marked(FixedStamps::start(), fact)).unwrap();
         SlotView::of(&tree).active_leaf_session().map(ToString::to_string)
@@ -426,6 +427,7 @@ fn binding(session: Option<&str>) -> Option<Binding> {
         agent_session: Some(session.into()),
         provenance: Provenance::Continued,
         last_message: None,
+        agent: None,
     })
 }
 

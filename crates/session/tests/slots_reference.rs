@@ -362,6 +362,7 @@ fn binding(session: Option<&str>) -> Option<Binding> {
         agent_session: Some(session.into()),
         provenance: Provenance::Continued,
         last_message: None,
+        agent: None,
     })
 }
 

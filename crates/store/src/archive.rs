@@ -41,7 +41,7 @@ use offshoot_transcripts::{Transcript, Unreadable};
 use crate::home::Home;
 
 pub use frames::{Mark, mark_of};
-pub use keep::{KeepError, State, Stood, Taken, Wrote};
+pub use keep::{AsItIs, Inode, KeepError, SecondName, State, Stood, Taken, Wrote};
 pub use place::{Kept, Version};
 pub use rows::lines_of;
 pub use survey::{Proof, Survey};
@@ -123,6 +123,12 @@ impl Archive {
             (Ok(Stood::Kept(kept)), _) | (Err(_), Some(kept)) => kept.bytes(),
             (Ok(Stood::Original { .. } | Stood::Both(_)), _) | (Err(_), None) => std::fs::read(original),
         }
+    }
+
+    /// All that is kept of a file, the newest state first.
+    pub fn states_of(&self, original: &Path) -> impl Iterator<Item = Vec<u8>> {
+        let earlier = self.earlier(original).into_iter().rev();
+        self.kept(original).into_iter().chain(earlier).filter_map(|kept| kept.bytes().ok())
     }
 
     /// Waits for nobody: whoever keeps at this moment does what there is to do.

@@ -49,6 +49,18 @@ pub fn continues_another(path: &Path) -> bool {
     is_read.is_ok() && belongs(None, &first).is_some_and(|belongs| belongs.base.is_some())
 }
 
+/// The file in which Codex writes what people call their sessions: beside the folder of all of them; for a rollout that
+/// lies elsewhere, beside it.
+pub fn names_of_codex(rollout: &Path) -> PathBuf {
+    top_of_codex(rollout).unwrap_or(rollout).with_file_name("session_index.jsonl")
+}
+
+/// The folder in which Codex keeps its sessions by year, month and day.
+fn top_of_codex(rollout: &Path) -> Option<&Path> {
+    let is_top = |folder: &&Path| folder.ends_with("sessions") || folder.ends_with("archived_sessions");
+    rollout.ancestors().skip(1).find(is_top)
+}
+
 /// The files around a session: those that lie there, and those that only the archive has any more.
 struct Around<'a> {
     archive: Option<&'a Archive>,
@@ -101,8 +113,7 @@ impl Around<'_> {
 
     /// Codex keeps sessions by year, month and day; elsewhere those in the same folder are looked at.
     fn rollouts(&self, path: &Path) -> Vec<PathBuf> {
-        let is_top = |folder: &&Path| folder.ends_with("sessions") || folder.ends_with("archived_sessions");
-        let Some(top) = path.ancestors().skip(1).find(is_top) else {
+        let Some(top) = top_of_codex(path) else {
             return self.named(path.parent().unwrap_or(path), |name| name.contains("rollout-"));
         };
         let mut found = Vec::new();

@@ -10,8 +10,8 @@
 //! | what to do about a file, given what is known of it | `visit` |
 //! | reading one file | `read` |
 //! | all of it, in batches | `sync` |
-//! | keeping what was read in the archive, and listing what only that has | `keep`, `ahead`, `in_archive` |
-//! | the tables, and one row of them | `schema`, `write`, `rows` |
+//! | keeping what was read in the archive, packing it, and listing what only that has | `keep`, `ahead`, `loose`, `in_archive` |
+//! | the tables, one row of them, and rows by what they are called | `schema`, `write`, `rows`, `named` |
 //! | what a person asks for | [`query`] |
 //! | answers by the index, and by looking through the files | `search`, `scan` |
 //! | indexes that are made little by little | `parts`, `tools` |
@@ -25,6 +25,8 @@
 mod ahead;
 mod in_archive;
 mod keep;
+mod loose;
+mod named;
 mod parts;
 pub mod query;
 mod read;
@@ -132,6 +134,11 @@ impl Catalog {
     /// Whether it is there the next time.
     pub fn is_on_disk(&self) -> bool {
         self.path.is_some()
+    }
+
+    /// Whether it can only be asked: somebody else owns its file.
+    pub fn is_read_only(&self) -> bool {
+        self.connection.is_readonly(rusqlite::MAIN_DB).unwrap_or(true)
     }
 
     /// Throws away what turned out to be damaged while it was used.

@@ -1,11 +1,12 @@
 //! The last turns of a long file of Claude Code, with their numbers and versions.
 //!
-//! All cores skim the lines ([`offshoot_transcripts::claude::spine`]), then the lines that matter are read
+//! All cores skim the lines, a stripe of the file at a time ([`offshoot_transcripts::claude::spine`]), then the lines that matter are read
 //! ([`offshoot_transcripts::claude::excerpt`]). Where the file is not as it mostly is the answer is `None`, and
 //! [`LightSession`](crate::LightSession) has to read its shape.
 
 use std::io;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use offshoot_transcripts::claude::excerpt::Excerpt;
 pub use offshoot_transcripts::claude::excerpt::{Ending, Last};
@@ -15,10 +16,13 @@ use crate::files::{About, DiskFiles, FileError, Files, Open, OpenFile, Pages, re
 
 /// So much tells whose file it is.
 const BEGINNING: u64 = 64 << 10;
-const CHUNK: u64 = 512 << 10;
+/// What is read at once stays in the cache of a core until all of it was looked at.
+const CHUNK: u64 = 128 << 10;
+/// A line that goes on behind its stripe is read in smaller pieces.
+const MORE: u64 = 16 << 10;
 const MOST_THREADS: u64 = 4;
-/// Less than this is not worth a thread.
-const WORTH_A_THREAD: u64 = 4 << 20;
+/// What a core takes at a time. One that has others to serve takes fewer.
+const STRIPE: u64 = 4 << 20;
 /// What is longer is for a reading of the shape, which takes less memory then.
 const LONGEST: u64 = 24 << 20;
 
@@ -85,30 +89,60 @@ fn pieces_of(
 /// `None` where a line is not usual, or the last one has no end.
 fn spine_of(file: &dyn OpenFile, length: u64) -> io::Result<Option<Spine>> {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    let threads = cores.min(MOST_THREADS).min(length / WORTH_A_THREAD + 1);
-    let share = length.div_ceil(threads);
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|at| {
-                let (from, to) = (at * share, ((at + 1) * share).min(length));
-                scope.spawn(move || lines_between(file, from, to, length))
-            })
+    let stripes = length.div_ceil(STRIPE);
+    let next = AtomicU64::new(0);
+    let skimmed = std::thread::scope(|scope| {
+        let others: Vec<_> = (1..cores.min(MOST_THREADS).min(stripes))
+            .map(|_| scope.spawn(|| some_stripes(file, length, &next)))
             .collect();
-        let mut whole = Some(Spine::default());
-        for worker in workers {
-            let skimmed = worker.join().unwrap_or_else(|_| Err(io::Error::other("a search ended early")))?;
-            whole = whole.zip(skimmed).map(|(mut whole, part)| {
-                whole.append(part);
-                whole
-            });
+        let mut skimmed = vec![some_stripes(file, length, &next)];
+        for other in others {
+            let ended = other.join().unwrap_or_else(|_| Err(io::Error::other("a search ended early")));
+            skimmed.push(ended);
         }
-        Ok(whole)
-    })
+        skimmed
+    });
+    let mut parts = Vec::new();
+    for skimmed in skimmed {
+        let Some(skimmed) = skimmed? else { return Ok(None) };
+        parts.extend(skimmed);
+    }
+    parts.sort_unstable_by_key(|(stripe, _)| *stripe);
+    let mut whole = Spine::default();
+    parts.into_iter().for_each(|(_, part)| whole.append(part));
+    Ok(Some(whole))
+}
+
+/// Takes stripes until none is left.
+fn some_stripes(file: &dyn OpenFile, length: u64, next: &AtomicU64) -> io::Result<Option<Vec<(u64, Spine)>>> {
+    let (mut pages, skim, mut parts) = (Pages::default(), Skim::default(), Vec::new());
+    loop {
+        let stripe = next.fetch_add(1, Ordering::Relaxed);
+        let from = stripe.saturating_mul(STRIPE);
+        if from >= length {
+            return Ok(Some(parts));
+        }
+        let skimmed = lines_between(file, from, (from + STRIPE).min(length), length, &skim, &mut pages);
+        match skimmed {
+            Ok(Some(part)) => parts.push((stripe, part)),
+            found => {
+                next.store(length.div_ceil(STRIPE), Ordering::Relaxed); // nobody has to go on
+                return found.map(|_| None);
+            }
+        }
+    }
 }
 
 /// The lines that begin between two places.
-fn lines_between(file: &dyn OpenFile, from: u64, to: u64, length: u64) -> io::Result<Option<Spine>> {
-    let (mut pages, skim, mut spine) = (Pages::default(), Skim::default(), Spine::default());
+fn lines_between(
+    file: &dyn OpenFile,
+    from: u64,
+    to: u64,
+    length: u64,
+    skim: &Skim,
+    pages: &mut Pages,
+) -> io::Result<Option<Spine>> {
+    let mut spine = Spine::default();
     // A line begins behind the end of another one.
     let mut at = from.saturating_sub(1);
     let mut is_begun = from == 0;
@@ -116,7 +150,8 @@ fn lines_between(file: &dyn OpenFile, from: u64, to: u64, length: u64) -> io::Re
     let mut open: Vec<u8> = Vec::new();
     let mut begin = 0;
     while at < length {
-        let until = ((at / CHUNK + 1) * CHUNK).min(length);
+        let piece = if at < to { CHUNK } else { MORE };
+        let until = ((at / piece + 1) * piece).min(length);
         let room = pages.room((until - at) as usize);
         if !read_exactly(file, at, room)? {
             return Ok(None); // it became shorter
@@ -131,7 +166,7 @@ fn lines_between(file: &dyn OpenFile, from: u64, to: u64, length: u64) -> io::Re
             at += line.len() as u64;
             rest = behind;
             if end.is_some() && is_begun {
-                if spine.take(&skim, &open, begin).is_err() {
+                if spine.take(skim, &open, begin).is_err() {
                     return Ok(None);
                 }
                 open.clear();
@@ -142,7 +177,7 @@ fn lines_between(file: &dyn OpenFile, from: u64, to: u64, length: u64) -> io::Re
             && let Some(end) = memchr::memchr(b'\n', rest)
         {
             let (line, behind) = rest.split_at(end + 1);
-            if spine.take(&skim, line, at).is_err() {
+            if spine.take(skim, line, at).is_err() {
                 return Ok(None);
             }
             at += line.len() as u64;

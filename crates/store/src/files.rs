@@ -145,6 +145,11 @@ impl Pages {
         self.bytes.get_mut(start..start.saturating_add(length)).unwrap_or_default()
     }
 
+    /// How much memory it takes.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// What was put into the room, as long as no other was asked for.
     pub(crate) fn filled(&self, length: usize) -> &[u8] {
         let start = self.start();

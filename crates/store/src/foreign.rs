@@ -2,19 +2,21 @@
 //!
 //! Nothing here writes to another program's files. Where the bytes of a session can be had now is asked of one
 //! [`ForeignBytes`] after the other: first where the file lay, then wherever copies are kept. The first that can be read
-//! counts; where it turns out to have been rewritten, older copies tell what it has lost.
+//! counts; where it turns out to have been rewritten, or to lack what a journal hangs on, older copies tell what it has
+//! lost.
 //!
 //! A journal is on the disk only when something is written. Until then a session that was [introduced] is there
 //! under the id that its journal will have, as if that were empty.
 //!
 //! [introduced]: OtherPrograms::introduce
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use offshoot_session::foreign::{referring_header, with_what_is_missing};
+use offshoot_session::foreign::{hang_on_missing, referring_header, with_what_is_missing};
 use offshoot_session::{Change, ForeignSource, Oddity, Record, SessionHeader, SessionId};
 use offshoot_transcripts::{Dialect, Transcript, Unreadable, Watched};
 use thiserror::Error;
@@ -178,6 +180,14 @@ impl OtherPrograms {
         Ok(id)
     }
 
+    /// Sessions that may be changed, and where they lie.
+    pub fn introduced_sessions(&self) -> Vec<(SessionId, PathBuf)> {
+        let introduced = locked(&self.introduced);
+        let lies_at =
+            |header: &SessionHeader| header.foreign.as_ref().map(|source| PathBuf::from(&source.path));
+        introduced.iter().filter_map(|(id, header)| Some((id.clone(), lies_at(header)?))).collect()
+    }
+
     /// The header of a journal that does not exist yet.
     pub(crate) fn introduced(&self, id: &SessionId) -> Option<SessionHeader> {
         locked(&self.introduced).get(id).cloned()
@@ -200,6 +210,33 @@ impl OtherPrograms {
         let reading = ForeignReading { stamp, ..self.read_now(source) };
         *last = Some(LastReading { source: source.clone(), reading: reading.clone() });
         reading
+    }
+
+    /// The same for a journal that goes on with it. What its lines hang on may be in no file any more: programs cut and
+    /// rewrite what they have, and not only at the end. Then what was kept of it is looked through, newest first.
+    pub(crate) fn read_below(&self, source: &ForeignSource, ours: &[Record]) -> ForeignReading {
+        let mut reading = self.read(source);
+        for copy in self.kept_copies(source) {
+            if !hang_on_missing(&reading.records, ours) {
+                break;
+            }
+            if let Some(older) = self.transcript(source, copy) {
+                reading.records = with_what_is_missing(reading.records, &older.records);
+                let rewritten = SourceTrouble::Rewritten { path: source.path.clone() };
+                reading.trouble.get_or_insert(rewritten);
+            }
+        }
+        reading
+    }
+
+    /// All that is kept of a session, read only as far as it is asked for.
+    fn kept_copies(&self, source: &ForeignSource) -> impl Iterator<Item = ForeignCopy> {
+        let path = Path::new(&source.path);
+        let archive = self.archive.as_ref();
+        let last = archive.and_then(|archive| archive.kept_at(path).or_else(|| archive.kept(path)));
+        let mut earlier = archive.map(|archive| archive.earlier(path)).unwrap_or_default();
+        earlier.sort_by_key(|kept| Reverse(kept.version.number()));
+        last.into_iter().chain(earlier).filter_map(copy_of)
     }
 
     fn read_now(&self, source: &ForeignSource) -> ForeignReading {
@@ -297,7 +334,7 @@ fn understood(transcript: Transcript, path: String, bytes: &[u8]) -> Understood 
 
 fn header_in(records: &[Record]) -> Option<&SessionHeader> {
     records.iter().find_map(|record| match &record.change {
-        Change::Opened(header) => Some(header),
+        Change::Opened(header) => Some(header.as_ref()),
         Change::Entry(_) | Change::HeadMoved(_) | Change::Marked(_) | Change::Unknown => None,
     })
 }
@@ -366,12 +403,21 @@ impl ForeignBytes for InArchive {
                 Some((kept, bytes))
             })?,
         };
-        let content = match kept.is_of_database() {
-            true => ForeignContent::Rows(bytes),
-            false => ForeignContent::Bytes(bytes),
-        };
-        Some(ForeignCopy { path: kept.original, content, of: Copied::Kept })
+        Some(kept_copy(kept, bytes))
     }
+}
+
+fn copy_of(kept: Kept) -> Option<ForeignCopy> {
+    let bytes = kept.bytes().ok()?;
+    Some(kept_copy(kept, bytes))
+}
+
+fn kept_copy(kept: Kept, bytes: Vec<u8>) -> ForeignCopy {
+    let content = match kept.is_of_database() {
+        true => ForeignContent::Rows(bytes),
+        false => ForeignContent::Bytes(bytes),
+    };
+    ForeignCopy { path: kept.original, content, of: Copied::Kept }
 }
 
 /// The program's own file, or its session in a database, if it is there.

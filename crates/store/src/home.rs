@@ -4,6 +4,8 @@
 //! sessions/<id>.jsonl      a journal
 //! sessions/<id>.lock       who writes it
 //! sessions/<id>.torn-<n>   what a crash left at its end, kept
+//! sessions/<id>.drafts     replies that are being written
+//! sessions/<id>.waiting    prompts that wait to be said
 //! sessions/<id>.idx        where its entries lie; can be deleted
 //! index/<hash>.idx         the same for a file of another program, by its path
 //! blobs/ab/abcd…           bytes under their hash
@@ -61,6 +63,11 @@ impl Home {
     /// Replies that are being written.
     pub fn drafts(&self, id: &SessionId) -> PathBuf {
         self.sessions().join(format!("{id}.drafts"))
+    }
+
+    /// Prompts that wait to be said.
+    pub fn waiting(&self, id: &SessionId) -> PathBuf {
+        self.sessions().join(format!("{id}.waiting"))
     }
 
     pub fn blobs(&self) -> PathBuf {

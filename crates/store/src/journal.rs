@@ -145,6 +145,11 @@ impl Journal {
         self.tree.log().skip(all.saturating_sub(self.own_records))
     }
 
+    /// Whether it goes on with a session that another program keeps.
+    pub fn goes_on_with_another(&self) -> bool {
+        self.theirs.is_some()
+    }
+
     pub fn into_loaded(self) -> Loaded {
         Loaded { findings: self.findings(), tree: self.tree }
     }

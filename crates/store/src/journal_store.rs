@@ -55,6 +55,11 @@ impl JournalStore {
         Self { others: Some(others), ..self }
     }
 
+    /// The sessions of other programs, where this store knows any.
+    pub fn others(&self) -> Option<&OtherPrograms> {
+        self.others.as_ref()
+    }
+
     pub fn home(&self) -> &Home {
         &self.home
     }

@@ -8,6 +8,7 @@
 //! | one journal: read, catch up, append | [`journal`] |
 //! | a long session, read as far as it is looked at | [`lazy`] |
 //! | replies that are still being written, beside the journal | [`drafts`] |
+//! | prompts that wait to be said, beside the journal | [`waiting`] |
 //! | the shape of a long file of Claude Code or Codex | [`light`] |
 //! | the last messages of a long file of Claude Code | [`recent`] |
 //! | its last turns, with their numbers and versions | [`ending`](mod@ending) |
@@ -50,6 +51,7 @@ pub mod opencode_storage;
 pub mod recent;
 pub mod steady;
 pub mod store;
+pub mod waiting;
 
 pub use archive::Archive;
 pub use blobs::BlobError;
@@ -69,3 +71,4 @@ pub use store::{
     AppendError, Appended, CreateError, Finding, ListError, Loaded, ReadError, Repaired, SessionStore,
     WriteError, write,
 };
+pub use waiting::Waiting;

@@ -8,4 +8,4 @@ mod stamps;
 
 pub use drawing::{draw, drawn, tree_of};
 pub use real_files::{NO_REAL_FILES, real_files};
-pub use stamps::FixedStamps;
+pub use stamps::{FixedStamps, SharedStamps};

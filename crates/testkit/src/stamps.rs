@@ -1,5 +1,7 @@
 //! Time that steps by one second from the start of 2025, and ids that count.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use jiff::{SignedDuration, Timestamp};
 use offshoot_session::{EntryId, OperationId, SessionId, Stamps, TurnId};
 
@@ -53,5 +55,42 @@ impl Stamps for FixedStamps {
 
     fn session_id(&mut self) -> SessionId {
         format!("session{}", self.next()).into()
+    }
+}
+
+/// One clock and one row of ids for many, so that a test with several at work runs the same way each time.
+#[derive(Clone, Debug, Default)]
+pub struct SharedStamps(Arc<Mutex<FixedStamps>>);
+
+impl SharedStamps {
+    pub fn from(stamps: FixedStamps) -> Self {
+        Self(Arc::new(Mutex::new(stamps)))
+    }
+
+    /// Taking one is a single step, so a thread that died here left nothing half done.
+    fn take<T>(&self, one: impl FnOnce(&mut FixedStamps) -> T) -> T {
+        one(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Stamps for SharedStamps {
+    fn now(&mut self) -> Timestamp {
+        self.take(Stamps::now)
+    }
+
+    fn entry_id(&mut self) -> EntryId {
+        self.take(Stamps::entry_id)
+    }
+
+    fn turn_id(&mut self) -> TurnId {
+        self.take(Stamps::turn_id)
+    }
+
+    fn operation_id(&mut self) -> OperationId {
+        self.take(Stamps::operation_id)
+    }
+
+    fn session_id(&mut self) -> SessionId {
+        self.take(Stamps::session_id)
     }
 }

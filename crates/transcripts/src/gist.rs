@@ -44,6 +44,8 @@ pub struct Gist {
     pub opened_at: Option<i64>,
     pub updated_at: Option<i64>,
     pub entries: u64,
+    /// Ways of prompts that end in different places. Where only answers part, [`Follow`] sees one way: numbers of turns
+    /// are the same on both.
     pub branches: u64,
     pub prompts: u64,
     pub cost_micros: i64,

@@ -6,10 +6,15 @@ use offshoot_session::EntryId;
 
 /// Eight hex digits from some seed, never one that is taken. The name found is taken from then on.
 pub(crate) fn fresh_id(seeds: &[&[u8]], taken: &mut HashSet<EntryId>) -> EntryId {
+    fresh_id_where(seeds, |id| taken.insert(id.clone()))
+}
+
+/// The same; `take` tells whether an id was free.
+pub(crate) fn fresh_id_where(seeds: &[&[u8]], mut take: impl FnMut(&EntryId) -> bool) -> EntryId {
     let mut hash = seeds.iter().fold(START, |hash, seed| absorb(absorb(hash, seed), &[0xff]));
     loop {
         let id = EntryId::from(format!("{:08x}", (hash ^ (hash >> 32)) as u32));
-        if taken.insert(id.clone()) {
+        if take(&id) {
             return id;
         }
         hash = absorb(hash, b"again");

@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a helper that cannot go on fails the test")]
 
-use offshoot_session::{Body, Odd, Record, SessionTree, Setting, Stop, Usage};
+use offshoot_session::{Block, Body, ImageData, Odd, Record, SessionTree, Setting, Stop, Usage};
 use offshoot_testkit::draw;
 use offshoot_transcripts::{Dialect, Transcript, codex, read};
 use serde_json::{Value, json};
@@ -432,4 +432,16 @@ fn a_tool_of_a_namespace_is_called_by_both_names() {
             _ => None,
         });
     assert_eq!(replies.flatten().collect::<Vec<_>>(), ["multi_agent_v1.spawn_agent", "mcp__files__read"]);
+}
+
+#[test]
+fn pictures_are_given_and_made() {
+    let content = json!([{ "type": "input_text", "text": "what is this" },
+        { "type": "input_image", "image_url": "data:image/png;base64,aGk=" }]);
+    let given = item(json!({ "type": "message", "role": "user", "content": content }));
+    let made = item(json!({ "type": "image_generation_call", "id": "g", "result": "aGk=" }));
+    let bodies = bodies(&transcript(&wrapped(&[meta(), given, made])));
+    let picture = Block::Image { media_type: "image/png".into(), data: ImageData::Inline("aGk=".into()) };
+    assert_eq!(bodies.len(), 2);
+    assert!(bodies.iter().all(|body| body.blocks().contains(&picture)), "{bodies:?}");
 }

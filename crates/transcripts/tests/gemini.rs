@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a helper that cannot go on fails the test")]
 
-use offshoot_session::{Body, Odd, Record, SessionTree, Usage};
+use offshoot_session::{Block, Body, ImageData, Odd, Record, SessionTree, Usage};
 use offshoot_testkit::draw;
 use offshoot_transcripts::{Dialect, Transcript, read};
 use serde_json::{Value, json};
@@ -235,4 +235,15 @@ fn a_subagent_belongs_to_the_session_whose_folder_it_lies_in() {
     assert_eq!(parent("tmp/project/chats/main-session/s.jsonl").as_deref(), Some("main-session"));
     assert_eq!(parent("tmp/project/chats/s.jsonl"), None);
     assert_eq!(parent("s.jsonl"), None);
+}
+
+#[test]
+fn a_prompt_may_hold_pictures() {
+    let content =
+        json!([{ "text": "what is this" }, { "inlineData": { "mimeType": "image/png", "data": "aGk=" } }]);
+    let asked =
+        json!({ "id": "u1", "timestamp": "2026-05-01T00:00:01Z", "type": "user", "content": content });
+    let bodies = bodies(&transcript(&lines(&[header(), asked, gemini("a1")])));
+    let picture = Block::Image { media_type: "image/png".into(), data: ImageData::Inline("aGk=".into()) };
+    assert!(bodies.first().is_some_and(|body| body.blocks().contains(&picture)), "{bodies:?}");
 }

@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a helper that cannot go on fails the test")]
 
-use offshoot_session::{Body, Record, SessionTree, Stop, Usage};
+use offshoot_session::{Block, Body, ImageData, Record, SessionTree, Stop, Usage};
 use offshoot_testkit::draw;
 use offshoot_transcripts::opencode::{Row, Rows, Stored, read_rows, read_storage, stored};
 use offshoot_transcripts::{Dialect, Transcript, read};
@@ -245,4 +245,19 @@ fn an_answer_to_nobody_stands_in_its_time() {
     ));
     assert_eq!(draw(&tree(&transcript)).trim_end(), "u1 - a9 - u2*");
     assert_eq!(transcript.oddities.len(), 2, "the question and the session are missing");
+}
+
+#[test]
+fn a_prompt_may_hold_pictures_and_papers() {
+    let file = |id: &str, mime: &str, url: &str| json!({ "id": id, "messageID": "u1", "type": "file", "mime": mime, "filename": id, "url": url });
+    let parts = vec![
+        text("u1"),
+        file("lamp.png", "image/png", "data:image/png;base64,aGk="),
+        file("lamp.txt", "text/plain", "file:///lamp.txt"),
+    ];
+    let bodies = bodies(&read_rows(rows(Some(session(json!({}))), vec![user("u1", 0)], parts)));
+    let [Body::Prompt(prompt)] = bodies.as_slice() else { panic!("{bodies:?}") };
+    let picture = Block::Image { media_type: "image/png".into(), data: ImageData::Inline("aGk=".into()) };
+    assert!(prompt.blocks.contains(&picture), "{prompt:?}");
+    assert_eq!(prompt.attachments, ["lamp.txt"]);
 }

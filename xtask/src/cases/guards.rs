@@ -127,8 +127,8 @@ impl Scene {
         let session = |key: &str| action.get(key).and_then(Value::as_str).map(AgentSessionId::from);
         if let Some(session) = session("leaf_session") {
             let provenance = Provenance::Continued;
-            let fact =
-                Fact::Bound { at: at.clone(), agent_session: Some(session), provenance, last_message: None };
+            let (at, agent_session) = (at.clone(), Some(session));
+            let fact = Fact::Bound { at, agent_session, provenance, last_message: None, agent: None };
             self.tree = self.tree.extended(&[Record::marked(self.stamps.now(), fact)])?;
         }
         let (at_hand, branch) = (session("active_session"), branch_session(&self.tree, Some(&at)));

@@ -150,6 +150,7 @@ fn binding(op: &Value) -> Option<Binding> {
         agent_session: Some(session.into()),
         provenance: Provenance::Continued,
         last_message: None,
+        agent: None,
     })
 }
 

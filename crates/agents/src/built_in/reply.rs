@@ -42,7 +42,7 @@ pub fn reply_to(heard: &Heard, prompt: &str) -> Vec<Step> {
         Request::Help => say(words::help()),
         Request::Tour => vec![
             Step::Write { file: words::TOUR_FILE.to_owned(), text: words::tour_file(heard) },
-            Step::Say(words::tour()),
+            Step::Say(words::tour(heard)),
         ],
         Request::WhatDidISay => say(words::what_was_said(heard)),
         Request::Write { file, text } => {
@@ -69,6 +69,7 @@ pub fn reply_to(heard: &Heard, prompt: &str) -> Vec<Step> {
             before.into_iter().chain([Step::Fail(words::FAILURE.to_owned())]).collect()
         }
         Request::Silence => Vec::new(),
+        Request::Summary { conversation } => say(words::summary(conversation)),
         Request::Talk => say(words::talk(heard, prompt)),
     }
 }

@@ -1,5 +1,7 @@
 //! The plain requests that this agent understands.
 
+use offshoot_session::render::prompts::SUMMARIZER;
+
 /// What somebody wants, with the parts of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request<'p> {
@@ -34,6 +36,10 @@ pub enum Request<'p> {
         after: &'p str,
     },
     Silence,
+    /// Not said by a person: a summary of this conversation is wanted.
+    Summary {
+        conversation: &'p str,
+    },
     /// Anything else.
     Talk,
 }
@@ -61,6 +67,9 @@ const HIGHEST: u32 = 100_000;
 impl<'p> Request<'p> {
     /// Big and small letters are the same, and a dot at the end does not matter.
     pub fn of(prompt: &'p str) -> Self {
+        if let Some(conversation) = prompt.strip_prefix(SUMMARIZER) {
+            return Self::Summary { conversation };
+        }
         let said = prompt.trim();
         let line = said.lines().next().unwrap_or_default().trim_end_matches(['.', '!', '?']);
         if let Some(request) = whole(line) {

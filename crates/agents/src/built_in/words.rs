@@ -13,13 +13,16 @@ pub(super) fn tour_file(heard: &Heard) -> String {
     format!("# Meet your tree\n\nWritten by the built-in agent in turn {turn} of its branch.\n")
 }
 
-pub(super) fn tour() -> String {
+/// It names what every way of talking has: lines that begin with a slash.
+pub(super) fn tour(heard: &Heard) -> String {
+    let turn = heard.prompts.len() + 1;
     format!(
         "{WHO} Three things to try:\n\n\
-         1. **Edit** the prompt above (`e`): a second version appears, and the first one stays.\n\
-         2. **Go back** with `<`: the old answer and its files are still there.\n\
-         3. **Rewind** the file I just wrote, `{TOUR_FILE}` (`w`): you see what would change, and you can undo it.\n\n\
-         Say `help` for all that I understand."
+         1. **Edit** what you just said with `/edit {turn} hello`: a second version appears, and this one stays.\n\
+         2. **Go back** with `/prev`: this answer is still there, and `/tree` shows both.\n\
+         3. **Rewind** with `/branch {turn}`: your next message begins another branch here. `/undo` takes any step back.\n\n\
+         The file I just wrote, `{TOUR_FILE}`, stays as it is: so far only the conversation is rewound. Say `help` for all \
+         that I understand."
     )
 }
 
@@ -71,6 +74,25 @@ pub(super) fn thought(about: &str) -> String {
 
 pub(super) fn delegated(task: &str) -> String {
     format!("I am the second agent. My task is {}, and saying so is all I can do.", quoted(task))
+}
+
+/// It cannot summarise, so it lists what the person said and what an earlier summary says.
+pub(super) fn summary(conversation: &str) -> String {
+    let earlier = between(conversation, "<previous-summary>\n", "\n</previous-summary>");
+    let said = between(conversation, "<conversation>\n", "\n</conversation>").unwrap_or_default();
+    let mut text = match earlier {
+        Some(earlier) => format!("{}\n", earlier.trim_end()),
+        None => "The built-in agent cannot summarise; this is what the person said:\n".to_owned(),
+    };
+    for prompt in said.split("\n\n").filter_map(|part| part.strip_prefix("[User]: ")) {
+        text.push_str(&format!("- {}\n", quoted(prompt)));
+    }
+    text
+}
+
+fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
+    let (_, rest) = text.split_once(start)?;
+    Some(rest.split_once(end)?.0)
 }
 
 pub(super) const DELEGATES: &str = "I give this to a second agent.";

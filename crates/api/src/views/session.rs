@@ -37,6 +37,9 @@ pub struct SessionView {
     pub thinking: String,
     pub permission_mode: Option<String>,
     pub status: StatusView,
+    /// The turns that run in it, on any branch.
+    #[serde(default)]
+    pub turns: Vec<StatusRow>,
     pub asks: Vec<AskView>,
     pub queue: Vec<QueuedView>,
 }
@@ -55,6 +58,26 @@ pub struct BranchView {
     pub agent_session: Option<String>,
     /// How the agent came to know the branch.
     pub provenance: Option<ProvenanceView>,
+    /// Agents that were started by what is in view, in the order in which they began.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sub_agents: Vec<SubAgentView>,
+}
+
+/// An agent that the agent has started. What it says is a tree of its own: the branch to its tip shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubAgentView {
+    /// The call of a tool that started it.
+    pub call: String,
+    /// The entry in view in which that call stands.
+    pub entry: String,
+    /// Its first entry.
+    pub begins: String,
+    /// Its last one so far.
+    pub tip: String,
+    pub task: Option<String>,
+    pub running: bool,
+    #[serde(with = "super::time")]
+    pub at: Timestamp,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,6 +148,9 @@ pub struct QueuedView {
     pub id: String,
     /// The turn it waits for.
     pub behind: String,
+    /// That turn did not come to its end: it waits for somebody to go on there.
+    #[serde(default)]
+    pub held: bool,
     #[serde(flatten)]
     pub prompt: PromptView,
     #[serde(with = "super::time")]
@@ -187,6 +213,7 @@ impl From<&Queued> for QueuedView {
         Self {
             id: queued.id.to_string(),
             behind: queued.behind.to_string(),
+            held: false,
             prompt: PromptView::from(&queued.prompt),
             at: queued.queued_at,
         }
@@ -214,6 +241,7 @@ pub fn abilities(can: &Capabilities) -> Vec<String> {
         images,
         sub_agents,
         compaction,
+        context_window: _,
     } = *can;
     let all = [
         ("many_turns", many_turns),

@@ -6,6 +6,14 @@ use clap::{Args as ClapArgs, Subcommand};
 
 use super::{JsonArgs, Words};
 
+/// What to do where a turn runs on the branch that would be changed.
+#[derive(ClapArgs, Debug, Default)]
+pub(crate) struct RunningArgs {
+    /// Where a turn runs on this branch: interrupt it, wait for its end, then act
+    #[arg(long)]
+    pub(crate) abort_first: bool,
+}
+
 #[derive(ClapArgs, Debug)]
 #[command(
     override_usage = "offshoot edit [SESSION] POINT TEXT\n       offshoot edit [SESSION] POINT --editor",
@@ -19,6 +27,8 @@ pub(crate) struct EditArgs {
     #[arg(long)]
     pub(crate) editor: bool,
     #[command(flatten)]
+    pub(crate) running: RunningArgs,
+    #[command(flatten)]
     pub(crate) json: JsonArgs,
 }
 
@@ -30,6 +40,8 @@ pub(crate) struct EditArgs {
 pub(crate) struct RetryArgs {
     #[command(flatten)]
     pub(crate) words: Words,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }
@@ -52,6 +64,8 @@ pub(crate) struct ForkArgs {
     #[arg(long, requires = "new_session")]
     pub(crate) title: Option<String>,
     #[command(flatten)]
+    pub(crate) running: RunningArgs,
+    #[command(flatten)]
     pub(crate) json: JsonArgs,
 }
 
@@ -68,6 +82,8 @@ pub(crate) struct SwitchArgs {
     #[arg(long)]
     pub(crate) before_first: bool,
     #[command(flatten)]
+    pub(crate) running: RunningArgs,
+    #[command(flatten)]
     pub(crate) json: JsonArgs,
 }
 
@@ -79,6 +95,8 @@ pub(crate) struct SwitchArgs {
 pub(crate) struct VersionArgs {
     #[command(flatten)]
     pub(crate) words: Words,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }
@@ -138,6 +156,8 @@ pub(crate) struct ArchiveArgs {
 pub(crate) struct UndoArgs {
     #[command(flatten)]
     pub(crate) words: Words,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }

@@ -51,6 +51,9 @@ pub(crate) struct SearchArgs {
     /// Only what was said since: 2025-03-04, 2025-03-04T14:00:00Z, 90m, 8h, 3d, 2w
     #[arg(long, value_name = "WHEN")]
     pub(crate) since: Option<String>,
+    /// Only what was said before: the same ways to say it
+    #[arg(long, value_name = "WHEN")]
+    pub(crate) until: Option<String>,
     /// Also in what tools were given and answered
     #[arg(long)]
     pub(crate) tools: bool,
@@ -73,7 +76,7 @@ pub(crate) enum RoleName {
     User,
     /// The agent
     Assistant,
-    /// Tools; with --tools
+    /// Tools, as with --tools
     Tool,
 }
 
@@ -225,6 +228,9 @@ pub(crate) struct FsckArgs {
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct DoctorArgs {
+    /// Put together what helps to find a mistake, without any conversation: into FILE, or `-` to print it
+    #[arg(long, value_name = "FILE", num_args = 0..=1, conflicts_with = "json")]
+    pub(crate) report: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }

@@ -9,11 +9,11 @@ use crate::engine::running;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::talk::{refused, wait_for};
-use crate::which::stored;
+use crate::which::stored_here;
 use crate::words::talking as words;
 
 pub(crate) fn run(args: &AbortArgs, here: &Here) -> Result<Answer, Failure> {
-    let session = stored(here, args.words.only_session()?)?.to_string();
+    let session = stored_here(here, args.words.only_session()?)?.to_string();
     wait_for(async {
         let reached = running(here).await?.ok_or_else(|| Failure::refused(words::NOTHING_RUNS_HERE))?;
         let interrupt = Request::Interrupt(Interrupt { session, turn: None });

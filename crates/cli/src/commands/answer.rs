@@ -10,13 +10,13 @@ use crate::engine::running;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::talk::{open, refused, wait_for};
-use crate::which::stored;
+use crate::which::stored_here;
 use crate::words::talking as words;
 
 pub(crate) fn run(args: &AnswerArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, [word]) = args.words.split("allow|always|deny|choose")?;
     let answer = answer(word, args)?;
-    let session = stored(here, session)?.to_string();
+    let session = stored_here(here, session)?.to_string();
     wait_for(async {
         let reached = running(here).await?.ok_or_else(|| Failure::refused(words::NOTHING_RUNS_HERE))?;
         let ask = match &args.ask {

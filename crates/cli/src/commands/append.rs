@@ -16,6 +16,7 @@ use said::Said;
 
 use super::head::destination;
 use crate::args::AppendArgs;
+use crate::doing;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::stored::{append_failed, journal};
@@ -46,6 +47,7 @@ pub(crate) fn run(args: &AppendArgs, here: &Here) -> Result<Answer, Failure> {
     stdin::say_that_it_is_read(&here.look);
     let mut input = Input::of(std::io::stdin().lock());
     let done = if args.batch { append.all_as_one(&mut input) } else { append.one_by_one(&mut input) };
+    doing::tell_of_news(here, &id);
     done.map(|()| Answer::default())
 }
 

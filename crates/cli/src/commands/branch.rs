@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
+use offshoot_api::{Request, request};
 use offshoot_session::address::{ShortIds, short_id};
 use offshoot_session::outline::one_line;
 use offshoot_session::plan::plan_branch_name;
@@ -12,12 +13,13 @@ use serde_json::{Value, json};
 
 use super::json::printed;
 use crate::args::{BranchArgs, BranchCommand, BranchNameArgs};
+use crate::doing::{Done, Step, exactly, take};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, moment};
 use crate::opened::point;
-use crate::stored::{change, read};
+use crate::stored::read;
 use crate::table::{self, Row};
 use crate::text::{cut, harmless_line, padded, width};
 use crate::which::stored;
@@ -37,14 +39,16 @@ fn name(args: &BranchNameArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, [at, name]) = args.words.split("POINT NAME")?;
     let id = stored(here, session)?;
     let mut named = String::new();
-    let changed = change(here, &id, |tree, stamps| {
+    let Done { changed, .. } = take(here, &id, |tree, stamps| {
         let at = beginning(tree, at)?;
         named = short_id(tree, &at);
         require_free(tree, &at, name.trim())?;
-        plan_branch_name(tree, &at, Some(name), stamps)
-            .map_err(|refused| Failure::not_found(refused.to_string()))
+        let plan = plan_branch_name(tree, &at, Some(name), stamps)
+            .map_err(|refused| Failure::not_found(refused.to_string()))?;
+        let (session, at, name) = (id.to_string(), exactly(&at), Some(name.to_owned()));
+        Ok(Step::of(plan, Request::NameBranch(request::NameBranch { session, at, name })))
     })?;
-    let text = match (changed.is_change(), name.trim()) {
+    let text = match (changed.is_change, name.trim()) {
         (false, _) => words::nothing_to_change(),
         (true, "") => words::branch_name_gone(&named),
         (true, name) => words::branch_named(&named, &harmless_line(name, here.look.ascii)),

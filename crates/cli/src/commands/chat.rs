@@ -3,6 +3,8 @@
 //! One loop takes what is typed, what happens, and Ctrl-C. At a terminal lines are taken at any time, and what is said
 //! while an answer comes waits in the queue; from a pipe a line is taken when the one before is answered, or asks something.
 
+mod after;
+mod changing;
 mod session;
 mod typed;
 
@@ -57,6 +59,14 @@ async fn listen(chat: &mut Chat<'_>, is_terminal: bool, mut ctrl_c: Signal) -> R
         }
         chat.invite()?;
         tokio::select! {
+            // What has happened is told before the next line is taken.
+            biased;
+            _ = ctrl_c.recv() => {
+                if chat.interrupt().await? == Goes::Away {
+                    return Ok(());
+                }
+            }
+            event = next(&mut chat.events) => chat.hear(event).await?,
             line = lines.recv(), if !input_ended && (is_terminal || !chat.is_busy()) => match line {
                 Some(line) => {
                     if chat.take(&line).await? == Goes::Away {
@@ -67,12 +77,6 @@ async fn listen(chat: &mut Chat<'_>, is_terminal: bool, mut ctrl_c: Signal) -> R
                 None if is_terminal => return Ok(()),
                 None => input_ended = true,
             },
-            event = next(&mut chat.events) => chat.hear(event).await?,
-            _ = ctrl_c.recv() => {
-                if chat.interrupt().await? == Goes::Away {
-                    return Ok(());
-                }
-            }
         }
     }
 }

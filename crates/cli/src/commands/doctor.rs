@@ -1,6 +1,7 @@
 //! `offshoot doctor`: is the home well? Each line is one thing looked at, with what to do where it is not well.
 
 mod home;
+mod report;
 
 use serde_json::{Value, json};
 
@@ -34,6 +35,9 @@ const NAME_COLUMNS: usize = 12;
 
 pub(crate) fn run(args: &DoctorArgs, here: &Here) -> Result<Answer, Failure> {
     let checks = home::checks(here)?;
+    if let Some(file) = &args.report {
+        return report::run(file.as_deref(), &checks, here);
+    }
     let is_well = checks.iter().all(|check| check.problem.is_none());
     let text = match args.json.json {
         Some(shape) => printed(as_json(&checks, is_well), "checks", shape),

@@ -1,5 +1,6 @@
 //! `offshoot edit [SESSION] POINT TEXT`: the same place, said differently. The old version stays.
 
+use offshoot_api::{Request, Response, request};
 use offshoot_session::address::short_id;
 use offshoot_session::plan::{EditRefused, Sent, plan_edit};
 use offshoot_session::versions::turn_prompt;
@@ -8,10 +9,11 @@ use serde_json::json;
 
 use super::head::{self, Told, head_line, turn_number, version_of, wants_json, with_session};
 use crate::args::EditArgs;
+use crate::doing::{Done, Step, exactly, if_running, take};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::opened::point;
-use crate::stored::{Changed, change, read};
+use crate::stored::{Changed, read};
 use crate::which::stored;
 use crate::{Answer, editor, stdin, words};
 
@@ -41,18 +43,35 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
         Some(text) => text.to_owned(),
     };
     let mut written = None;
-    let changed = change(here, &id, |tree, stamps| {
+    let done = take(here, &id, |tree, stamps| {
         let at = point(tree, at)?;
         let sent = plan_edit(tree, &HeadName::main(), &at, &text, stamps);
         let Sent { plan, prompt, .. } = sent.map_err(|refused| explained(tree, &refused))?;
         written = Some(prompt);
-        Ok(Some(plan))
+        let request = Request::Edit(request::Edit {
+            session: id.to_string(),
+            at: exactly(&at),
+            text: text.clone(),
+            if_running: if_running(args.running.abort_first),
+            only_write: true,
+            ..request::Edit::default()
+        });
+        Ok(Some(Step { plan, request }))
     })?;
-    let Some(prompt) = written else { return Ok(Answer::default()) };
+    let Some(prompt) = new_prompt(&done).or(written) else { return Ok(Answer::default()) };
+    let changed = done.changed;
     if wants_json(args.json.json) {
         return Ok(new_version_json(&id, &changed, &prompt));
     }
     Ok(told_of_version(here, session, &id, &changed, &prompt))
+}
+
+/// The prompt that an engine wrote; alone it is the one that was planned.
+pub(super) fn new_prompt(done: &Done) -> Option<EntryId> {
+    match &done.answer {
+        Some(Response::Sent(sent)) => sent.prompt.as_deref().map(EntryId::from),
+        _ => None,
+    }
 }
 
 /// The new version, where the head went, and how to take it back.

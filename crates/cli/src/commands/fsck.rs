@@ -17,6 +17,17 @@ use crate::words::{MEGABYTES_READ, reading as words};
 use crate::{Answer, text};
 
 pub(crate) fn run(args: &FsckArgs, here: &Here) -> Result<Answer, Failure> {
+    let (report, kept) = prove(here)?;
+    let is_clean = report.is_clean() && kept.problems.is_empty();
+    let text = match args.json.json {
+        Some(shape) => printed(as_json(&report, &kept), "problems", shape),
+        None => told(&report, &here.look) + &told_of_kept(&kept, &here.look),
+    };
+    Ok(Answer { text, ends: (!is_clean).then_some(Exit::Failed), ..Answer::default() })
+}
+
+/// Reads all that is stored and all that is kept.
+pub(super) fn prove(here: &Here) -> Result<(Report, Proof), Failure> {
     let report = {
         let mut progress = Progress::of("files", &here.look);
         // One file may be most of the store: its bytes are told too.
@@ -33,12 +44,7 @@ pub(crate) fn run(args: &FsckArgs, here: &Here) -> Result<Answer, Failure> {
         let archive = here.archive();
         archive.map(|archive| archive.prove(&mut |done, of| progress.at(done, of))).unwrap_or_default()
     };
-    let is_clean = report.is_clean() && kept.problems.is_empty();
-    let text = match args.json.json {
-        Some(shape) => printed(as_json(&report, &kept), "problems", shape),
-        None => told(&report, &here.look) + &told_of_kept(&kept, &here.look),
-    };
-    Ok(Answer { text, ends: (!is_clean).then_some(Exit::Failed), ..Answer::default() })
+    Ok((report, kept))
 }
 
 /// One line per finding below the file it was found in.
@@ -117,7 +123,7 @@ fn as_json(report: &Report, kept: &Proof) -> Value {
     })
 }
 
-fn kind(what: &Wrong) -> &'static str {
+pub(super) fn kind(what: &Wrong) -> &'static str {
     match what {
         Wrong::Found(Finding::Flaw(_)) => "damage",
         Wrong::Found(Finding::TornTail(_)) => "torn_tail",

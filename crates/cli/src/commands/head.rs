@@ -1,7 +1,7 @@
 //! What a change did to the head, in the few lines that every such command prints.
 
-use offshoot_session::address::{active_branch, short_id};
-use offshoot_session::outline::{Turn, one_line, turns_of, turns_through};
+use offshoot_session::address::{self, active_branch, short_id};
+use offshoot_session::outline::{Turn, one_line, turns_of};
 use offshoot_session::versions::versions_of;
 use offshoot_session::{EntryId, SessionId, SessionTree};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use crate::{Answer, text, which, words};
 
 /// `  head   #5 → #3, version 4`; nothing where the head stayed.
 pub(super) fn head_line(changed: &Changed, look: &Look) -> String {
-    let Changed { before, after } = changed;
+    let Changed { before, after, .. } = changed;
     if before.main_head() == after.main_head() {
         return String::new();
     }
@@ -93,26 +93,9 @@ pub(super) fn prompt_line(tree: &SessionTree, prompt: &EntryId, about: &str, loo
     format!("{}\n", format!("{lead}{said}").trim_end())
 }
 
-/// Where the head goes for whoever names a point. A number or a label stands for a turn, so the head goes to where
-/// the turn ends and the next message does not come between a prompt and its answer. An id is exactly that entry.
+/// Where the head goes for whoever names a point.
 pub(super) fn destination(tree: &SessionTree, named: &str) -> Result<EntryId, Failure> {
-    let at = point(tree, named)?;
-    let is_prompt = tree.entry(&at).is_some_and(|entry| entry.body.is_prompt());
-    if !is_prompt || names_an_entry(named, &at) {
-        return Ok(at);
-    }
-    let turns = turns_through(tree, &at);
-    let turn = turns.iter().find(|turn| turn.contains(&at));
-    Ok(turn.and_then(|turn| turn.entries.last()).map_or(at, |last| last.id.clone()))
-}
-
-fn names_an_entry(named: &str, found: &EntryId) -> bool {
-    let named = named.trim().to_lowercase();
-    let is_number = named.bytes().all(|byte| byte.is_ascii_digit());
-    named == "head"
-        || named.starts_with("id:")
-        || named.starts_with("m:")
-        || (!is_number && found.as_str().to_lowercase().starts_with(&named))
+    Ok(address::destination_of(tree, named, point(tree, named)?))
 }
 
 /// What to type to take the change back; whoever named the session has to name it again.
@@ -155,7 +138,7 @@ pub(super) fn as_json(id: &SessionId, changed: &Changed, more: Value) -> Answer 
         "session": id.as_str(),
         "head": changed.after.main_head().map(|head| head.as_str()),
         "head_before": changed.before.main_head().map(|head| head.as_str()),
-        "changed": changed.is_change(),
+        "changed": changed.is_change,
     });
     if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
         object.extend(more);

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use offshoot_session::foreign::by_itself;
 use offshoot_session::plan::born;
 use offshoot_session::{Change, Fact, OperationId, Record, SessionHeader, SessionId, SessionTree, Stamps};
 use offshoot_store::SessionStore;
@@ -14,6 +15,7 @@ use super::title_of;
 use crate::args::ImportArgs;
 use crate::database::{self, InDatabase};
 use crate::failure::{Exit, Failure};
+use crate::foreign::journal_of;
 use crate::here::Here;
 use crate::numbers::counted;
 use crate::progress::Progress;
@@ -85,8 +87,15 @@ enum WhyOther {
 
 fn import(path: &Path, again: bool, here: &Here) -> Result<Imported, Failure> {
     let SessionFile { dialect, oddities, tree, .. } = session_file::open(here, path)?;
+    let changed_as = journal_of(here, path)?;
+    let tree = match &changed_as {
+        None => tree,
+        // A copy of the file alone would have its id, and hide what was changed.
+        Some(id) if !again => return Err(changed_here(here, path, id)),
+        Some(id) => by_itself(stored::read(here, id)?.tree),
+    };
     let mut records: Vec<Record> = tree.log().cloned().collect();
-    let other_id = other_id(&mut records, again, here)?;
+    let other_id = other_id(&mut records, again, changed_as.is_some(), here)?;
     let mut records = imported::for_the_store(records);
     let mut stamps = here.stamps();
     let operation = stamps.operation_id();
@@ -122,6 +131,11 @@ fn bring_back(here: &Here, id: &SessionId) -> Result<(), Failure> {
     Ok(())
 }
 
+fn changed_here(here: &Here, path: &Path, id: &SessionId) -> Failure {
+    let session = which::short(here, id);
+    Failure::refused(words::changed_here(path, &session)).hint(words::changed_here_hint(&session))
+}
+
 fn stored_already(here: &Here, path: &Path, id: &SessionId, before: &SessionTree) -> Failure {
     let session = which::short(here, id);
     match before.is_taken_back() {
@@ -136,13 +150,14 @@ fn stored_already(here: &Here, path: &Path, id: &SessionId, before: &SessionTree
 fn other_id(
     records: &mut [Record],
     again: bool,
+    is_changed_here: bool,
     here: &Here,
 ) -> Result<Option<(SessionId, WhyOther)>, Failure> {
     for record in records {
         let Change::Opened(header) = &mut record.change else { continue };
         let why = match is_file_name(&header.id) {
             false => WhyOther::NoFileName,
-            true if again && is_taken(&header.id, here)? => WhyOther::Again,
+            true if again && (is_changed_here || is_taken(&header.id, here)?) => WhyOther::Again,
             true => return Ok(None),
         };
         let other = std::mem::replace(&mut header.id, here.stamps().session_id());
@@ -154,7 +169,7 @@ fn other_id(
 
 fn header_of(record: &Record) -> Option<&SessionHeader> {
     match &record.change {
-        Change::Opened(header) => Some(header),
+        Change::Opened(header) => Some(header.as_ref()),
         Change::Entry(_) | Change::HeadMoved(_) | Change::Marked(_) | Change::Unknown => None,
     }
 }

@@ -5,6 +5,7 @@ mod schedule;
 use std::io::{BufRead, IsTerminal, Write};
 
 use jiff::Timestamp;
+use offshoot_session::Stamps;
 use offshoot_store::archive::Survey;
 use serde_json::{Value, json};
 
@@ -15,6 +16,10 @@ use crate::cataloged::{Fresh, cataloged};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::settings;
+use crate::settings::keys::KEEP;
+use crate::settings::layers::Layer;
+use crate::settings::value::Value as Set;
+use crate::stored::store_failed;
 use crate::words::keep as words;
 use schedule::Schedule;
 
@@ -32,7 +37,7 @@ pub(crate) fn run(args: &KeepArgs, here: &Here) -> Result<Answer, Failure> {
 fn status(args: &KeepArgs, here: &Here) -> Result<String, Failure> {
     let archive = here.archive().map(|archive| (archive.survey(), archive));
     let survey = archive.as_ref().map(|(survey, _)| *survey).unwrap_or_default();
-    let is_on = settings::load(here)?.keep;
+    let is_on = settings::keeps(here)?;
     let timer = Schedule::installed();
     if args.json.json.is_some() {
         let place = archive.as_ref().map(|(_, archive)| archive.root().to_string_lossy().into_owned());
@@ -58,10 +63,13 @@ fn as_json(survey: &Survey, is_on: bool, timer: Option<&str>, place: Option<Stri
 }
 
 fn now(args: &KeepArgs, here: &Here) -> Result<Answer, Failure> {
-    if !settings::load(here)?.keep {
+    if !settings::keeps(here)? {
         return Err(Failure::refused(words::IS_OFF).hint(words::IS_OFF_HINT));
     }
-    let ready = cataloged(here, &[], Fresh::Now)?;
+    let mut ready = cataloged(here, &[], Fresh::Now)?;
+    // mostly a timer asks, which nobody waits for
+    let now = here.stamps().now();
+    ready.catalog.pack_loose(&ready.sources, now, &mut || true).map_err(store_failed)?;
     let text = match args.json.json {
         Some(_) => status(args, here)?,
         None => words::kept_now(ready.keeping.kept),
@@ -70,9 +78,10 @@ fn now(args: &KeepArgs, here: &Here) -> Result<Answer, Failure> {
 }
 
 fn set(here: &Here, keep: bool) -> Result<Answer, Failure> {
-    settings::set_keep(here, keep)?;
+    settings::set(Layer::User, settings::user_file(here)?, &KEEP, &Set::OnOff(keep))?;
     let text = if keep { words::TURNED_ON } else { words::TURNED_OFF };
-    Ok(Answer { text: text.to_owned(), ..Answer::default() })
+    let notes = settings::overridden(here, &KEEP, Layer::User).into_iter().collect();
+    Ok(Answer { text: text.to_owned(), notes, ..Answer::default() })
 }
 
 /// What will be written is shown before it is.

@@ -16,13 +16,16 @@ use offshoot_store::{Archive, SessionStore};
 use serde_json::{Value, json};
 
 use super::json::printed;
-use crate::ago::{ago, since};
+use super::wanted;
+use crate::ago::ago;
 use crate::args::LsArgs;
 use crate::cataloged::{Fresh, agent_name, cataloged};
 use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::known::name_of;
 use crate::look::{Ink, Look, Sign};
+use crate::naming::Name;
 use crate::numbers::{counted, grouped, money};
 use crate::stored::list_failed;
 use crate::words::{catalog as about_all, reading as words};
@@ -56,20 +59,22 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let mut ready = cataloged(here, &args.source, Fresh::Whatever)?;
     let archive = Archive::of(&ready.sources.home);
     let sessions = ready.list(here)?;
+    let aside = sessions.iter().filter(|row| Listed::is_aside(row)).map(|row| name_of(row, &archive));
+    let aside: Vec<Name> = aside.collect();
     let everything: Vec<Listed> = sessions.into_iter().filter_map(|row| Listed::of(row, &archive)).collect();
     let references = here.store()?.references().map_err(|error| list_failed(&error))?;
-    let mut everything = together(everything, &references);
+    let mut everything = together(everything, &references, &archive, here);
     everything.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
-    let names = Names::of(&everything);
+    let look = &here.look;
+    let ids = if look.for_a_person && args.json.json.is_none() { Ids::Short } else { Ids::Whole };
+    let names = Names::of(&everything, aside, ids);
     let is_empty_home = everything.is_empty();
     let sessions: Vec<Listed> =
         everything.into_iter().filter(|session| wanted.lets_through(session)).collect();
-    let look = &here.look;
-    let ids = if look.for_a_person { Ids::Short } else { Ids::Whole };
-    let mut rows = threaded(sessions, &names, ids);
+    let mut rows = threaded(sessions, &names);
     if let Some(shape) = args.json.json {
         let sessions: Vec<Value> =
-            rows.iter().map(|row| row.session.as_json(row.parent.as_deref())).collect();
+            rows.iter().map(|row| row.session.as_json(&row.called, row.parent.as_deref())).collect();
         return Ok(Answer {
             text: printed(json!({ "sessions": sessions }), "sessions", shape),
             ..Answer::default()
@@ -142,22 +147,18 @@ struct Wanted {
     project: Option<PathBuf>,
     since: Option<Timestamp>,
     label: Option<String>,
-    agent: Option<String>,
+    agent: Option<Vec<String>>,
     model: Option<String>,
 }
 
 impl Wanted {
     fn of(args: &LsArgs, here: &Here, now: Timestamp) -> Result<Self, Failure> {
-        let moment = |text: &String| {
-            since(text, now, &TimeZone::system())
-                .ok_or_else(|| Failure::usage(words::no_moment(text)).hint(words::MOMENT_HINT))
-        };
         Ok(Self {
-            project: args.project.as_deref().map(|project| absolute(&here.folder, project)),
-            since: args.since.as_ref().map(moment).transpose()?,
-            label: args.label.as_ref().map(|label| label.trim().to_lowercase()),
-            agent: args.agent.as_ref().map(|agent| agent.trim().to_lowercase()),
-            model: args.model.as_ref().map(|model| model.trim().to_lowercase()),
+            project: args.project.as_deref().map(|project| wanted::folder(project, here)),
+            since: args.since.as_deref().map(|since| wanted::since(since, now)).transpose()?,
+            label: args.label.as_deref().map(wanted::part),
+            agent: args.agent.as_deref().map(wanted::agents),
+            model: args.model.as_deref().map(wanted::part),
         })
     }
 
@@ -167,10 +168,9 @@ impl Wanted {
             let project = about.and_then(|about| about.project.as_deref());
             project.is_some_and(|project| Path::new(project).starts_with(folder))
         };
-        let is_of = |agent: &String| {
-            let by = about.and_then(|about| about.agent.as_deref());
-            let is_called = |name: &str| name.to_lowercase().contains(agent.as_str());
-            by.is_some_and(|by| is_called(by) || is_called(agent_name(by)))
+        let is_of = |agents: &Vec<String>| {
+            let by = about.and_then(|about| about.agent.as_deref()).map(str::to_lowercase);
+            by.is_some_and(|by| agents.iter().any(|agent| by.contains(agent.as_str())))
         };
         let answers = |model: &String| {
             let by = about.and_then(|about| about.model.as_deref());
@@ -188,26 +188,9 @@ impl Wanted {
     }
 }
 
-/// As a header would name it, with `.` and `..` taken out.
-pub(super) fn absolute(folder: &Path, path: &Path) -> PathBuf {
-    use std::path::Component;
-    let mut absolute = PathBuf::new();
-    for part in folder.join(path).components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                absolute.pop();
-            }
-            part => absolute.push(part),
-        }
-    }
-    absolute
-}
-
 fn row_cells(row: &Row, now: Timestamp, look: &Look) -> Vec<Cell> {
     let session = &row.session;
     let harmless = |words: &str| text::harmless_line(words, look.ascii);
-    let id = if look.for_a_person { row.short_id.as_str() } else { session.id.as_str() };
     let mut title = String::new();
     if look.for_a_person && row.depth > 0 {
         title.push_str(&"  ".repeat(row.depth.min(DEEPEST) - 1));
@@ -243,7 +226,7 @@ fn row_cells(row: &Row, now: Timestamp, look: &Look) -> Vec<Cell> {
     };
     let ink = if matches!(session.state, State::Whole(_)) { Ink::Plain } else { Ink::Error };
     vec![
-        Cell::faint(harmless(id)),
+        Cell::faint(harmless(&row.called)),
         Cell::new(ink, title),
         Cell::plain(project),
         Cell::plain(agent),

@@ -7,6 +7,7 @@ use super::json::printed;
 use crate::args::OpsArgs;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::last_used::Whose;
 use crate::look::Ink;
 use crate::numbers::{moment, moment_after};
 use crate::steps::Steps;
@@ -17,7 +18,7 @@ use crate::{Answer, look::Sign, words};
 
 pub(crate) fn run(args: &OpsArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, []) = args.words.split("")?;
-    let id = stored_among(here, session, Among::All)?;
+    let id = stored_among(here, session, Among::All, Whose::Ours)?;
     let tree = read_even_if_taken_back(here, &id)?.tree;
     let steps = Steps::of(&tree);
     let operations: Vec<&Operation> = tree.operations().rev().collect();

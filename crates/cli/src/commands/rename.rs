@@ -8,9 +8,10 @@ use offshoot_session::plan::plan_rename;
 use offshoot_session::{SessionId, TitleSource};
 
 use crate::args::RenameArgs;
+use crate::doing::{Done, Step, take};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::stored::{change_through_engine, read};
+use crate::stored::read;
 use crate::text::harmless_line;
 use crate::which::{Which, short, stored, which};
 use crate::write_back::{file_of, tell};
@@ -44,12 +45,13 @@ fn in_both(id: &SessionId, file: &Path, title: &str, here: &Here) -> Result<Stri
 }
 
 fn rename(id: &SessionId, title: &str, here: &Here) -> Result<String, Failure> {
-    let asked = request::Rename { session: id.to_string(), title: Some(title.to_owned()) };
-    let changed = change_through_engine(here, id, Request::Rename(asked), |tree, stamps| {
-        Ok(plan_rename(tree, Some(title), TitleSource::User, stamps))
+    let Done { changed, .. } = take(here, id, |tree, stamps| {
+        let plan = plan_rename(tree, Some(title), TitleSource::User, stamps);
+        let asked = request::Rename { session: id.to_string(), title: Some(title.to_owned()) };
+        Ok(Step::of(plan, Request::Rename(asked)))
     })?;
     let name = short(here, id);
-    Ok(match (changed.is_change(), changed.after.title()) {
+    Ok(match (changed.is_change, changed.after.title()) {
         (false, _) => words::nothing_to_change(),
         (true, Some(title)) => words::renamed(&name, &harmless_line(title, here.look.ascii)),
         (true, None) => words::title_gone(&name),

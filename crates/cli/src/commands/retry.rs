@@ -1,15 +1,16 @@
 //! `offshoot retry [SESSION] [POINT]`: the same prompt again, for another answer.
 
+use offshoot_api::{Request, request};
 use offshoot_session::HeadName;
 use offshoot_session::plan::{RetryRefused, Sent, plan_retry};
 
-use super::edit::{new_version_json, told_of_version};
+use super::edit::{new_prompt, new_version_json, told_of_version};
 use super::head::wants_json;
 use crate::args::RetryArgs;
+use crate::doing::{Step, exactly, if_running, take};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::opened::point;
-use crate::stored::change;
 use crate::which::{names_one, stored};
 use crate::{Answer, words};
 
@@ -17,7 +18,7 @@ pub(crate) fn run(args: &RetryArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, at) = args.words.session_and_point(|word| names_one(here, word))?;
     let id = stored(here, session)?;
     let mut written = None;
-    let changed = change(here, &id, |tree, stamps| {
+    let done = take(here, &id, |tree, stamps| {
         let at = point(tree, at.unwrap_or("head"))?;
         let sent = plan_retry(tree, &HeadName::main(), &at, stamps).map_err(|refused| match refused {
             RetryRefused::NoPrompt(_) => Failure::refused(words::NOTHING_TO_RETRY),
@@ -27,9 +28,16 @@ pub(crate) fn run(args: &RetryArgs, here: &Here) -> Result<Answer, Failure> {
         });
         let Sent { plan, prompt, .. } = sent?;
         written = Some(prompt);
-        Ok(Some(plan))
+        let request = Request::Retry(request::Retry {
+            session: id.to_string(),
+            at: exactly(&at),
+            if_running: if_running(args.running.abort_first),
+            only_write: true,
+        });
+        Ok(Some(Step { plan, request }))
     })?;
-    let Some(prompt) = written else { return Ok(Answer::default()) };
+    let Some(prompt) = new_prompt(&done).or(written) else { return Ok(Answer::default()) };
+    let changed = done.changed;
     if wants_json(args.json.json) {
         return Ok(new_version_json(&id, &changed, &prompt));
     }

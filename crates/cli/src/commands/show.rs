@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
 fn last_turns(args: &ShowArgs, here: &Here, which: &Which) -> Option<String> {
     let count = args.last.filter(|_| args.at.is_none() && !args.context)?;
     let last = if args.json.json.is_some() { Last::Entries(count) } else { Last::Turns(count) };
-    let Ending { tree, turn, similar } = light::last_turns(here, which, last)?;
+    let Ending { tree, turn, similar, .. } = light::last_turns(here, which, last)?;
     let ids = tree.entries().map(|entry| entry.id.as_str()).chain(similar.iter().map(String::as_str));
     let known_turn = tree.main_head().map(|head| (head.clone(), turn));
     let part = Part { tree: &tree, short_ids: ShortIds::among(ids), known_turn };

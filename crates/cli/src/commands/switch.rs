@@ -1,14 +1,15 @@
 //! `offshoot switch [SESSION] POINT`: the head goes to another point. Nothing is written below it, nothing is lost.
 
+use offshoot_api::{Request, request};
 use offshoot_session::HeadName;
 use offshoot_session::plan::plan_switch;
 use serde_json::json;
 
 use super::head::{self, Told, destination, head_line, place, turn_line, wants_json, with_session};
 use crate::args::SwitchArgs;
+use crate::doing::{Done, Step, exactly, if_running, take};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::stored::change;
 use crate::which::stored;
 use crate::{Answer, words};
 
@@ -21,15 +22,18 @@ pub(crate) fn run(args: &SwitchArgs, here: &Here) -> Result<Answer, Failure> {
         }
     };
     let id = stored(here, session)?;
-    let changed = change(here, &id, |tree, stamps| {
+    let Done { changed, .. } = take(here, &id, |tree, stamps| {
         let at = at.map(|at| destination(tree, at)).transpose()?;
-        plan_switch(tree, &HeadName::main(), at.as_ref(), stamps)
-            .map_err(|refused| Failure::not_found(refused.to_string()))
+        let plan = plan_switch(tree, &HeadName::main(), at.as_ref(), stamps)
+            .map_err(|refused| Failure::not_found(refused.to_string()))?;
+        let (session, to) = (id.to_string(), at.as_ref().map(exactly));
+        let if_running = if_running(args.running.abort_first);
+        Ok(Step::of(plan, Request::Switch(request::Switch { session, to, if_running })))
     })?;
     if wants_json(args.json.json) {
         return Ok(head::as_json(&id, &changed, json!({})));
     }
-    if !changed.is_change() {
+    if !changed.is_change {
         return Ok(Answer { text: words::head_is_there(&place(&changed.after)), ..Answer::default() });
     }
     let told = Told {

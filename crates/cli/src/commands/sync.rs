@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SyncArgs, here: &Here) -> Result<Answer, Failure> {
         ready.catalog.want_tools(wish == OnOff::On).map_err(store_failed)?;
     }
     let time = if args.finish { None } else { Some(SOON.saturating_sub(began.elapsed())) };
-    let indexes = ready.go_on(time)?;
+    let indexes = ready.go_on(here, time)?;
     let synced = ready.synced.take().unwrap_or_default();
     let said = told(args, here, &mut ready, &synced, &indexes)?;
     let mut notes: Vec<String> =
@@ -68,7 +68,7 @@ fn watch(
             break;
         }
         ready.sync(here)?;
-        let indexes = ready.go_on(Some(SOON))?;
+        let indexes = ready.go_on(here, Some(SOON))?;
         let synced = ready.synced.take().unwrap_or_default();
         for problem in synced.problems.iter().filter(|problem| !known_problems.contains(*problem)) {
             let line = text::harmless_line(&words::not_read(&problem.path, &problem.reason), here.look.ascii);

@@ -3,6 +3,8 @@
 //! To begin a session is a step too. One that came out of another session is told in both; whichever is named, both
 //! go the same way.
 
+use offshoot_api::Request;
+use offshoot_api::request::History;
 use offshoot_session::plan::{
     BeginningRefused, OtherSide, other_side, plan_redo, plan_undo, plan_undo_beginning,
 };
@@ -11,11 +13,14 @@ use serde_json::json;
 
 use super::head::{self, Told, head_line, wants_json, with_session};
 use crate::args::UndoArgs;
+use crate::doing::{Asked, asked, has_engine, if_running};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
+use crate::last_used::Whose;
 use crate::numbers::moment_after;
 use crate::steps::Steps;
 use crate::stored::{Changed, change_records, is_written_last, read_even_if_taken_back};
+use crate::talk::refused;
 use crate::text::harmless_line;
 use crate::which::{Among, short, stored_among};
 use crate::{Answer, words};
@@ -30,17 +35,14 @@ pub(crate) fn run(args: &UndoArgs, direction: Direction, here: &Here) -> Result<
     let (session, []) = args.words.split("")?;
     // What is taken back can only be brought back; without a name it is not meant.
     let among = if direction == Direction::Back && session.is_none() { Among::Standing } else { Among::All };
-    let id = stored_among(here, session, among)?;
-    // The side that was named is written last: it stays the one that commands without SESSION are about.
-    let OtherTurned { child, notes } = turn_other_side(here, &id, direction)?;
-    let mut written = Vec::new();
-    let changed = change_records(here, &id, |tree, stamps| {
-        written = planned(tree, direction, stamps)?;
-        Ok(written.clone())
-    })?;
+    let id = stored_among(here, session, among, Whose::Ours)?;
+    let turned = match turned_by_engine(here, &id, direction, args)? {
+        Some(turned) => turned,
+        None => turned_alone(here, &id, direction)?,
+    };
     is_written_last(here, &id);
-    let step = written.iter().find_map(operation_of).and_then(|id| changed.after.operation(id));
-    let Some(step) = step else { return Ok(Answer::default()) };
+    let Turned { changed, child, notes } = turned;
+    let Some(step) = turned_step(&changed, direction) else { return Ok(Answer::default()) };
     let answer = match wants_json(args.json.json) {
         true => {
             let operation = json!({"id": step.id.as_str(), "name": step.name, "at": step.at.to_string()});
@@ -49,6 +51,77 @@ pub(crate) fn run(args: &UndoArgs, direction: Direction, here: &Here) -> Result<
         false => told(here, session, &id, &changed, step, child.as_ref(), direction),
     };
     Ok(Answer { notes, ..answer })
+}
+
+struct Turned {
+    changed: Changed,
+    /// The session that is there no more, or again.
+    child: Option<SessionId>,
+    /// What a person should know of the other side.
+    notes: Vec<String>,
+}
+
+/// The side that was named is written last: it stays the one that commands without SESSION are about.
+fn turned_alone(here: &Here, id: &SessionId, direction: Direction) -> Result<Turned, Failure> {
+    let OtherTurned { child, notes } = turn_other_side(here, id, direction)?;
+    let changed = change_records(here, id, |tree, stamps| planned(tree, direction, stamps))?;
+    Ok(Turned { changed, child, notes })
+}
+
+/// `None`: there is no engine.
+fn turned_by_engine(
+    here: &Here,
+    id: &SessionId,
+    direction: Direction,
+    args: &UndoArgs,
+) -> Result<Option<Turned>, Failure> {
+    if !has_engine(here, id) {
+        return Ok(None);
+    }
+    let before = read_even_if_taken_back(here, id)?.tree;
+    let child = expected_child(here, &before, direction)?;
+    let asks = History { session: id.to_string(), if_running: if_running(args.running.abort_first) };
+    let request = match direction {
+        Direction::Back => Request::Undo(asks),
+        Direction::Forward => Request::Redo(asks),
+    };
+    match asked(here, request)? {
+        Asked::Nobody => Ok(None),
+        Asked::Lost(error) => Err(refused(&error)),
+        Asked::Answered(_) => {
+            let after = read_even_if_taken_back(here, id)?.tree;
+            let changed = Changed { before, after, is_change: true };
+            Ok(Some(Turned { changed, child, notes: Vec::new() }))
+        }
+    }
+}
+
+/// The session that will be there no more, or again. It is told here why one that has gone on stays.
+fn expected_child(
+    here: &Here,
+    tree: &SessionTree,
+    direction: Direction,
+) -> Result<Option<SessionId>, Failure> {
+    let mut stamps = here.stamps();
+    let records = planned(tree, direction, &mut stamps)?;
+    let Some(operation) = records.iter().find_map(operation_of) else { return Ok(None) };
+    let Some(OtherSide::Child(child)) = other_side(tree, operation) else { return Ok(None) };
+    match read_even_if_taken_back(here, &child) {
+        // It may have been removed by hand.
+        Err(failure) if failure.exit == Exit::NotFound => return Ok(None),
+        read if direction == Direction::Back => {
+            plan_undo_beginning(&read?.tree, operation, &mut stamps).map_err(|why| gone_on(here, &why))?;
+        }
+        _ => {}
+    }
+    Ok(Some(child))
+}
+
+/// The step that the two differ in.
+fn turned_step(changed: &Changed, direction: Direction) -> Option<&Operation> {
+    let is_undone = direction == Direction::Back;
+    let was = |step: &Operation| changed.before.operation(&step.id).is_some_and(|step| step.undone);
+    changed.after.operations().rev().find(|step| step.undone == is_undone && was(step) != is_undone)
 }
 
 fn planned(

@@ -1,5 +1,7 @@
 //! `offshoot prev` and `offshoot next [SESSION] [POINT]`: left and right between the versions of a prompt.
 
+use offshoot_api::Request;
+use offshoot_api::request::{Step, Version};
 use offshoot_session::plan::{VersionStep, plan_version};
 use offshoot_session::versions::{turn_prompt, versions_of};
 use offshoot_session::{EntryId, HeadName, SessionTree};
@@ -7,27 +9,29 @@ use serde_json::json;
 
 use super::head::{self, Told, head_line, place, prompt_line, version_of, wants_json};
 use crate::args::VersionArgs;
+use crate::doing::{self, Done, exactly, if_running, take};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::opened::point;
-use crate::stored::change;
 use crate::which::{names_one, stored};
 use crate::{Answer, words};
 
-pub(crate) fn run(args: &VersionArgs, step: VersionStep, here: &Here) -> Result<Answer, Failure> {
+pub(crate) fn run(args: &VersionArgs, step: Step, here: &Here) -> Result<Answer, Failure> {
     let (session, at) = args.words.session_and_point(|word| names_one(here, word))?;
     let id = stored(here, session)?;
     let mut shown = None;
-    let changed = change(here, &id, |tree, stamps| {
+    let Done { changed, .. } = take(here, &id, |tree, stamps| {
         let prompt = match at {
             Some(at) => prompt_of(tree, &point(tree, at)?)?,
             None => last_with_versions(tree)
                 .ok_or_else(|| Failure::refused(words::NO_VERSIONS).hint(words::NO_VERSIONS_HINT))?,
         };
-        let plan = plan_version(tree, &HeadName::main(), &prompt, step, stamps)
+        let plan = plan_version(tree, &HeadName::main(), &prompt, as_planned(step), stamps)
             .map_err(|refused| Failure::not_found(refused.to_string()))?;
+        let (session, at) = (id.to_string(), exactly(&prompt));
+        let if_running = if_running(args.running.abort_first);
         shown = Some(prompt);
-        Ok(plan)
+        Ok(doing::Step::of(plan, Request::Version(Version { session, at, step, if_running })))
     })?;
     let Some(from) = shown else { return Ok(Answer::default()) };
     let tree = &changed.after;
@@ -37,11 +41,11 @@ pub(crate) fn run(args: &VersionArgs, step: VersionStep, here: &Here) -> Result<
         let version = json!({"number": version, "of": of});
         return Ok(head::as_json(&id, &changed, json!({"id": prompt.as_str(), "version": version})));
     }
-    if !changed.is_change() {
+    if !changed.is_change {
         let text = match (step, version) {
             _ if of == 1 => words::ONLY_VERSION.to_owned(),
-            (VersionStep::Previous, 1) => words::FIRST_VERSION.to_owned(),
-            (VersionStep::Next, last) if last == of => words::LAST_VERSION.to_owned(),
+            (Step::Previous, 1) => words::FIRST_VERSION.to_owned(),
+            (Step::Next, last) if last == of => words::LAST_VERSION.to_owned(),
             _ => words::head_is_there(&place(tree)),
         };
         return Ok(Answer { text, ..Answer::default() });
@@ -52,6 +56,13 @@ pub(crate) fn run(args: &VersionArgs, step: VersionStep, here: &Here) -> Result<
         hint: String::new(),
     };
     Ok(told.answer(&here.look))
+}
+
+fn as_planned(step: Step) -> VersionStep {
+    match step {
+        Step::Previous => VersionStep::Previous,
+        Step::Next => VersionStep::Next,
+    }
 }
 
 fn prompt_of(tree: &SessionTree, at: &EntryId) -> Result<EntryId, Failure> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use offshoot_api::serve::serve;
 use offshoot_api::{Access, Caller, Request, Response, Service};
-use offshoot_engine::{Engine, Parts, RuleBook, Settings, installed};
+use offshoot_engine::{Engine, Parts, RuleBook, installed};
 use offshoot_session::Stamps;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -20,6 +20,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use super::socket;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::settings;
 use crate::talk::note_now;
 use crate::words::talking as words;
 
@@ -46,6 +47,7 @@ pub(super) struct Host {
 pub(super) async fn become_it(here: &Here, home: &Path) -> Result<Option<Host>, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::failed(words::engine_not_started(home, error));
     let Some(lock) = locked(home).map_err(|error| failed(&error))? else { return Ok(None) };
+    settings::engine::check(here)?;
     let rules = RuleBook::at(home.join("permissions.json")).map_err(|error| failed(&error))?;
     let pause = std::io::stdout().is_terminal().then_some(PAUSE);
     let stamps = here.stamps_for_many();
@@ -54,10 +56,7 @@ pub(super) async fn become_it(here: &Here, home: &Path) -> Result<Option<Host>, 
         agents: installed(pause),
         stamps: Arc::new(move || Box::new(stamps.clone()) as Box<dyn Stamps + Send>),
         rules,
-        settings: Settings {
-            default_agent: Some(offshoot_engine::installed::USUAL.to_owned()),
-            ..Settings::default()
-        },
+        settings: settings::engine::source(here.settings.clone()),
     }));
     let present = Arc::new(());
     let (listener, socket) = socket::listen(home, &here.short_lived()).map_err(|error| failed(&error))?;

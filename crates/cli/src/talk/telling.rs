@@ -5,8 +5,10 @@
 
 use std::collections::HashMap;
 
-use offshoot_api::event::{EventKind, TurnEnd};
-use offshoot_api::views::{AskView, AskingView, BlockView, BodyView, EntryView, QuestionView, SettingView};
+use offshoot_api::event::{Event, EventKind, TurnEnd};
+use offshoot_api::views::{
+    AskView, AskingView, BlockView, BodyView, EntryView, QuestionView, SettingView, SubAgentView,
+};
 use serde_json::Value;
 
 use crate::look::{Ink, Look, Sign};
@@ -31,15 +33,29 @@ pub(crate) struct Telling<'l> {
     /// The entry whose words came last.
     speaking: Option<String>,
     at_line_start: bool,
+    /// Stands before every line of a sub-agent.
+    margin: &'static str,
 }
 
 impl<'l> Telling<'l> {
     pub(crate) fn new(look: &'l Look) -> Self {
-        Self { look, told: HashMap::new(), speaking: None, at_line_start: true }
+        Self { look, told: HashMap::new(), speaking: None, at_line_start: true, margin: "" }
     }
 
-    /// What is to be printed now.
-    pub(crate) fn tell(&mut self, kind: &EventKind, prompts: Prompts) -> String {
+    /// What is to be printed now. What a sub-agent says stands behind a line; its task stands in the call above it.
+    pub(crate) fn tell(&mut self, event: &Event, prompts: Prompts) -> String {
+        match &event.sub_agent {
+            None => self.kind(&event.kind, prompts),
+            Some(_) => {
+                self.margin = self.look.sign(Sign::Line);
+                let told = self.kind(&event.kind, Prompts::Seen);
+                self.margin = "";
+                told
+            }
+        }
+    }
+
+    fn kind(&mut self, kind: &EventKind, prompts: Prompts) -> String {
         match kind {
             EventKind::Entry { entry } | EventKind::Live { entry } => self.entry(entry, prompts),
             EventKind::Words { entry, text } => self.words(entry, text),
@@ -99,6 +115,7 @@ impl<'l> Telling<'l> {
     /// A whole line of its own, however the last one ended.
     pub(crate) fn line(&mut self, ink: Ink, text: &str) -> String {
         let mut out = self.fresh_line();
+        out.push_str(self.margin);
         out.push_str(&self.look.paint(ink, &harmless_line(text, self.look.ascii)));
         out.push('\n');
         out
@@ -131,8 +148,22 @@ impl<'l> Telling<'l> {
             self.speaking = Some(entry.to_owned());
         }
         *self.told.entry(entry.to_owned()).or_default() += text.len();
-        self.at_line_start = text.ends_with('\n');
-        out + &harmless_piece(text, self.look.ascii)
+        for piece in text.split_inclusive('\n') {
+            if self.at_line_start {
+                out.push_str(self.margin);
+            }
+            out.push_str(&harmless_piece(piece, self.look.ascii));
+            self.at_line_start = piece.ends_with('\n');
+        }
+        out
+    }
+
+    /// A sub-agent that was started by what is told.
+    pub(crate) fn sub_agent(&mut self, sub_agent: &SubAgentView) -> String {
+        let line = self.look.sign(Sign::Line);
+        let task = sub_agent.task.as_deref().unwrap_or_default();
+        let line = format!("{line}{}", talking::sub_agent(task, sub_agent.running));
+        self.line(Ink::Faint, &line)
     }
 
     fn reply(&mut self, id: &str, blocks: &[BlockView]) -> String {
@@ -214,9 +245,7 @@ pub(crate) fn given(input: &Value) -> String {
 fn setting_words(setting: &SettingView) -> String {
     match setting {
         SettingView::Agent(agent) => talking::set("Agent", agent),
-        SettingView::Model { model, .. } => {
-            talking::set("Model", &format!("{}/{}", model.provider, model.name))
-        }
+        SettingView::Model { model, .. } => talking::set("Model", &talking::model_name(model)),
         SettingView::Thinking(level) => talking::set("Thinking", level.as_deref().unwrap_or("off")),
         SettingView::Tools(tools) => talking::set("Tools", &tools.join(", ")),
         SettingView::PermissionMode(mode) => talking::set("Permission mode", mode),

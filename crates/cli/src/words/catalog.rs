@@ -85,10 +85,3 @@ pub(crate) fn nothing_found(words: &str, sessions: usize, agents: usize, ascii: 
 
 pub(crate) const QUERY_HINT: &str =
     "words, `\"a phrase\"`, `begin*`, or `re:` and a pattern; `--inside` finds parts of words";
-
-pub(crate) fn several_files(named: &str, count: usize, paths: &[String]) -> String {
-    let more = if count > paths.len() { ", …" } else { "" };
-    format!("`{named}` names {count} sessions: {}{more}", paths.join(", "))
-}
-
-pub(crate) const SEVERAL_FILES_HINT: &str = "more letters of the id tell them apart, or the path of one";

@@ -262,6 +262,16 @@ pub(crate) fn lines_written(lines: usize) -> String {
     }
 }
 
+pub(crate) fn changed_here(path: &Path, session: &str) -> String {
+    format!("`{}` was changed here, as session `{session}`", path.display())
+}
+
+pub(crate) fn changed_here_hint(session: &str) -> String {
+    format!(
+        "`offshoot show {session}` shows it with the changes; `--again` takes both over into a session of their own"
+    )
+}
+
 pub(crate) fn imported_already(path: &Path, session: &str) -> String {
     format!("the session of `{}` is stored already as `{session}`", path.display())
 }

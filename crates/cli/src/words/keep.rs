@@ -9,10 +9,6 @@ use offshoot_store::catalog::Problem;
 use crate::look::Look;
 use crate::numbers::{bytes, counted, moment};
 
-pub(crate) fn bad_settings(file: &Path, why: &str) -> String {
-    format!("could not read the settings `{}`: {why}", file.display())
-}
-
 pub(crate) fn not_all_kept(count: usize, first: &Problem) -> String {
     let others = match count.saturating_sub(1) {
         0 => String::new(),

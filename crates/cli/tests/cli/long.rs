@@ -91,7 +91,10 @@ fn a_part_looks_as_it_does_in_the_whole() {
 
 /// A line of Claude Code.
 fn of_claude(id: &str, parent: Option<&str>, role: &str, content: &Value, more: &Value) -> String {
-    let message = json!({"id": format!("m-{id}"), "role": role, "model": "claude-x", "content": content});
+    let message = match role {
+        "user" => json!({"role": role, "content": content}),
+        _ => json!({"id": format!("m-{id}"), "role": role, "model": "claude-x", "content": content}),
+    };
     let mut line = json!({
         "parentUuid": parent, "isSidechain": false, "cwd": "/home/dev/gatehouse", "sessionId": "s-long",
         "type": role, "message": message, "uuid": id, "timestamp": "2026-03-04T14:00:00.000Z",
@@ -294,6 +297,26 @@ fn the_end_of_a_file_of_claude_code_looks_as_it_does_in_the_whole() {
     let leaf = "{\"type\":\"last-prompt\",\"leafUuid\":\"00640006-0000-4000-8000-000000000006\",\"sessionId\":\"s-long\"}\n";
     check_file(&format!("{usual}{leaf}"), &["show FILE --last 2", "show FILE --last 5 --json"]);
     check_file(&format!("{leaf}{usual}"), &["show FILE --last 2"]);
+}
+
+/// Damage in the middle cuts the way to the beginning for whoever reads all lines. Whoever skims them does not see it,
+/// so a silent way back to reading fails here.
+#[test]
+fn the_last_turns_are_shown_without_reading_those_before() {
+    let usual = usual_file_of_claude();
+    // a character that has to be escaped makes the line no JSON
+    let answer = "\"more-13\",\"type\":\"tool_result\",\"content\":\"13 ";
+    let damaged = usual.replacen(answer, &format!("{answer}\u{1}"), 1);
+    assert_ne!(usual, damaged);
+    let folder = Folder::new();
+    folder.write("usual.jsonl", usual.as_bytes());
+    folder.write("damaged.jsonl", damaged.as_bytes());
+    for look in ["show FILE --last 2", "show FILE --last 100 --json=lines"] {
+        let [as_it_was, skimmed] =
+            ["usual.jsonl", "damaged.jsonl"].map(|name| folder.run(&look.replace("FILE", name)));
+        assert_eq!(as_it_was, skimmed, "{look}");
+        assert_ne!(skimmed, folder.run_with(&look.replace("FILE", "/dev/stdin"), &damaged), "{look}");
+    }
 }
 
 #[test]

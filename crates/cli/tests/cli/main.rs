@@ -1,13 +1,26 @@
 //! The program as a person meets it: small session files, commands, what is printed and how it ends.
 
-#![expect(clippy::expect_used, reason = "a test that cannot run the program has failed")]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "a test that cannot run the program has failed, and one that is skipped says so"
+)]
 
 mod beside;
 mod changes;
+mod config;
 mod continued;
+mod hooked;
+mod living;
+mod logs;
 mod long;
 mod looking;
+mod meanwhile;
+mod reports;
+mod slash;
 mod support;
 mod talking;
+mod terminal;
 mod together;
 mod trouble;

@@ -1,8 +1,9 @@
 //! Sessions of other programs are changed here, and their files stay as those programs wrote them.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Command, Output, Stdio};
 use std::time::SystemTime;
 
 use offshoot_transcripts::{FileRole, classify};
@@ -47,17 +48,25 @@ impl Desk {
         std::fs::create_dir(folder.path().join("theirs")).expect("a folder");
         std::fs::write(&file, bytes).expect("a file");
         let named = file.to_string_lossy().into_owned();
-        Self { folder, file, named, now: NOW.into() }
+        // later than anything that was said there
+        Self { folder, file, named, now: (NOW + 60_000_000).into() }
     }
 
     fn output(&self, words: &[&str]) -> Output {
+        self.command(words).output().expect("the program starts")
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
         self.now.set(self.now.get() + 100);
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_offshoot"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_offshoot"));
         command.current_dir(self.folder.path()).env_clear().env("TZ", "UTC");
         command.env("OFFSHOOT_HOME", self.folder.path().join("home"));
-        command.env("OFFSHOOT_SOURCES", self.folder.path().join("theirs"));
+        let is_database = self.file.extension().is_some_and(|end| end == "db");
+        let source = if is_database { self.file.clone() } else { self.folder.path().join("theirs") };
+        command.env("OFFSHOOT_SOURCES", source);
         command.env("OFFSHOOT_FIXED_STAMPS", self.now.get().to_string());
-        command.args(words).output().expect("the program starts")
+        command.args(words);
+        command
     }
 
     /// What was printed; it has to go well.
@@ -66,6 +75,15 @@ impl Desk {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{words:?} on `{}`: {told}", self.named);
         String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn append(&self, text: &str) {
+        let line = serde_json::json!({"role":"assistant","text":text});
+        let mut child =
+            self.command(&["append", &self.named]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
+        let child = child.as_mut().expect("the program starts");
+        writeln!(child.stdin.take().expect("a pipe"), "{line}").expect("a reader");
+        assert!(child.wait().expect("an end").success(), "append to `{}`", self.named);
     }
 
     fn untouched(&self) -> Untouched {
@@ -99,14 +117,27 @@ impl Desk {
             return false;
         }
         self.done(&["edit", named, "1", "said differently"]);
+        self.done(&["branch", "name", named, "1", "mine"]);
+        self.done(&["prev", named, "1"]);
+        self.done(&["archive", named, "mine"]);
+        assert!(!self.done(&["branch", named]).contains("mine"), "`{named}`: it is put away");
+        self.done(&["unarchive", named, "mine"]);
+        self.done(&["next", named, "1"]);
+        self.done(&["switch", named, "--before-first"]);
+        self.done(&["switch", named, "mine"]);
+        self.append("answered here");
         self.done(&["fork", named, "--at", "1"]);
+        self.done(&["retry", named]);
         self.done(&["rename", named, "another title"]);
+        assert!(self.done(&["versions", named, "1"]).contains("said differently"), "`{named}`");
         let changed = self.tree();
         assert_ne!(changed, at_first, "`{named}`");
-        for _ in 0..3 {
-            self.output(&["undo", named]); // a fork that went nowhere was no step
+        let steps = self.done(&["ops", named]).lines().count();
+        let mut undone = 0;
+        while self.output(&["undo", named]).status.success() {
+            undone += 1;
         }
-        self.output(&["undo", named]);
+        assert!(undone >= 11, "`{named}`: {undone} of {steps} steps");
         assert_eq!(without_id(self.tree()), without_id(at_first), "`{named}`: undone is as it was");
         while self.output(&["redo", named]).status.success() {}
         assert_eq!(self.tree(), changed, "`{named}`: done again");
@@ -149,8 +180,8 @@ fn a_session_of_every_program_can_be_changed() {
     }
 }
 
-#[test]
-fn a_session_in_a_database_can_be_changed() {
+/// opencode with one session of one prompt.
+fn desk_with_database() -> Desk {
     let mut desk = Desk::with("opencode.db", b"");
     std::fs::remove_file(&desk.file).expect("own file");
     let connection = Connection::open(&desk.file).expect("a database");
@@ -167,6 +198,12 @@ fn a_session_in_a_database_can_be_changed() {
         .expect("tables and rows");
     drop(connection);
     desk.named = desk.file.join("ses_One").to_string_lossy().into_owned();
+    desk
+}
+
+#[test]
+fn a_session_in_a_database_can_be_changed() {
+    let desk = desk_with_database();
     assert!(desk.change_everything());
     let before = desk.tree();
     let connection = Connection::open(&desk.file).expect("a database");
@@ -179,6 +216,110 @@ fn a_session_in_a_database_can_be_changed() {
         desk.done(&["show", "ses_one", "--at", "m2"]).contains("later"),
         "by the id that the program gave it"
     );
+}
+
+/// What was added hangs on something that its program takes away after it was kept.
+fn check_that_nothing_hangs_in_the_air(desk: &Desk, take_away: impl FnOnce(&Path)) {
+    desk.done(&["sync"]);
+    desk.done(&["edit", &desk.named, "2", "said differently"]);
+    desk.append("answered here");
+    let before = desk.done(&["show", &desk.named]);
+    assert!(before.contains("hello") && before.contains("answered here"), "{before}");
+    take_away(&desk.file);
+    assert_eq!(desk.done(&["show", &desk.named]), before, "`{}`", desk.named);
+    desk.done(&["sync"]);
+    assert_eq!(desk.done(&["show", &desk.named]), before, "`{}`", desk.named);
+    assert_eq!(desk.done(&["ls"]).lines().count(), 1, "one session: {}", desk.done(&["ls"]));
+    desk.done(&["fsck"]);
+}
+
+#[test]
+fn what_a_program_takes_away_stays_below_what_was_added() {
+    let gemini = |messages: usize| {
+        let message = |n: usize| {
+            let (kind, text) = if n.is_multiple_of(2) { ("user", "hello") } else { ("gemini", "hi") };
+            serde_json::json!({"id":format!("m{n}"),"timestamp":format!("2026-01-01T00:00:0{n}Z"),"type":kind,"content":text})
+        };
+        let messages: Vec<Value> = (0..messages).map(message).collect();
+        let document = serde_json::json!({"sessionId":"s","projectHash":"h","startTime":"2026-01-01T00:00:00Z","lastUpdated":"2026-01-01T00:00:00Z","messages":messages});
+        document.to_string()
+    };
+    let desk = Desk::with("session-2026-01-01.json", gemini(4).as_bytes());
+    check_that_nothing_hangs_in_the_air(&desk, |file| std::fs::write(file, gemini(1)).expect("own file"));
+
+    let line = |n: usize| {
+        let parent = n.checked_sub(1).map(|n| format!("m{n}"));
+        let message = serde_json::json!({"role":if n.is_multiple_of(2) { "user" } else { "assistant" },"content":[{"type":"text","text":"hello"}]});
+        let line = serde_json::json!({"type":"message","id":format!("m{n}"),"parentId":parent,"timestamp":"2025-01-01T00:00:01.000Z","message":message});
+        format!("{line}\n")
+    };
+    let header = "{\"type\":\"session\",\"version\":3,\"id\":\"their-session\",\"timestamp\":\"2025-01-01T00:00:00.000Z\",\"cwd\":\"/w\"}\n";
+    let first: String = [header.to_owned(), line(0)].concat();
+    let desk = Desk::with("2025_their-session.jsonl", first.as_bytes());
+    desk.done(&["label", &desk.named, "1", "seen when it was short"]);
+    let grown: String = (1..4).map(line).collect();
+    std::fs::write(&desk.file, first.clone() + &grown).expect("own file");
+    check_that_nothing_hangs_in_the_air(&desk, |file| std::fs::write(file, &first).expect("own file"));
+
+    let desk = desk_with_database();
+    let connection = Connection::open(&desk.file).expect("a database");
+    let rows = r#"INSERT INTO message VALUES ('m2', 'ses_One', 1741000001000, '{"role":"assistant","parentID":"m1"}');
+        INSERT INTO part VALUES ('p2', 'm2', 'ses_One', '{"type":"text","text":"hi"}');
+        INSERT INTO message VALUES ('m3', 'ses_One', 1741000002000, '{"role":"user"}');
+        INSERT INTO part VALUES ('p3', 'm3', 'ses_One', '{"type":"text","text":"and then"}');
+        UPDATE session SET time_updated = 1741000002000;"#;
+    connection.execute_batch(rows).expect("rows");
+    check_that_nothing_hangs_in_the_air(&desk, |_| {
+        let less = "DELETE FROM part WHERE message_id <> 'm1'; DELETE FROM message WHERE id <> 'm1';
+            UPDATE session SET time_updated = 1741000003000;";
+        connection.execute_batch(less).expect("rows");
+    });
+}
+
+/// A copy of the file alone would have its id, and what was changed would seem lost.
+#[test]
+fn a_file_that_was_changed_here_is_not_taken_over_without_the_changes() {
+    let person = Person::with_agents();
+    let path = person.user(".claude/projects/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001.jsonl");
+    person.run("edit 0f5c 1 Differently");
+    let import = |now: u64, more: &str| person.run_at(now, &format!("import {}{more}", path.display()));
+    let told = import(NOW + 100, "");
+    assert!(told.contains("was changed here, as session `0f5c00`") && told.contains("--again"), "{told}");
+    assert!(person.run_at(NOW + 200, "show 0f5c").contains("Differently"));
+    let told = import(NOW + 300, " --again");
+    let copy = told.split('\t').next().expect("an id").to_owned();
+    assert!(
+        !copy.contains("0f5c") && person.run_at(NOW + 400, &format!("show {copy}")).contains("Differently"),
+        "{told}"
+    );
+    assert!(person.run_at(NOW + 500, &format!("tree {copy} --width 80")).contains("winnow"));
+    assert_eq!(person.json_lines_at(NOW + 600, "ls --json=lines").len(), 5);
+}
+
+/// Taken away here, it is gone from every list.
+#[test]
+fn a_title_or_label_that_was_taken_away_is_not_listed() {
+    let person = Person::with_agents();
+    let labels = |now: u64| {
+        let rows = person.json_lines_at(now, "ls --json=lines");
+        let row = rows.into_iter().find(|row| row["id"].as_str().is_some_and(|id| id.starts_with("6f2a")));
+        row.expect("a row")["labels"].to_string()
+    };
+    assert_eq!(labels(NOW), r#"["ugly"]"#);
+    person.run_at(NOW + 100, "label 6f2a 2 nice");
+    assert_eq!(labels(NOW + 200), r#"["nice"]"#);
+    person.run_at(NOW + 300, "undo 6f2a");
+    assert_eq!(labels(NOW + 400), r#"["ugly"]"#);
+    let no_label = person.command_at(NOW + 500).args(["label", "6f2a", "2", ""]).output();
+    assert!(no_label.expect("a start").status.success());
+    assert_eq!(labels(NOW + 600), "[]");
+    let desk = Desk::with("export.json", OPENCODE.as_bytes());
+    assert!(desk.done(&["ls"]).contains("About it"));
+    desk.done(&["rename", &desk.named, ""]);
+    let title = |told: String| serde_json::from_str::<Value>(&told).expect("JSON")["title"].clone();
+    let (listed, shown) =
+        (title(desk.done(&["ls", "--json=lines"])), title(desk.done(&["show", &desk.named, "--json"])));
+    assert_eq!(listed, shown);
 }
 
 #[test]

@@ -4,17 +4,18 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
 use crate::person::{NOW, Person};
 
-const CLAUDE: &str = ".claude/projects/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001.jsonl";
+pub(crate) const CLAUDE: &str =
+    ".claude/projects/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001.jsonl";
 const SUB_AGENT: &str =
     ".claude/projects/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001/subagents/agent-a1.jsonl";
 
-fn sub_agent(person: &Person) {
+pub(crate) fn sub_agent(person: &Person) {
     let line = |uuid: &str, parent: Option<&str>, kind: &str, content: Value| {
         json!({
             "parentUuid": parent, "isSidechain": true, "agentId": "a1", "type": kind, "uuid": uuid,
@@ -355,6 +356,95 @@ fn whoever_is_killed_while_keeping_loses_nothing() {
     assert!(killed > points as usize, "only {killed} were killed in time");
 }
 
+/// Runs a script whose archive lies on a disk of its own, of so many kilobytes. That disk is gone when the script ends.
+/// An error where this machine lets nobody do that.
+fn with_a_small_disk(person: &Person, kilobytes: u32, script: &str) -> Result<String, String> {
+    let archive = person.home().join("archive");
+    std::fs::create_dir_all(&archive).expect("a folder");
+    let mut command = person.prepared(Command::new("unshare"), NOW);
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    command.env("archive", archive).env("offshoot", env!("CARGO_BIN_EXE_offshoot"));
+    let mount = format!("mount -t tmpfs -o size={kilobytes}k,mode=700 none \"$archive\" || exit 77");
+    command.args(["--mount", "--map-root-user", "sh", "-c", &format!("{mount}\n{script}")]);
+    let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+    let text =
+        String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text");
+    if output.status.success() { Ok(text) } else { Err(text) }
+}
+
+/// Letters that cannot be packed much.
+fn letters(n: usize, length: usize) -> String {
+    let mut state = n as u64 + 1;
+    let mut letter = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'a' + ((state >> 33) % 26) as u8)
+    };
+    (0..length).map(|_| letter()).collect()
+}
+
+/// What is full is said. Nothing that was kept before is lost by it, no original is touched, and when there is room
+/// again the rest is kept too.
+#[test]
+fn a_full_disk_is_said_and_loses_nothing() {
+    const FILES: usize = 12;
+    let person = Person::alone();
+    for n in 0..FILES {
+        let mut lines = session(n, 1);
+        lines.push(json!({"type":"message","id":"long","parentId":"u0","timestamp":"2025-03-04T12:00:02.000Z","message":{"role":"user","content":letters(n, 30_000)}}));
+        person.write(&format!(".pi/agent/sessions/p/{n}.jsonl"), &lines);
+    }
+    let more = json!({"type":"message","id":"more","parentId":"u0","timestamp":"2025-03-04T12:00:03.000Z","message":{"role":"user","content":letters(99, 30_000)}});
+    std::fs::write(person.user("more"), format!("{more}\n")).expect("own file");
+    let script = r#"
+        tell() { echo "= $1"; shift; "$@" 2>&1; echo "[$?]"; }
+        cp -r "$HOME/.pi" "$HOME/copy"
+        tell full "$offshoot" sync
+        tell found "$offshoot" search number11
+        tell proof "$offshoot" fsck
+        mount -o remount,size=2m "$archive"
+        tell room "$offshoot" keep --now
+        diff -r "$HOME/.pi" "$HOME/copy" > /dev/null && echo "= untouched"
+        dd if=/dev/zero of="$archive/filler" bs=1k count=9999 2> /dev/null
+        cat "$HOME/more" >> "$HOME/.pi/agent/sessions/p/3.jsonl"
+        tell grown "$offshoot" sync
+        rm -r "$HOME/.pi/agent/sessions/p"
+        tell gone "$offshoot" sync
+        tell shown "$offshoot" show 00000003
+        tell proof "$offshoot" fsck
+        echo "= listed"
+        "$offshoot" ls --json=lines
+    "#;
+    let told = match with_a_small_disk(&person, 100, script) {
+        Ok(told) => told,
+        Err(why) => {
+            println!("skipped: a_full_disk_is_said_and_loses_nothing (no disk can be mounted here: {why})");
+            return;
+        }
+    };
+    let said = |of: &str| {
+        let begins = told.split("= ").find(|part| part.starts_with(of));
+        begins.unwrap_or_else(|| panic!("nothing of `{of}` in {told}")).to_owned()
+    };
+    assert!(said("full").contains("12 sessions: 12 new\n") && said("full").contains("[0]"), "{told}");
+    assert!(said("full").contains("Could not keep `") && said("full").contains("No space left"), "{told}");
+    assert!(said("found").contains("number11"), "{told}");
+    assert!(said("proof").contains("[0]"), "{told}");
+    let kept: usize = said("room")
+        .split(' ')
+        .find_map(|word| word.trim_start_matches("room\n").parse().ok())
+        .expect("a number");
+    assert!((1..FILES).contains(&kept), "some had room before: {told}");
+    said("untouched");
+    assert!(said("grown").contains("1 changed") && said("grown").contains("No space left"), "{told}");
+    assert!(said("gone").contains("12 kept"), "{told}");
+    assert!(said("shown").contains(&letters(3, 40)), "{told}");
+    assert!(told.rsplit("= proof").next().is_some_and(|proof| proof.contains("[0]")), "{told}");
+    let rows: Vec<Value> =
+        said("listed").lines().skip(1).map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(rows.len(), FILES);
+    assert!(rows.iter().all(|row| row["prompts"] == 2 && !row["kept_from"].is_null()), "{told}");
+}
+
 const STORAGE: &str = ".local/share/opencode/storage";
 
 fn opencode_storage(person: &Person) {
@@ -413,9 +503,12 @@ fn the_older_storage_of_opencode_is_listed_searched_and_kept() {
     }
 }
 
-#[test]
-fn forks_and_reverts_of_codex_stand_below_what_they_came_from() {
-    let person = Person::alone();
+fn thread(letter: char) -> String {
+    format!("01a1e09{letter}-0000-7000-8000-000000000001")
+}
+
+/// A thread `a` of Codex that was reverted, and a fork `c` of it.
+pub(crate) fn threads_of_codex(person: &Person) {
     let line = |ordinal: u32, kind: &str, payload: Value| json!({"timestamp":format!("2025-03-04T05:00:{ordinal:02}.000Z"),"ordinal":ordinal,"type":kind,"payload":payload});
     let said = |ordinal: u32, text: &str| {
         line(
@@ -424,7 +517,6 @@ fn forks_and_reverts_of_codex_stand_below_what_they_came_from() {
             json!({"type":"message","role":"user","content":[{"type":"input_text","text":text}]}),
         )
     };
-    let thread = |letter: char| format!("01a1e09{letter}-0000-7000-8000-000000000001");
     let meta = |id: char, more: Value| {
         let mut meta = json!({"id":thread(id),"timestamp":"2025-03-04T05:00:00.000Z","cwd":"/home/dev/x","originator":"codex_cli_rs","cli_version":"0.160.0"});
         meta.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
@@ -443,10 +535,47 @@ fn forks_and_reverts_of_codex_stand_below_what_they_came_from() {
     let mut fork = base('a');
     fork["forked_from_id"] = thread('a').into();
     person.write(&format!("{folder}2-00-{}.jsonl", thread('c')), &[meta('c', fork), said(2, "A numbat?")]);
+}
+
+#[test]
+fn forks_and_reverts_of_codex_stand_below_what_they_came_from() {
+    let person = Person::alone();
+    threads_of_codex(&person);
     let rows = person.json_lines("ls --json=lines");
     let parents: Vec<&Value> = rows.iter().map(|row| &row["parent"]).collect();
     assert_eq!(rows.len(), 3);
     assert_eq!(parents.iter().filter(|parent| **parent == &Value::from(thread('a'))).count(), 2, "{rows:?}");
     let drawn = person.run("ls --width 95");
     assert_eq!(drawn.matches('╰').count(), 2, "{drawn}");
+}
+
+/// Codex takes a session that it deletes out of its list of names too.
+#[test]
+fn a_name_that_codex_gave_outlives_the_session() {
+    let person = Person::with_agents();
+    let names = |names: &[(&str, &str)]| {
+        let lines: Vec<Value> = names.iter().map(|(id, name)| json!({"id":id,"thread_name":name})).collect();
+        person.write(".codex/session_index.jsonl", &lines);
+    };
+    let (ours, other) = ("01a1e09c-0000-7000-8000-000000000001", "01a1e09d-0000-7000-8000-000000000001");
+    names(&[(ours, "Refused bursts"), (other, "Something else")]);
+    person.run("sync");
+    let title = || person.json(&format!("inspect {ours} --json"))["title"].clone();
+    assert_eq!(title(), "Refused bursts");
+    std::fs::remove_dir_all(person.user(".codex/sessions")).expect("own folder");
+    names(&[(other, "Something else")]);
+    person.run_at(NOW + 1, "sync");
+    assert_eq!(title(), "Refused bursts");
+    // another session is seen, and the list is kept as it is now
+    let second =
+        ".codex/sessions/2025/03/05/rollout-2025-03-05T05-00-00-01a1e09d-0000-7000-8000-000000000001.jsonl";
+    let meta = json!({"id":other,"timestamp":"2025-03-05T05:00:00.000Z","cwd":"/home/dev/gatehouse","originator":"codex_cli_rs","cli_version":"0.160.0"});
+    person.write(
+        second,
+        &[json!({"timestamp":"2025-03-05T05:00:00.000Z","type":"session_meta","payload":meta})],
+    );
+    person.run_at(NOW + 2, "sync");
+    assert_eq!(title(), "Refused bursts");
+    std::fs::remove_file(person.user(".codex/session_index.jsonl")).expect("own file");
+    assert_eq!(title(), "Refused bursts");
 }

@@ -5,6 +5,7 @@
 mod changed;
 mod costs;
 mod kept;
+mod names;
 mod person;
 mod trouble;
 mod watching;
@@ -58,6 +59,19 @@ fn what_was_said_is_found_in_all_of_them() {
     assert_eq!(person.json_lines("search exe --inside --json=lines").len(), 1);
     assert_eq!(person.json_lines("search re:le[xy]er --json=lines").len(), 1);
     assert_eq!(person.json_lines("search burst --since 2h --json=lines").len(), 1);
+    assert_eq!(person.json_lines("search burst --until 2h --json=lines").len(), 4);
+    assert_eq!(
+        person.json_lines("search burst --since 2025-03-04T06:00:00Z --until 2h --json=lines").len(),
+        2
+    );
+    let of_claude =
+        person.command_at(NOW).args(["search", "lexer", "--agent", "Claude Code", "--json=lines"]).output();
+    assert_eq!(of_claude.expect("a start").stdout.iter().filter(|byte| **byte == b'\n').count(), 1);
+    assert_eq!(
+        person.json_lines("search lexer --role tool --json=lines").len(),
+        2,
+        "tools are looked through"
+    );
     assert!(person.run("search --width 95 '*'").contains("there is no word to search for"));
 }
 
@@ -124,7 +138,9 @@ fn a_sync_tells_what_it_found() {
     person.append_to_pi("more");
     let told: serde_json::Value = serde_json::from_str(&person.run("sync --json")).expect("JSON");
     assert_eq!((&told["changed"], &told["sessions"], &told["files"]), (&1.into(), &4.into(), &4.into()));
-    assert!(person.run("sync --source .").contains("0 sessions: 4 gone"), "only what is named is listed");
+    assert_eq!(person.run("sync --source ."), "0 sessions: nothing new\n", "only what is named is listed");
+    let told: serde_json::Value = serde_json::from_str(&person.run("sync --json")).expect("JSON");
+    assert_eq!((&told["new"], &told["sessions"]), (&0.into(), &4.into()), "and nothing else is forgotten");
 }
 
 #[test]

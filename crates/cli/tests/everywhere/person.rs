@@ -70,6 +70,11 @@ impl Person {
         self.dir.path().join("user").join(name)
     }
 
+    /// The folder in which commands are given.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.dir.path().join("work").canonicalize().expect("a folder")
+    }
+
     pub(crate) fn home(&self) -> PathBuf {
         self.user(".local/share/offshoot")
     }
@@ -106,7 +111,8 @@ impl Person {
         self.prepared(Command::new(env!("CARGO_BIN_EXE_offshoot")), now)
     }
 
-    fn prepared(&self, mut command: Command, now: u64) -> Command {
+    /// Another program in this person's place.
+    pub(crate) fn prepared(&self, mut command: Command, now: u64) -> Command {
         command.current_dir(self.dir.path().join("work")).env_clear().env("TZ", "UTC");
         command.env("OFFSHOOT_FIXED_STAMPS", now.to_string()).env("HOME", self.dir.path().join("user"));
         command
@@ -166,7 +172,7 @@ impl Person {
 /// The user that owns nothing.
 const NOBODY: u32 = 65_534;
 
-fn entry(id: &str, parent: Option<&str>, time: &str, message: &Value) -> Value {
+pub(crate) fn entry(id: &str, parent: Option<&str>, time: &str, message: &Value) -> Value {
     json!({"type":"message","id":id,"parentId":parent,"timestamp":format!("2025-03-04T{time}.000Z"),"message":message})
 }
 

@@ -20,11 +20,23 @@ fn the_page_about_json_tells_what_is_printed() {
     let documented: Vec<&str> = tables.keys().map(String::as_str).collect();
     assert_eq!(
         documented,
-        ["branch", "cost", "doctor", "fsck", "ls", "ops", "search", "show", "tree", "versions"]
+        [
+            "branch",
+            "config show",
+            "cost",
+            "doctor",
+            "fsck",
+            "ls",
+            "ops",
+            "search",
+            "show",
+            "tree",
+            "versions"
+        ]
     );
     for (command, fields) in &tables {
         let session = match command.as_str() {
-            "ls" | "fsck" | "doctor" => "",
+            "ls" | "fsck" | "doctor" | "config show" => "",
             "search" => " why",
             _ => " --session d0c0",
         };

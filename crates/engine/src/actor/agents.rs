@@ -14,6 +14,7 @@ use offshoot_session::turn::Turn;
 use offshoot_session::{AgentSessionId, Body, Entry, EntryId, Prompt, Setting, TurnId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
+use tracing::{info, warn};
 
 use super::turns::Running;
 use super::{Message, SessionActor};
@@ -41,7 +42,7 @@ impl SessionActor {
             Setting::Agent(name) => Some(name),
             _ => None,
         });
-        let name = named.or_else(|| self.shared.settings.default_agent.clone()).ok_or(Refusal::NoAgent)?;
+        let name = named.or_else(|| self.settings.default_agent.clone()).ok_or(Refusal::NoAgent)?;
         self.shared.agents.get(&name).cloned().ok_or(Refusal::NoAgent)
     }
 
@@ -54,12 +55,9 @@ impl SessionActor {
         let at_hand =
             AgentAtHand { name: agent.name(), can: &can, live: known.as_ref().filter(|_| free.is_some()) };
         let handoff = plan_handoff(&self.tree, &prompt, &at_hand);
-        let running = Running::new(
-            Turn::begin(turn.clone(), prompt.clone(), handoff.provenance()),
-            agent,
-            self.stamps.now(),
-        );
-        self.turns.insert(turn.clone(), running);
+        info!(name: "turn begins", session = %self.id, turn = %turn, agent = agent.name());
+        let begun = Turn::begin(turn.clone(), prompt.clone(), handoff.provenance()).answered_by(agent.name());
+        self.turns.insert(turn.clone(), Running::new(begun, agent, self.stamps.now()));
         self.publish(Some(&turn), EventKind::TurnStarted { prompt: prompt.to_string() });
         match (&handoff, free) {
             (Handoff::Continue { session: Some(session) }, Some(connection)) => {
@@ -120,7 +118,7 @@ impl SessionActor {
             path,
             settings: settings_of(&self.tree, Some(prompt)),
         };
-        let wait = self.shared.settings.reach_wait;
+        let wait = self.settings.reach_wait;
         let Some(running) = self.turns.get_mut(turn) else { return };
         let (agent, turn, to_self) = (running.agent.clone(), turn.clone(), self.to_self.clone());
         running.reaching = Some(self.tasks.spawn(async move {
@@ -140,7 +138,10 @@ impl SessionActor {
         running.reaching = None;
         match reached {
             Ok(conversation) => self.connected(turn, conversation),
-            Err(why) => self.give_up(turn, &why).await,
+            Err(why) => {
+                warn!(name: "agent not reached", session = %self.id, turn = %turn, agent = running.agent.name());
+                self.give_up(turn, &why).await;
+            }
         }
     }
 
@@ -151,7 +152,7 @@ impl SessionActor {
         running.connection = Some(id);
         let (is_again, prompt) = (running.tries > 0, running.turn.prompt().clone());
         let session = running.returns_to.clone();
-        running.give_up_at = is_again.then(|| Instant::now() + self.shared.settings.reach_wait);
+        running.give_up_at = is_again.then(|| Instant::now() + self.settings.reach_wait);
         let agent = running.agent.name().to_owned();
         let (inputs, for_agent) = mpsc::unbounded_channel();
         self.tasks.spawn(keep(id, conversation, for_agent, self.to_self.clone()));
@@ -198,8 +199,9 @@ impl SessionActor {
     pub(super) async fn on_gone(&mut self, id: ConnectionId) {
         let Some(connection) = self.connections.remove(&id) else { return };
         let Some(turn) = connection.turn else { return };
-        let reach_again = self.shared.settings.reach_again;
+        let reach_again = self.settings.reach_again;
         let Some(running) = self.turns.get_mut(&turn) else { return };
+        warn!(name: "agent gone", session = %self.id, turn = %turn, agent = running.agent.name());
         running.connection = None;
         let can_return = running.agent.capabilities().resume && running.tries < reach_again;
         match connection.session {
@@ -231,7 +233,7 @@ impl SessionActor {
         }
         let idle: Vec<ConnectionId> =
             self.connections.iter().filter(|(_, one)| one.turn.is_none()).map(|(id, _)| *id).collect();
-        let too_many = idle.len().saturating_sub(self.shared.settings.idle_agents);
+        let too_many = idle.len().saturating_sub(self.settings.idle_agents);
         for id in idle.into_iter().take(too_many) {
             self.connections.remove(&id);
         }

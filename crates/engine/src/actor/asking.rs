@@ -4,6 +4,7 @@ use offshoot_api::event::EventKind;
 use offshoot_api::views::AskView;
 use offshoot_api::{ApiError, ErrorCode, Response, request};
 use offshoot_session::TurnId;
+use offshoot_session::agent::Speaker;
 use offshoot_session::asks::{
     Answer, AnswerRefused, Answered, Ask, AskId, Asking, Matches, Rule, RuleId, Scope, Taken,
 };
@@ -11,16 +12,21 @@ use serde_json::json;
 
 use super::SessionActor;
 use super::halt::{Halt, refused};
+use crate::feed::About;
 use crate::hooks::HookEvent;
 
 impl SessionActor {
     pub(super) fn take_ask(&mut self, ask: Ask) {
         let rules = self.shared.rules.reaching(&self.id, self.project());
         let (id, turn, view) = (ask.id.clone(), ask.turn.clone(), AskView::from(&ask));
+        let sub_agent = match &ask.speaker {
+            Speaker::Agent => None,
+            Speaker::SubAgent(call) => Some(call.clone()),
+        };
         match self.asks.take(ask, &rules) {
             Taken::Waits => {
                 self.tell_hooks(HookEvent::PromptWaiting, || json!({ "ask": view.clone() }));
-                self.publish(Some(&turn), EventKind::Asked { ask: view });
+                self.publish_about(About { turn: Some(turn), sub_agent }, EventKind::Asked { ask: view });
             }
             Taken::WaitsAlready => {}
             Taken::Answered(input) => {

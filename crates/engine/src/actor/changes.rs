@@ -2,20 +2,25 @@
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ConfigBranching};
-use offshoot_api::{ApiError, ErrorCode, Response, response};
+use offshoot_api::{ApiError, ErrorCode, Hint, Response, response};
 use offshoot_session::address::resolve;
 use offshoot_session::guard::{Action, AgentState, Refusal};
 use offshoot_session::plan::{
-    ConfigChangeWay, NewSession, Plan, born, branched_session, plan_branch_name, plan_config_change,
-    plan_config_session, plan_forked, plan_label, plan_rename,
+    ConfigChangeWay, NewSession, Plan, born, branched_session, plan_archive, plan_branch_name,
+    plan_config_change, plan_config_session, plan_forked, plan_label, plan_rename,
 };
-use offshoot_session::{Body, Entry, EntryId, HeadMove, HeadName, Record, Setting, TitleSource};
+use offshoot_session::{
+    Body, Entry, EntryId, Fact, HeadMove, HeadName, Record, SessionId, Setting, TitleSource,
+};
 use serde_json::json;
 
 use super::SessionActor;
 use super::halt::{Halt, refused};
 use crate::failure::{internal, not_created};
 use crate::hooks::HookEvent;
+
+/// Six characters of an id tell most sessions apart.
+const SHORT_NAME: usize = 6;
 
 impl SessionActor {
     /// In force from the next prompt on, never inside a turn.
@@ -27,14 +32,18 @@ impl SessionActor {
         if configure.agent.as_ref().is_some_and(|agent| !self.shared.agents.contains_key(agent)) {
             return Err(refused(Refusal::NoAgent));
         }
-        let way = self.shared.settings.config_change_branching.way(this_once);
+        let way = self.settings.config_change_branching.way(this_once);
         let if_running = configure.if_running;
         let settings = settings(configure);
         match way {
-            None => Err(refused(ApiError::new(
-                ErrorCode::Invalid,
-                "say whether the change goes into this session (`entry`) or into one of its own (`file`)",
-            ))),
+            None => {
+                let mut error = ApiError::new(
+                    ErrorCode::Invalid,
+                    "say whether the change goes into this session (`entry`) or into one of its own (`file`)",
+                );
+                error.hint = Some(Hint::SayBranching);
+                Err(refused(error))
+            }
             Some(ConfigChangeWay::Entry) => {
                 self.may(Action::Change, AgentState::Reachable, if_running)?;
                 let head = HeadName::main();
@@ -53,10 +62,20 @@ impl SessionActor {
         }
     }
 
-    pub(super) async fn fork_to_new_session(&mut self, at: &EntryId) -> Result<Response, Halt> {
+    pub(super) async fn fork_to_new_session(
+        &mut self,
+        at: &EntryId,
+        title: Option<&str>,
+    ) -> Result<Response, Halt> {
         let session = branched_session(&self.tree, Some(at), self.stamps.as_mut());
-        let session = session.map_err(|why| refused(ApiError::new(ErrorCode::NotFound, why.to_string())))?;
-        self.begin_another(session, "fork").await
+        let mut session =
+            session.map_err(|why| refused(ApiError::new(ErrorCode::NotFound, why.to_string())))?;
+        if let Some(title) = title.map(str::trim).filter(|title| !title.is_empty()) {
+            let fact = Fact::Title { title: Some(title.to_owned()), source: TitleSource::User };
+            session.records.push(Record::marked(self.stamps.now(), fact));
+        }
+        let step = format!("fork from {}", short_name(&self.id));
+        self.begin_another(session, &step).await
     }
 
     /// A session out of this one. It stands by itself; what this one knows of it only helps to take it back.
@@ -104,6 +123,12 @@ impl SessionActor {
         self.mark(plan.map_err(refused)?).await
     }
 
+    pub(super) async fn archive(&mut self, archive: &request::Archive) -> Result<Response, Halt> {
+        let at = resolve(&self.tree, &archive.at).map_err(refused)?;
+        let plan = plan_archive(&self.tree, &at, archive.archived, self.stamps.as_mut());
+        self.mark(plan.map_err(refused)?).await
+    }
+
     /// The agents forget; the conversation, the model and the permissions stay.
     pub(super) async fn clear(&mut self, clear: &request::Clear) -> Result<Response, Halt> {
         self.may(Action::Change, AgentState::Reachable, clear.if_running)?;
@@ -140,4 +165,12 @@ fn settings(configure: request::Configure) -> Vec<Setting> {
     .into_iter()
     .flatten()
     .collect()
+}
+
+/// As much of an id as a list of steps shows.
+fn short_name(id: &SessionId) -> &str {
+    id.as_str()
+        .char_indices()
+        .nth(SHORT_NAME)
+        .map_or(id.as_str(), |(end, _)| id.as_str().get(..end).unwrap_or_default())
 }

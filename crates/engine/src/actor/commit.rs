@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::SessionActor;
 use crate::failure::{internal, not_appended, not_locked};
+use crate::feed::About;
 use crate::hooks::HookEvent;
 use crate::shelf::Book;
 
@@ -89,8 +90,12 @@ impl SessionActor {
     }
 
     pub(super) fn publish(&mut self, turn: Option<&TurnId>, kind: EventKind) {
+        self.publish_about(About { turn: turn.cloned(), sub_agent: None }, kind);
+    }
+
+    pub(super) fn publish_about(&mut self, about: About, kind: EventKind) {
         let at = self.stamps.now();
-        self.feed.publish(at, turn, kind);
+        self.feed.publish(at, about, kind);
     }
 
     /// The most urgent of all turns, where that has changed.
@@ -111,17 +116,28 @@ impl SessionActor {
 
     fn tell_records(&mut self, records: &[Record]) {
         for record in records {
-            let (turn, kind) = match &record.change {
+            let (about, kind) = match &record.change {
                 Change::Entry(entry) => {
-                    (entry.turn.clone(), Some(EventKind::Entry { entry: EntryView::from(&**entry) }))
+                    let told = EventKind::Entry { entry: EntryView::from(&**entry) };
+                    (self.about(entry.turn.as_ref()), Some(told))
                 }
-                Change::Marked(mark) => (None, told_fact(&mark.fact)),
-                Change::Opened(_) | Change::HeadMoved(_) | Change::Unknown => (None, None),
+                Change::Marked(mark) => (About::default(), told_fact(&mark.fact)),
+                Change::Opened(_) | Change::HeadMoved(_) | Change::Unknown => (About::default(), None),
             };
             if let Some(kind) = kind {
-                self.publish(turn.as_ref(), kind);
+                self.publish_about(about, kind);
             }
         }
+    }
+
+    /// A sub-agent has a turn id of its own in the journal; whoever follows hears of it under the turn that started it.
+    pub(super) fn about(&self, turn: Option<&TurnId>) -> About {
+        let Some(turn) = turn else { return About::default() };
+        let started = self.turns.values().find_map(|running| {
+            let call = running.turn.sub_agent_of_turn(turn)?;
+            Some(About { turn: Some(running.turn.id().clone()), sub_agent: Some(call.clone()) })
+        });
+        started.unwrap_or_else(|| About { turn: Some(turn.clone()), sub_agent: None })
     }
 
     /// Heads move by themselves along with what a turn writes, so the two trees are compared.

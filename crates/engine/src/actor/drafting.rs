@@ -50,7 +50,7 @@ impl Drafting {
 
 impl SessionActor {
     pub(super) async fn flush_full_drafts(&mut self) {
-        if self.drafting.pieces >= self.shared.settings.draft_pieces {
+        if self.drafting.pieces >= self.settings.draft_pieces {
             self.flush_drafts().await;
         }
     }

@@ -29,8 +29,40 @@ pub(super) enum Errand {
 pub(crate) struct Brought {
     verdict: Option<Verdict>,
     summary: Option<Written>,
+    by: By,
+}
+
+/// Who wants it.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum By {
+    #[default]
+    Person,
     /// Hooks are not asked about what hooks want.
-    by_hook: bool,
+    Hook,
+    /// Nobody has asked for it: the engine does it where it has to be done.
+    Itself,
+}
+
+impl Brought {
+    pub(super) fn by_itself() -> Self {
+        Self { by: By::Itself, ..Self::default() }
+    }
+
+    /// What nobody waits for and was refused is told to whoever follows.
+    pub(super) fn complaint(&self, error: &ApiError) -> Option<EventKind> {
+        match self.by {
+            By::Person => None,
+            By::Hook => {
+                let message = format!("what it wants is refused: {error}");
+                Some(EventKind::HookFailed { hook: "request".to_owned(), message })
+            }
+            // Nothing to do is what was wanted.
+            By::Itself if error.code == ErrorCode::NothingToDo => None,
+            By::Itself => {
+                Some(EventKind::Notice { text: format!("the branch could not be made shorter: {error}") })
+            }
+        }
+    }
 }
 
 /// Texts, and the head they were written for.
@@ -79,7 +111,7 @@ impl SessionActor {
             Errand::Summary { requests } => {
                 let writer = match self.writer() {
                     Ok(writer) => writer,
-                    Err(error) => return super::requests::reply(call, Err(error)),
+                    Err(error) => return self.refuse(call, error),
                 };
                 self.tasks.spawn(async move {
                     let written = writer.write(requests).await;
@@ -98,9 +130,7 @@ impl SessionActor {
                 self.report(&mut verdict);
                 let Some(Away { mut call, .. }) = away else { return };
                 match verdict.cancelled.take() {
-                    Some(reason) => {
-                        super::requests::reply(call, Err(ApiError::new(ErrorCode::Cancelled, reason)));
-                    }
+                    Some(reason) => self.refuse(call, ApiError::new(ErrorCode::Cancelled, reason)),
                     None => {
                         call.brought.verdict = Some(verdict);
                         self.afterwards.push_back(Message::Call(call));
@@ -111,7 +141,7 @@ impl SessionActor {
                 call.brought.summary = Some(Written { texts, head });
                 self.afterwards.push_back(Message::Call(call));
             }
-            (Back::Written(Err(error)), Some(Away { call, .. })) => super::requests::reply(call, Err(error)),
+            (Back::Written(Err(error)), Some(Away { call, .. })) => self.refuse(call, error),
             (Back::Written(_), None) => {}
         }
     }
@@ -123,7 +153,7 @@ impl SessionActor {
         }
         for wish in std::mem::take(&mut verdict.requests) {
             let (reply, _) = oneshot::channel();
-            let brought = Brought { by_hook: true, ..Brought::default() };
+            let brought = Brought { by: By::Hook, ..Brought::default() };
             let request = self.request_of(wish);
             self.afterwards.push_back(Message::Call(Call { request, reply, brought }));
         }
@@ -133,7 +163,8 @@ impl SessionActor {
         let (session, if_running) = (self.id.to_string(), IfRunning::Wait);
         match wish {
             HookRequest::Branch { entry } => {
-                Request::Fork(request::Fork { session, at: entry, to: ForkTo::NewSession, if_running })
+                let to = ForkTo::NewSession;
+                Request::Fork(request::Fork { session, at: entry, to, title: None, if_running })
             }
             HookRequest::NavigateTree { target, summarize } => {
                 let summary = if summarize { Summary::Default } else { Summary::None };
@@ -151,7 +182,7 @@ impl SessionActor {
     ) -> Result<Verdict, Halt> {
         match &brought.verdict {
             Some(verdict) => Ok(verdict.clone()),
-            None if brought.by_hook || self.hooks_for(event).is_empty() => Ok(Verdict::default()),
+            None if brought.by == By::Hook || self.hooks_for(event).is_empty() => Ok(Verdict::default()),
             None => Err(Halt::Errand(Errand::Hooks { event, payload: payload() })),
         }
     }
@@ -199,25 +230,25 @@ impl SessionActor {
     }
 
     pub(super) fn hooks_for(&self, event: HookEvent) -> Vec<Hook> {
-        let hooks = self.shared.settings.hooks.iter();
+        let hooks = self.settings.hooks.iter();
         hooks.filter(|hook| hook.events.contains(&event)).cloned().collect()
     }
 
     /// The agent and the model of the branch write summaries, unless others were set.
     pub(super) fn writer(&self) -> Result<Writer, ApiError> {
         let head = self.tree.main_head();
-        let agent = match &self.shared.settings.summary_agent {
+        let agent = match &self.settings.summary_agent {
             Some(name) => self.shared.agents.get(name).cloned().ok_or(Refusal::NoAgent),
             None => self.agent_at(head),
         };
         let no_model =
             |_: Refusal| ApiError::new(ErrorCode::NoModel, "there is no model to write the summary");
         let mut settings = settings_of(&self.tree, head);
-        if let Some(model) = self.shared.settings.summary_model.clone() {
+        if let Some(model) = self.settings.summary_model.clone() {
             settings.retain(|setting| !matches!(setting, Setting::Model { role: None, .. }));
             settings.push(Setting::Model { role: None, model });
         }
-        let wait = self.shared.settings.summary_wait;
+        let wait = self.settings.summary_wait;
         Ok(Writer { agent: agent.map_err(no_model)?, session: self.id.clone(), settings, wait })
     }
 }

@@ -1,6 +1,6 @@
 //! The session as it is seen, what is being said included.
 
-use offshoot_api::views::{AskView, ModelView, QueuedView, SessionView, StatusRow, StatusView};
+use offshoot_api::views::{AskView, ModelView, SessionView, StatusRow, StatusView};
 use offshoot_api::{Response, request};
 use offshoot_session::address::resolve;
 use offshoot_session::asks::{Ask, Asking};
@@ -28,13 +28,14 @@ impl SessionActor {
             project: self.project().map(str::to_owned),
             heads: heads(&shown),
             branch: branch_view(&shown, shown.main_head(), turns),
-            agent: context.agent.or_else(|| self.shared.settings.default_agent.clone()),
+            agent: context.agent.or_else(|| self.settings.default_agent.clone()),
             model: context.model.as_ref().map(ModelView::from),
             thinking: context.thinking,
             permission_mode: context.permission_mode,
             status: StatusView::from(Status::of_stream(self.state())),
+            turns: self.running_rows(),
             asks: self.asks.waiting().map(AskView::from).collect(),
-            queue: self.queue.iter().map(QueuedView::from).collect(),
+            queue: self.queued_views(),
         }))
     }
 
@@ -52,6 +53,10 @@ impl SessionActor {
     }
 
     pub(super) fn status_rows(&self) -> Response {
+        Response::Status { rows: self.running_rows() }
+    }
+
+    fn running_rows(&self) -> Vec<StatusRow> {
         let rows = self.turns.values().map(|running| {
             let turn = running.turn.id();
             let prompt = running.turn.prompt();
@@ -69,7 +74,7 @@ impl SessionActor {
                 }),
             }
         });
-        Response::Status { rows: rows.collect() }
+        rows.collect()
     }
 
     /// What the turn asks, in a few words.

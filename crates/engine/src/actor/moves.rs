@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
+use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, RewindScope, Summary};
 use offshoot_api::views::EntryView;
-use offshoot_api::{ApiError, ErrorCode, Response, response};
-use offshoot_session::address::resolve;
+use offshoot_api::{ApiError, ErrorCode, Hint, Response, response};
+use offshoot_session::address::{destination, resolve};
 use offshoot_session::branch_summary::prepare_branch_summary;
 use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::handoff::branch_session;
 use offshoot_session::outline::version_of;
 use offshoot_session::plan::{
     Navigation, OtherSide, Plan, SummaryChoice, VersionStep, WrittenSummary, other_side, plan_fork,
-    plan_navigation, plan_redo, plan_rewind_conversation, plan_undo, plan_undo_beginning, plan_version,
+    plan_navigation, plan_redo, plan_rewind_conversation, plan_switch, plan_undo, plan_undo_beginning,
+    plan_version,
 };
 use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
 use offshoot_session::versions::turn_prompt;
-use offshoot_session::{Change, Entry, EntryId, Fact, HeadName, Mark, Record};
+use offshoot_session::{Change, Entry, EntryId, Fact, HeadName, Mark, Record, TurnId};
 use serde_json::json;
 
 use super::halt::{Halt, nothing_to_do, refused};
@@ -51,6 +53,14 @@ impl SessionActor {
     fn version_at(&self, at: &EntryId) -> Option<(usize, usize)> {
         let shown = offshoot_session::versions::active_version(&self.tree, &HeadName::main(), at)?;
         version_of(&self.tree, &shown.id).map(|version| (version.number, version.of))
+    }
+
+    pub(super) async fn switch(&mut self, switch: &request::Switch) -> Result<Response, Halt> {
+        let to = switch.to.as_deref().map(|to| resolve(&self.tree, to)).transpose().map_err(refused)?;
+        self.may(Action::MoveHead, AgentState::Reachable, switch.if_running)?;
+        let plan = plan_switch(&self.tree, &HeadName::main(), to.as_ref(), self.stamps.as_mut());
+        let moved = self.take(plan.map_err(refused)?).await?;
+        Ok(Response::Moved(moved))
     }
 
     pub(super) async fn navigate(
@@ -111,7 +121,7 @@ impl SessionActor {
     ) -> Result<WrittenSummary, Halt> {
         self.writer().map_err(refused)?;
         let left: Vec<&Arc<Entry>> = left.iter().collect();
-        let preparation = prepare_branch_summary(&left, self.shared.settings.summary_budget);
+        let preparation = prepare_branch_summary(&left, self.settings.summary_budget);
         let focus = match &navigate.summary {
             Summary::With { instructions } => Some(instructions.as_str()),
             Summary::None | Summary::Default => None,
@@ -172,7 +182,7 @@ impl SessionActor {
     }
 
     pub(super) async fn fork(&mut self, fork: &request::Fork, brought: &Brought) -> Result<Response, Halt> {
-        let at = resolve(&self.tree, &fork.at).map_err(refused)?;
+        let at = destination(&self.tree, &fork.at).map_err(refused)?;
         match fork.to {
             ForkTo::Here => {
                 self.may(Action::MoveHead, AgentState::Reachable, fork.if_running)?;
@@ -183,33 +193,35 @@ impl SessionActor {
             ForkTo::NewSession => {
                 let payload = || json!({ "entryId": at.as_str() });
                 self.verdict(HookEvent::SessionBeforeBranch, brought, payload)?;
-                self.fork_to_new_session(&at).await
+                self.fork_to_new_session(&at, fork.title.as_deref()).await
             }
         }
     }
 
-    pub(super) async fn undo(&mut self) -> Result<Response, Halt> {
+    pub(super) async fn undo(&mut self, if_running: IfRunning) -> Result<Response, Halt> {
+        self.may(Action::MoveHead, AgentState::Reachable, if_running)?;
+        self.after_stopping(self.tree.main_head())?;
         let records = plan_undo(&self.tree, self.stamps.as_mut());
-        self.rearrange(records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?).await
+        self.rearrange(records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?, if_running).await
     }
 
-    pub(super) async fn redo(&mut self) -> Result<Response, Halt> {
+    pub(super) async fn redo(&mut self, if_running: IfRunning) -> Result<Response, Halt> {
+        self.may(Action::MoveHead, AgentState::Reachable, if_running)?;
+        self.after_stopping(self.tree.main_head())?;
         let records = plan_redo(&self.tree, self.stamps.as_mut());
-        self.rearrange(records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?).await
+        self.rearrange(records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?, if_running).await
     }
 
     /// A step back or forth may not take the ground from under a turn that runs elsewhere. The beginning of a session out
     /// of another one is a step in both.
-    async fn rearrange(&mut self, records: Vec<Record>) -> Result<Response, Halt> {
-        self.may(Action::MoveHead, AgentState::Reachable, IfRunning::Wait)?;
+    async fn rearrange(&mut self, records: Vec<Record>, if_running: IfRunning) -> Result<Response, Halt> {
         let after = self.tree.extended(&records);
         let after = after.map_err(|why| refused(ApiError::new(ErrorCode::Internal, why.to_string())))?;
         let lost = self.turns.values().find(|running| !after.contains(running.turn.prompt()));
-        if let Some(running) = lost {
-            let mut error =
-                ApiError::new(ErrorCode::Running, "the agent is still answering what would be undone");
-            error.turn = Some(running.turn.id().to_string());
-            return Err(Halt::Refused(error));
+        match lost.map(|running| running.turn.id().clone()) {
+            None => {}
+            Some(turn) if if_running == IfRunning::AbortFirst => return Err(Halt::AbortFirst(turn)),
+            Some(turn) => return Err(Halt::Refused(would_be_undone(&turn))),
         }
         self.rearrange_other_side(&records).await.map_err(Halt::Refused)?;
         let from = self.tree.main_head().cloned();
@@ -244,7 +256,16 @@ impl SessionActor {
             };
             book.append(&records).map_err(|error| not_appended(&error))
         });
-        written.await.map_err(|_| internal("the store broke down"))?
+        let written = written.await.map_err(|_| internal("the store broke down"))?;
+        match written {
+            // The child stands by itself: what its origin knows of it only helps to take it back.
+            Err(error) if !is_child => {
+                let text = format!("the session that it came out of could not be told: {error}");
+                self.publish(None, EventKind::Notice { text });
+                Ok(())
+            }
+            written => written,
+        }
     }
 
     /// One step, where there is something to do.
@@ -265,5 +286,13 @@ impl SessionActor {
             agent_session: branch_session(&self.tree, head).map(|session| session.to_string()),
             ..response::Moved::default()
         }
+    }
+}
+
+fn would_be_undone(turn: &TurnId) -> ApiError {
+    ApiError {
+        hint: Some(Hint::AbortFirst),
+        turn: Some(turn.to_string()),
+        ..ApiError::new(ErrorCode::Running, "the agent is still answering what would be undone")
     }
 }

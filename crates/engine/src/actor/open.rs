@@ -1,29 +1,67 @@
-//! Opening a session: read, and end what a crash has cut off.
+//! Opening a session: read, and end what a crash has cut off; and the settings that count in it.
 
 use std::sync::Arc;
 
 use offshoot_api::ApiError;
-use offshoot_session::SessionId;
-use offshoot_session::turn::plan_recovery;
+use offshoot_api::event::EventKind;
+use offshoot_session::queue::SendQueue;
+use offshoot_session::turn::{Unfinished, end_turns, unfinished_turns};
+use offshoot_session::{Entry, SessionId};
 
+use super::SessionActor;
+use super::waiting::left_waiting;
 use crate::engine::Shared;
-use crate::failure::{internal, not_appended, not_drafted, not_read};
+use crate::failure::{bad_settings, internal, not_appended, not_drafted, not_read};
+use crate::settings::Settings;
 use crate::shelf::Book;
 
-pub(super) async fn open(id: &SessionId, shared: &Arc<Shared>) -> Result<Box<dyn Book>, ApiError> {
-    let (id, shared) = (id.clone(), shared.clone());
-    let opened = tokio::task::spawn_blocking(move || {
-        let book = shared.shelf.open(&id).map_err(|error| not_read(&error))?;
-        let mut book = book.ok_or_else(|| ApiError::session_not_found(id.as_str()))?;
-        recover(book.as_mut(), &shared)?;
-        Ok(book)
-    });
-    opened.await.map_err(|_| internal("the session could not be opened"))?
+/// A session in hand, what waits to be said in it, and what is set for it.
+pub(super) struct Opened {
+    pub(super) book: Box<dyn Book>,
+    pub(super) waiting: SendQueue,
+    pub(super) settings: Arc<Settings>,
 }
 
-/// While another process writes the session its turns are not cut off: then it is only looked at.
+pub(super) async fn open(id: &SessionId, shared: &Arc<Shared>) -> Result<Opened, ApiError> {
+    let (id, store) = (id.clone(), shared.clone());
+    let opened = tokio::task::spawn_blocking(move || {
+        let book = store.shelf.open(&id).map_err(|error| not_read(&error))?;
+        let mut book = book.ok_or_else(|| ApiError::session_not_found(id.as_str()))?;
+        recover(book.as_mut(), &store)?;
+        let waiting = left_waiting(book.as_ref());
+        Ok::<_, ApiError>((book, waiting))
+    });
+    let (book, waiting) = opened.await.map_err(|_| internal("the session could not be opened"))??;
+    let project = book.tree().header().and_then(|header| header.project.clone());
+    let settings = shared.settings.about(project.as_deref()).await.map_err(bad_settings)?;
+    Ok(Opened { book, waiting, settings })
+}
+
+impl SessionActor {
+    /// What was set since the last request counts from this one on. Settings that somebody has broken meanwhile stay as
+    /// they were, so that no hook is left out because of it; that is said once.
+    pub(super) async fn read_settings(&mut self) {
+        let read = self.shared.settings.about(self.project()).await;
+        let wrong = match read {
+            Ok(settings) => {
+                self.settings = settings;
+                None
+            }
+            Err(why) => Some(why),
+        };
+        if let Some(why) = wrong.clone().filter(|_| wrong != self.bad_settings) {
+            let text = format!("{why}; the settings stay as they were");
+            self.publish(None, EventKind::Notice { text });
+        }
+        self.bad_settings = wrong;
+    }
+}
+
+/// While another process writes the session its turns are not cut off: then it is only looked at. Whoever only looks
+/// leaves no trace, so nothing is locked where nothing was cut off.
 fn recover(book: &mut dyn Book, shared: &Shared) -> Result<(), ApiError> {
-    if book.hold().is_err() {
+    let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
+    if (left.is_empty() && cut_off(book, &left).is_empty()) || book.hold().is_err() {
         return Ok(());
     }
     let recovered = end_unfinished_turns(book, shared);
@@ -34,7 +72,8 @@ fn recover(book: &mut dyn Book, shared: &Shared) -> Result<(), ApiError> {
 fn end_unfinished_turns(book: &mut dyn Book, shared: &Shared) -> Result<(), ApiError> {
     book.refresh().map_err(|error| not_read(&error))?;
     let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
-    let records = plan_recovery(book.tree(), &left, (shared.stamps)().as_mut());
+    let cut_off = cut_off(book, &left);
+    let records = end_turns(book.tree(), cut_off, &left, (shared.stamps)().as_mut());
     if !records.is_empty() {
         book.append(&records).map_err(|error| not_appended(&error))?;
     }
@@ -42,4 +81,13 @@ fn end_unfinished_turns(book: &mut dyn Book, shared: &Shared) -> Result<(), ApiE
         return Ok(());
     }
     book.clear_drafts().map_err(|error| not_drafted(&error))
+}
+
+/// Turns of ours that nobody will end any more. What another program has not ended it may be working on now.
+fn cut_off(book: &dyn Book, left: &[Entry]) -> Vec<Unfinished> {
+    let mut unfinished = unfinished_turns(book.tree(), left);
+    if let Some(own) = book.own_turns().filter(|_| !unfinished.is_empty()) {
+        unfinished.retain(|unfinished| own.contains(&unfinished.turn));
+    }
+    unfinished
 }

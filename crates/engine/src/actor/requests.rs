@@ -9,13 +9,14 @@ use crate::failure::internal;
 
 impl SessionActor {
     pub(super) async fn on_call(&mut self, call: Call) {
-        let answer = match self.catch_up().await {
+        self.read_settings().await;
+        let answer = match self.catch_up().await.and_then(|()| self.must_stand(&call.request)) {
             Ok(()) => self.answer_call(call.request.clone(), &call.brought).await,
             Err(error) => Err(Halt::Refused(error)),
         };
         match answer {
             Ok(response) => reply(call, Ok(response)),
-            Err(Halt::Refused(error)) => reply(call, Err(error)),
+            Err(Halt::Refused(error)) => self.refuse(call, error),
             Err(Halt::AbortFirst(turn)) => {
                 self.interrupt(&turn).await;
                 self.park(turn, call);
@@ -25,12 +26,29 @@ impl SessionActor {
         }
     }
 
+    /// Where the beginning of a session was undone, only that can be taken again: what was said there would be found by
+    /// nobody.
+    fn must_stand(&self, request: &Request) -> Result<(), ApiError> {
+        let is_allowed = request.only_looks() || matches!(request, Request::Redo(_));
+        match is_allowed || !self.tree.is_taken_back() {
+            true => Ok(()),
+            false => Err(ApiError::taken_back(self.id.as_str())),
+        }
+    }
+
     fn park(&mut self, turn: TurnId, call: Call) {
         if self.turns.contains_key(&turn) {
             self.parked.push((turn, call));
         } else {
             self.afterwards.push_back(Message::Call(call));
         }
+    }
+
+    pub(super) fn refuse(&mut self, call: Call, error: ApiError) {
+        if let Some(complaint) = call.brought.complaint(&error) {
+            self.publish(None, complaint);
+        }
+        reply(call, Err(error));
     }
 
     async fn answer_call(&mut self, request: Request, brought: &Brought) -> Result<Response, Halt> {
@@ -44,18 +62,20 @@ impl SessionActor {
             Request::Retry(retry) => self.retry(&retry, brought).await,
             Request::Resume(resume) => self.resume(&resume).await,
             Request::Queue(_) => Ok(self.queue_view()),
-            Request::ChangeQueued(change) => self.change_queued(change),
-            Request::CancelQueued(cancel) => self.cancel_queued(cancel),
+            Request::ChangeQueued(change) => self.change_queued(change).await,
+            Request::CancelQueued(cancel) => self.cancel_queued(cancel).await,
             Request::Version(version) => self.version(&version).await,
+            Request::Switch(switch) => self.switch(&switch).await,
             Request::Navigate(navigate) => self.navigate(&navigate, brought).await,
             Request::Rewind(rewind) => self.rewind(&rewind).await,
             Request::Fork(fork) => self.fork(&fork, brought).await,
-            Request::Undo(_) => self.undo().await,
-            Request::Redo(_) => self.redo().await,
+            Request::Undo(undo) => self.undo(undo.if_running).await,
+            Request::Redo(redo) => self.redo(redo.if_running).await,
             Request::Configure(configure) => self.configure(configure).await,
             Request::Rename(rename) => self.rename(&rename).await,
             Request::Label(label) => self.label(&label).await,
             Request::NameBranch(name) => self.name_branch(&name).await,
+            Request::Archive(archive) => self.archive(&archive).await,
             Request::Clear(clear) => self.clear(&clear).await,
             Request::Interrupt(interrupt) => self.interrupt_by_request(interrupt.turn).await,
             Request::Answer(answer) => self.answer(answer).await,
@@ -65,6 +85,7 @@ impl SessionActor {
             | Request::List(_)
             | Request::Agents
             | Request::Begin(_)
+            | Request::Introduce(_)
             | Request::Permissions(_)
             | Request::RevokePermission(_)
             | Request::Follow(_)

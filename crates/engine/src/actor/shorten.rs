@@ -5,18 +5,21 @@ use std::sync::Arc;
 use offshoot_api::request::{self, IfRunning};
 use offshoot_api::views::EntryView;
 use offshoot_api::{Request, Response};
-use offshoot_session::compaction::{CompactionPreparation, compacted, prepare_compaction, should_compact};
+use offshoot_session::compaction::{
+    CompactionPreparation, CompactionSettings, compacted, prepare_compaction, should_compact,
+};
 use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::plan::Plan;
 use offshoot_session::render::prompts::{COMPACTION, TURN_PREFIX, UPDATE, summary_request};
 use offshoot_session::render::serialize_for_summary;
-use offshoot_session::tokens::context_tokens;
-use offshoot_session::{Body, Compaction, Entry, HeadMove, HeadName, Record};
+use offshoot_session::tokens::{context_tokens, context_window};
+use offshoot_session::{Body, Compaction, Entry, HeadMove, HeadName, Model, Record};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use super::halt::{Halt, nothing_to_do, refused};
+use super::turns::Ended;
 use super::{Brought, Call, Message, SessionActor};
 use crate::hooks::HookEvent;
 
@@ -28,8 +31,11 @@ impl SessionActor {
     ) -> Result<Response, Halt> {
         self.may(Action::Change, AgentState::Reachable, compact.if_running)?;
         let path = self.tree.path_to(self.tree.main_head());
-        let preparation = prepare_compaction(&path, &self.shared.settings.compaction);
+        let preparation = prepare_compaction(&path, &self.settings.compaction);
         let preparation = preparation.ok_or_else(|| nothing_to_do("there is nothing to make shorter"))?;
+        if preparation.messages_to_summarize.is_empty() && preparation.turn_prefix.is_empty() {
+            return Err(nothing_to_do(&too_short(&preparation, &self.settings.compaction)));
+        }
         let verdict = self.verdict(HookEvent::SessionBeforeCompact, brought, || {
             told(&preparation, compact.instructions.as_deref())
         })?;
@@ -73,21 +79,38 @@ impl SessionActor {
         Ok(Response::Moved(moved))
     }
 
-    /// After a turn: where the window is nearly full, the branch is made shorter by itself.
-    pub(super) fn compact_if_full(&mut self) {
-        let settings = &self.shared.settings;
-        let Some(window) = settings.context_window else { return };
-        let context = context_of(&self.tree, self.tree.main_head(), &ContextOptions::pi());
+    /// After a turn: where the window of whoever answered is nearly full, its branch is made shorter by itself. The head
+    /// has to stand there: another branch is not touched.
+    pub(super) fn compact_if_full(&mut self, ended: &Ended) {
+        let head = self.tree.main_head();
+        let is_there = head.is_some_and(|head| self.tree.is_ancestor(&ended.prompt, head));
+        let context = context_of(&self.tree, head, &ContextOptions::pi());
+        let Some(window) = self.window(ended, context.model.as_ref()).filter(|_| is_there) else { return };
         let tokens = context_tokens(&context.messages).tokens;
-        if !should_compact(tokens, window, &settings.compaction) {
+        if !should_compact(tokens, window, &self.settings.compaction) {
             return;
         }
         let (session, instructions, if_running) = (self.id.to_string(), None, IfRunning::Wait);
         let request = Request::Compact(request::Compact { session, instructions, if_running });
         let (reply, _) = oneshot::channel();
-        let call = Call { request, reply, brought: Brought::default() };
+        let call = Call { request, reply, brought: Brought::by_itself() };
         self.afterwards.push_back(Message::Call(call));
     }
+
+    /// What was set, else what the agent says, else what is known of the model.
+    fn window(&self, ended: &Ended, model: Option<&Model>) -> Option<i64> {
+        let settings = &self.settings;
+        let agent = self.shared.agents.get(&ended.agent);
+        let of_agent = || agent.and_then(|agent| agent.capabilities().context_window);
+        settings.context_window.or_else(of_agent).or_else(|| model.and_then(context_window))
+    }
+}
+
+fn too_short(preparation: &CompactionPreparation, settings: &CompactionSettings) -> String {
+    let (tokens, kept) = (preparation.tokens_before, settings.keep_recent_tokens);
+    format!(
+        "there is too little to make shorter: about {tokens} tokens, and the last {kept} stay word for word"
+    )
 }
 
 /// One request for what is forgotten, and one for the beginning of a turn whose end is kept.

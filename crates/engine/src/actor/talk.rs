@@ -1,28 +1,40 @@
-//! Saying something: send, edit, retry, and what waits to be said.
+//! Saying something: send, edit, retry.
 
 use std::sync::Arc;
 
 use offshoot_agents::Agent;
-use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
-use offshoot_api::views::{PromptView, QueuedView};
+use offshoot_api::views::PromptView;
 use offshoot_api::{ApiError, ErrorCode, Response, response};
 use offshoot_session::address::resolve;
 use offshoot_session::guard::{Action, AgentState, Allowed, Place, Refusal};
 use offshoot_session::outline::version_of;
-use offshoot_session::plan::{Sent, plan_edit, plan_retry, plan_send_at};
-use offshoot_session::queue::{NotQueued, Queued, QueuedId};
+use offshoot_session::plan::{Sent, plan_edit, plan_retry, plan_send_aside, plan_send_at};
 use offshoot_session::versions::turn_prompt;
-use offshoot_session::{Body, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, TurnId};
+use offshoot_session::{
+    Body, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId,
+};
 use serde_json::json;
 
 use super::halt::{Halt, nothing_to_do, refused};
+use super::waiting::InTurn;
 use super::{Brought, SessionActor};
 use crate::hooks::HookEvent;
+use crate::usual::begins_with;
 use crate::view::settings_of;
+
+/// What a prompt does to the head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Head {
+    Goes,
+    Stays,
+}
 
 impl SessionActor {
     pub(super) async fn send(&mut self, send: request::Send, brought: &Brought) -> Result<Response, Halt> {
+        if let Some(said) = self.said_before(send.client_id.as_deref()).await? {
+            return Ok(said);
+        }
         let at = match &send.at {
             Some(at) => Some(end_of_turn(&self.tree, &resolve(&self.tree, at).map_err(refused)?)),
             None => None,
@@ -50,11 +62,18 @@ impl SessionActor {
             json!({ "text": send.prompt.text, "attachments": send.prompt.attachments, "below": below })
         })?;
         match allowed {
-            Allowed::Queued { behind } => Ok(self.enqueue(send.prompt, behind)),
+            Allowed::Queued { behind } => self.enqueue(send, behind).await,
             Allowed::Now => {
                 let below = if at.is_none() { self.beside_running(below) } else { below };
                 self.after_stopping(below.as_ref())?;
-                let sent = self.plan_saying(below.as_ref(), send.prompt.into_prompt(), chosen)?;
+                if place == Place::Here
+                    && let Some(first) = self.held_here()
+                {
+                    return self.say_after(send, &first).await;
+                }
+                let turn = send.client_id.map(TurnId::from);
+                let prompt = send.prompt.into_prompt();
+                let sent = self.plan_saying(below.as_ref(), prompt, chosen, turn, Head::Goes)?;
                 self.say(sent, agent).await
             }
         }
@@ -72,49 +91,57 @@ impl SessionActor {
         }
     }
 
-    /// A prompt, and above it the agent that was chosen for it, as one step.
-    fn plan_saying(
+    /// A prompt, and above it what was chosen for it, as one step.
+    pub(super) fn plan_saying(
         &mut self,
         below: Option<&EntryId>,
         prompt: Prompt,
         chosen: Option<Setting>,
+        turn: Option<TurnId>,
+        head: Head,
     ) -> Result<Sent, Halt> {
-        let head = HeadName::main();
-        let chosen = chosen.or_else(|| self.usual_agent(below));
-        let stamps = self.stamps.as_mut();
-        let change = chosen.filter(|chosen| !settings_of(&self.tree, below).contains(chosen));
-        let Some(setting) = change else {
-            return plan_send_at(&self.tree, &head, below, prompt, stamps).map_err(refused);
+        let changes = begins_with(settings_of(&self.tree, below), chosen, &self.settings);
+        let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
+        let mut above = below.cloned();
+        let mut records = Vec::with_capacity(changes.len());
+        for setting in changes {
+            let (id, written_at) = (stamps.entry_id(), stamps.now());
+            let (parent, body) = (above.replace(id.clone()), Body::Setting(setting));
+            records.push(Record::entry(Entry { id, parent, written_at, turn: None, body }));
+        }
+        let sent = match head {
+            Head::Goes => plan_send_at(&self.tree, &HeadName::main(), above.as_ref(), prompt, stamps),
+            Head::Stays => plan_send_aside(above.as_ref(), prompt, stamps),
         };
-        let (id, written_at) = (stamps.entry_id(), stamps.now());
-        let (parent, body) = (below.cloned(), Body::Setting(setting));
-        let setting = Record::entry(Entry { id: id.clone(), parent, written_at, turn: None, body });
-        let mut sent = plan_send_at(&self.tree, &head, Some(&id), prompt, stamps).map_err(refused)?;
+        let mut sent = sent.map_err(refused)?;
         // Behind the name of the step, above the prompt.
-        let setting = setting.in_operation(sent.plan.operation.clone());
-        sent.plan.records.insert(sent.plan.records.len().min(1), setting);
+        let behind_name = sent.plan.records.len().min(1);
+        let operation = sent.plan.operation.clone();
+        let records = records.into_iter().map(|record| record.in_operation(operation.clone()));
+        sent.plan.records.splice(behind_name..behind_name, records);
         Ok(sent)
-    }
-
-    /// Where nobody has named an agent, the one that answers is written down: which one is the usual may change.
-    fn usual_agent(&self, at: Option<&EntryId>) -> Option<Setting> {
-        let is_named = settings_of(&self.tree, at).iter().any(|setting| matches!(setting, Setting::Agent(_)));
-        if is_named { None } else { self.shared.settings.default_agent.clone().map(Setting::Agent) }
     }
 
     pub(super) async fn edit(&mut self, edit: &request::Edit, brought: &Brought) -> Result<Response, Halt> {
         if edit.files == request::Files::AsOfThen {
             return Err(refused(no_checkpoints()));
         }
+        if let Some(said) = self.said_before(edit.client_id.as_deref()).await? {
+            return Ok(said);
+        }
         let at = resolve(&self.tree, &edit.at).map_err(refused)?;
         let place = place_of(edit.if_running);
         let action = Action::Edit { at: &at, words: &edit.text, place };
         self.may(action, AgentState::Reachable, edit.if_running)?;
         self.after_stopping(Some(&at))?;
-        let agent = self.agent_above(&at)?;
-        self.before_saying_again(&at, &edit.text, brought)?;
-        let sent = plan_edit(&self.tree, &HeadName::main(), &at, &edit.text, self.stamps.as_mut());
-        self.say(sent.map_err(refused)?, agent).await
+        let agent = match edit.only_write {
+            true => None,
+            false => Some(self.agent_saying_again(&at, &edit.text, brought)?),
+        };
+        let turn = edit.client_id.clone().map(TurnId::from);
+        let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
+        let sent = plan_edit(&self.tree, &HeadName::main(), &at, &edit.text, stamps);
+        self.say_or_write(sent.map_err(refused)?, agent).await
     }
 
     pub(super) async fn retry(
@@ -126,11 +153,27 @@ impl SessionActor {
         let action = Action::Retry { at: &at, place: place_of(retry.if_running) };
         self.may(action, AgentState::Reachable, retry.if_running)?;
         self.after_stopping(Some(&at))?;
-        let agent = self.agent_above(&at)?;
-        let words = turn_prompt(&self.tree, &at).map(|prompt| prompt.body.text()).unwrap_or_default();
-        self.before_saying_again(&at, &words, brought)?;
+        let agent = match retry.only_write {
+            true => None,
+            false => {
+                let words = turn_prompt(&self.tree, &at).map(|prompt| prompt.body.text()).unwrap_or_default();
+                Some(self.agent_saying_again(&at, &words, brought)?)
+            }
+        };
         let sent = plan_retry(&self.tree, &HeadName::main(), &at, self.stamps.as_mut());
-        self.say(sent.map_err(refused)?, agent).await
+        self.say_or_write(sent.map_err(refused)?, agent).await
+    }
+
+    /// Who answers what is said in the place of a prompt, where hooks let it be said.
+    fn agent_saying_again(
+        &self,
+        at: &EntryId,
+        words: &str,
+        brought: &Brought,
+    ) -> Result<Arc<dyn Agent>, Halt> {
+        let agent = self.agent_above(at)?;
+        self.before_saying_again(at, words, brought)?;
+        Ok(agent)
     }
 
     /// What is said in the place of a prompt is said by the same leave as the prompt was.
@@ -174,8 +217,17 @@ impl SessionActor {
         self.agent_at(above).map_err(refused)
     }
 
+    /// Without an agent the prompt is only written.
+    async fn say_or_write(&mut self, sent: Sent, agent: Option<Arc<dyn Agent>>) -> Result<Response, Halt> {
+        let Some(agent) = agent else {
+            self.commit(sent.plan.records).await.map_err(Halt::Refused)?;
+            return Ok(Response::Sent(self.sent(Some(&sent.prompt), None)));
+        };
+        self.say(sent, agent).await
+    }
+
     /// Writes the prompt and begins its turn.
-    async fn say(&mut self, sent: Sent, agent: Arc<dyn Agent>) -> Result<Response, Halt> {
+    pub(super) async fn say(&mut self, sent: Sent, agent: Arc<dyn Agent>) -> Result<Response, Halt> {
         let Sent { plan, prompt, turn } = sent;
         let is_first = self.turns.is_empty();
         if is_first {
@@ -188,11 +240,11 @@ impl SessionActor {
             return Err(Halt::Refused(error));
         }
         self.begin_turn(turn.clone(), prompt.clone(), agent);
-        self.queue_behind(&turn);
+        self.queue_behind(&turn, &prompt);
         Ok(Response::Sent(self.sent(Some(&prompt), Some(&turn))))
     }
 
-    fn sent(&self, prompt: Option<&EntryId>, turn: Option<&TurnId>) -> response::Sent {
+    pub(super) fn sent(&self, prompt: Option<&EntryId>, turn: Option<&TurnId>) -> response::Sent {
         response::Sent {
             session: self.id.to_string(),
             prompt: prompt.map(ToString::to_string),
@@ -201,73 +253,8 @@ impl SessionActor {
             version: prompt
                 .and_then(|prompt| version_of(&self.tree, prompt))
                 .map(|version| (version.number, version.of)),
+            end: None,
         }
-    }
-
-    fn enqueue(&mut self, prompt: PromptView, behind: TurnId) -> Response {
-        let id = QueuedId::named(self.stamps.operation_id().as_str());
-        let (queued_at, head) = (self.stamps.now(), HeadName::main());
-        self.queue.add(Queued { id: id.clone(), behind, head, prompt: prompt.into_prompt(), queued_at });
-        self.tell_queue();
-        Response::Sent(response::Sent { queued: Some(id.to_string()), ..self.sent(None, None) })
-    }
-
-    /// What waited for a turn that did not end well waits for the next one.
-    fn queue_behind(&mut self, turn: &TurnId) {
-        let waits_for_nobody = |queued: &&Queued| !self.turns.contains_key(&queued.behind);
-        let left: Vec<TurnId> =
-            self.queue.iter().filter(waits_for_nobody).map(|queued| queued.behind.clone()).collect();
-        for behind in left {
-            self.queue.wait_for(&behind, turn);
-        }
-    }
-
-    /// The turn is done: the first that waited for it is said. `false`: nothing waited.
-    pub(super) async fn say_next(&mut self, turn: &TurnId) -> bool {
-        let Some(next) = self.queue.next_after(turn) else { return false };
-        let said = self.say_queued(&next).await;
-        if let Err(Halt::Refused(error)) = said {
-            let text = format!("what waited could not be sent: {error}");
-            self.publish(None, EventKind::Notice { text });
-        }
-        self.tell_queue();
-        true
-    }
-
-    async fn say_queued(&mut self, queued: &Queued) -> Result<(), Halt> {
-        let below = self.tree.head(&queued.head).cloned();
-        let agent = self.agent_at(below.as_ref()).map_err(refused)?;
-        let sent = self.plan_saying(below.as_ref(), queued.prompt.clone(), None)?;
-        let turn = sent.turn.clone();
-        self.say(sent, agent).await?;
-        self.queue.wait_for(&queued.behind, &turn);
-        Ok(())
-    }
-
-    fn tell_queue(&mut self) {
-        let queue = self.queue.iter().map(QueuedView::from).collect();
-        self.publish(None, EventKind::Queue { queue });
-    }
-
-    pub(super) fn queue_view(&self) -> Response {
-        Response::Queue { queue: self.queue.iter().map(QueuedView::from).collect() }
-    }
-
-    pub(super) fn change_queued(&mut self, change: request::ChangeQueued) -> Result<Response, Halt> {
-        if telling(&change.prompt).trim().is_empty() {
-            return Err(refused(Refusal::Blank));
-        }
-        let id = QueuedId::named(change.queued);
-        self.queue.change(&id, change.prompt.into_prompt()).map_err(refused)?;
-        self.tell_queue();
-        Ok(Response::Done { changed: true })
-    }
-
-    pub(super) fn cancel_queued(&mut self, cancel: request::CancelQueued) -> Result<Response, Halt> {
-        let id = QueuedId::named(cancel.queued);
-        self.queue.cancel(&id).map_err(|gone: NotQueued| refused(gone))?;
-        self.tell_queue();
-        Ok(Response::Done { changed: true })
     }
 }
 
@@ -279,7 +266,7 @@ fn place_of(if_running: IfRunning) -> Place {
 }
 
 /// What guards look at: who sends only a file says something too.
-fn telling(prompt: &PromptView) -> &str {
+pub(super) fn telling(prompt: &PromptView) -> &str {
     match (prompt.attachments.first(), prompt.images.is_empty()) {
         (Some(attachment), _) if prompt.text.trim().is_empty() => attachment,
         (None, false) if prompt.text.trim().is_empty() => "image",
@@ -288,7 +275,7 @@ fn telling(prompt: &PromptView) -> &str {
 }
 
 /// Below a prompt means below its answer.
-fn end_of_turn(tree: &SessionTree, at: &EntryId) -> EntryId {
+pub(super) fn end_of_turn(tree: &SessionTree, at: &EntryId) -> EntryId {
     let mut end = at.clone();
     if !tree.entry(at).is_some_and(|entry| entry.body.is_prompt()) {
         return end;

@@ -14,9 +14,11 @@ use offshoot_session::{AgentSessionId, EntryId, TurnId};
 use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
+use tracing::{error, info};
 
 use super::{Message, SessionActor};
 use crate::connection::ConnectionId;
+use crate::feed::About;
 use crate::hooks::HookEvent;
 use crate::shelf::Drafted;
 
@@ -24,6 +26,8 @@ pub(super) struct Running {
     pub(super) turn: Turn,
     pub(super) agent: Arc<dyn Agent>,
     pub(super) since: Timestamp,
+    /// The same for the log, by a clock that nobody sets.
+    began: Instant,
     pub(super) connection: Option<ConnectionId>,
     /// The session that the agent at hand has open, until it is heard.
     pub(super) expected: Option<AgentSessionId>,
@@ -37,12 +41,21 @@ pub(super) struct Running {
     pub(super) give_up_at: Option<Instant>,
 }
 
+/// A turn that is over, and whose agent is free.
+pub(crate) struct Ended {
+    pub(super) turn: TurnId,
+    pub(super) prompt: EntryId,
+    pub(super) agent: String,
+    pub(super) went_well: bool,
+}
+
 impl Running {
     pub(super) fn new(turn: Turn, agent: Arc<dyn Agent>, since: Timestamp) -> Self {
         Self {
             turn,
             agent,
             since,
+            began: Instant::now(),
             connection: None,
             expected: None,
             reaching: None,
@@ -73,6 +86,7 @@ impl SessionActor {
     }
 
     fn show(&mut self, turn: &TurnId, shown: Shown) {
+        let about = self.about_shown(turn, &shown);
         let kind = match shown {
             Shown::Entry(entry) => {
                 let live = EntryView::from(&*entry);
@@ -97,18 +111,32 @@ impl SessionActor {
                 EventKind::NoLongerAsked { ask: ask.to_string() }
             }
         };
-        self.publish(Some(turn), kind);
+        self.publish_about(about, kind);
+    }
+
+    fn about_shown(&self, turn: &TurnId, shown: &Shown) -> About {
+        match shown {
+            Shown::Entry(entry) => self.about(entry.turn.as_ref()),
+            Shown::Words { entry, .. } | Shown::Thinking { entry, .. } => {
+                let running = self.turns.get(turn);
+                let sub_agent = running.and_then(|running| running.turn.sub_agent_writing(entry)).cloned();
+                About { turn: Some(turn.clone()), sub_agent }
+            }
+            Shown::Notice(_) | Shown::Confirmed(_) | Shown::NoLongerAsked(_) => {
+                About { turn: Some(turn.clone()), sub_agent: None }
+            }
+        }
     }
 
     fn draft(&mut self, step: Drafted) {
-        self.drafting.add(step, self.shared.settings.draft_every);
+        self.drafting.add(step, self.settings.draft_every);
     }
 
     /// A person wants it to stop. What was said is kept at once; the turn is closed when the agent has stopped.
     pub(super) async fn interrupt(&mut self, turn: &TurnId) {
         let Some(running) = self.turns.get_mut(turn) else { return };
         let effects = running.turn.interrupt(self.stamps.as_mut());
-        running.give_up_at = Some(Instant::now() + self.shared.settings.interrupt_wait);
+        running.give_up_at = Some(Instant::now() + self.settings.interrupt_wait);
         let is_reached = running.reaching.take().map(|reaching| reaching.abort()).is_none();
         let can_stop = is_reached && running.connection.is_some() && running.agent.capabilities().interrupt;
         self.perform(turn, effects).await;
@@ -129,7 +157,7 @@ impl SessionActor {
     }
 
     pub(super) async fn give_up_on_the_slow(&mut self, now: Instant) {
-        let wait = self.shared.settings.reach_wait;
+        let wait = self.settings.reach_wait;
         let mut late: Vec<TurnId> = Vec::new();
         for (turn, running) in &mut self.turns {
             if running.give_up_at.is_none_or(|at| at > now) {
@@ -148,6 +176,7 @@ impl SessionActor {
 
     /// Nothing more of this turn can be kept, so nothing more of it is shown.
     async fn could_not_save(&mut self, turn: &TurnId, error: &ApiError) {
+        error!(name: "turn not saved", session = %self.id, turn = %turn, code = ?error.code);
         self.tell_agent(turn, AgentInput::Interrupt { turn: turn.clone() });
         if let Some(connection) = self.turns.get_mut(turn).and_then(|running| running.connection.take()) {
             self.connections.remove(&connection);
@@ -157,6 +186,8 @@ impl SessionActor {
 
     async fn close_turn(&mut self, turn: &TurnId, end: &End) {
         let Some(running) = self.turns.remove(turn) else { return };
+        let ms = running.began.elapsed().as_millis() as u64;
+        info!(name: "turn ends", session = %self.id, turn = %turn, end = word(end), ms);
         if let Some(connection) = running.connection {
             self.free(connection, !matches!(end, End::Failed(_)));
         }
@@ -174,11 +205,18 @@ impl SessionActor {
         );
         self.publish(Some(turn), EventKind::TurnEnded { end: TurnEnd::from(end) });
         let went_well = matches!(end, End::Done | End::Limit);
-        self.afterwards.push_back(Message::TurnClosed { turn: turn.clone(), went_well });
+        let ended = Ended {
+            turn: turn.clone(),
+            prompt: running.turn.prompt().clone(),
+            agent: running.agent.name().to_owned(),
+            went_well,
+        };
+        self.afterwards.push_back(Message::TurnClosed(ended));
     }
 
     /// What waited for it goes on: calls in any case, prompts of the queue after a good end.
-    pub(super) async fn on_turn_closed(&mut self, turn: &TurnId, went_well: bool) {
+    pub(super) async fn on_turn_closed(&mut self, ended: &Ended) {
+        let turn = &ended.turn;
         let parked = std::mem::take(&mut self.parked);
         for (behind, call) in parked {
             if behind == *turn {
@@ -187,8 +225,11 @@ impl SessionActor {
                 self.parked.push((behind, call));
             }
         }
-        if went_well && !self.say_next(turn).await {
-            self.compact_if_full();
+        if !ended.went_well {
+            return self.tell_held(turn);
+        }
+        if !self.say_next(turn).await {
+            self.compact_if_full(ended);
         }
     }
 
@@ -210,5 +251,15 @@ impl SessionActor {
             running.turn.phase() == Phase::Interrupted && self.tree.is_ancestor(running.turn.prompt(), at)
         };
         self.turns.values().find(is_stopping).map(|running| running.turn.id().clone())
+    }
+}
+
+/// How a turn ended, without what the agent said about it.
+fn word(end: &End) -> &'static str {
+    match end {
+        End::Done => "done",
+        End::Limit => "limit",
+        End::Interrupted => "interrupted",
+        End::Failed(_) => "failed",
     }
 }

@@ -1,18 +1,27 @@
 //! Sessions on disk.
 
-use offshoot_session::{Entry, Record, SessionId, SessionTree};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use offshoot_session::foreign::journal_id;
+use offshoot_session::queue::{Queued, QueuedId};
+use offshoot_session::{Body, Entry, HeadName, Record, SessionId, SessionTree, Setting, TurnId};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::{
     AppendError, CreateError, Drafts, Journal, JournalStore, ListError, LockError, ReadError, Refreshed,
-    SessionStore, WriteError,
+    SessionStore, Waiting, WriteError,
 };
 
-use super::{Book, Drafted, Shelf};
+use super::{Book, Drafted, Glance, Shelf};
+
+/// So many files may claim to be the same session of another program.
+const COPIES: usize = 100;
 
 #[derive(Debug)]
 struct JournalBook {
     journal: Journal,
     drafts: Drafts,
+    waiting: Waiting,
 }
 
 impl Shelf for JournalStore {
@@ -22,17 +31,43 @@ impl Shelf for JournalStore {
 
     fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError> {
         let Some(journal) = self.journal(id)? else { return Ok(None) };
-        Ok(Some(Box::new(JournalBook { journal, drafts: self.drafts(id) })))
+        Ok(Some(Box::new(JournalBook { journal, drafts: self.drafts(id), waiting: self.waiting(id) })))
+    }
+
+    fn introduce(&self, id: &SessionId, path: &Path) -> Result<(), String> {
+        let others = self.others().ok_or_else(|| format!("`{}` is not known here", path.display()))?;
+        let known = others.introduce(path, |source| {
+            // Several files may claim to be the same session; whoever asks says which one this is.
+            let copies = (0..COPIES).map(|copy| journal_id(&source.agent, &source.session, copy));
+            copies
+                .into_iter()
+                .find(|copy| copy == id)
+                .unwrap_or_else(|| journal_id(&source.agent, &source.session, 0))
+        });
+        match known {
+            Ok(known) if known == *id => Ok(()),
+            Ok(_) => Err(format!("session `{id}` does not lie at `{}`", path.display())),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     fn list(&self) -> Result<Vec<SessionId>, ListError> {
         SessionStore::list(self)
+    }
+
+    fn glances(&self) -> HashMap<SessionId, Glance> {
+        super::glances::glances(self)
     }
 }
 
 impl Book for JournalBook {
     fn tree(&self) -> &SessionTree {
         self.journal.tree()
+    }
+
+    fn own_turns(&self) -> Option<HashSet<TurnId>> {
+        let own = || self.journal.own_records().filter_map(Record::as_entry);
+        self.journal.goes_on_with_another().then(|| own().filter_map(|entry| entry.turn.clone()).collect())
     }
 
     fn refresh(&mut self) -> Result<bool, ReadError> {
@@ -76,4 +111,48 @@ impl Book for JournalBook {
     fn clear_drafts(&mut self) -> Result<(), DraftError> {
         self.drafts.clear()
     }
+
+    fn keep_waiting(&mut self, waiting: &[Queued]) -> Result<(), DraftError> {
+        let prompts: Vec<Entry> = waiting.iter().flat_map(as_entries).collect();
+        self.waiting.keep(&prompts)
+    }
+
+    fn waiting_left(&self) -> Result<Vec<Queued>, DraftError> {
+        Ok(as_queue(self.waiting.left()?))
+    }
+}
+
+/// Below the prompt it waits for; before it whoever shall answer it.
+fn as_entries(queued: &Queued) -> Vec<Entry> {
+    let entry = |id: String, body: Body| Entry {
+        id: id.into(),
+        parent: queued.place.clone(),
+        written_at: queued.queued_at,
+        turn: Some(queued.behind.clone()),
+        body,
+    };
+    let agent = queued.agent.clone().map(|agent| Body::Setting(Setting::Agent(agent)));
+    let agent = agent.map(|agent| entry(format!("{}-agent", queued.id), agent));
+    let prompt = entry(queued.id.to_string(), Body::Prompt(queued.prompt.clone()));
+    agent.into_iter().chain([prompt]).collect()
+}
+
+fn as_queue(entries: Vec<Entry>) -> Vec<Queued> {
+    let (mut queue, mut chosen) = (Vec::new(), None);
+    for entry in entries {
+        match (entry.body, entry.turn) {
+            (Body::Setting(Setting::Agent(agent)), _) => chosen = Some(agent),
+            (Body::Prompt(prompt), Some(behind)) => queue.push(Queued {
+                id: QueuedId::named(entry.id.as_str()),
+                behind,
+                place: entry.parent,
+                head: HeadName::main(),
+                agent: chosen.take(),
+                prompt,
+                queued_at: entry.written_at,
+            }),
+            _ => {}
+        }
+    }
+    queue
 }

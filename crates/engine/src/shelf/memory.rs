@@ -1,18 +1,21 @@
 //! Sessions that live as long as the program. What an engine leaves behind, another one on the same shelf finds.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use offshoot_session::{Block, Body, Entry, EntryId, Record, SessionId, SessionTree};
+use offshoot_session::queue::Queued;
+use offshoot_session::{Block, Body, Entry, EntryId, Record, SessionId, SessionTree, TurnId};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::{AppendError, CreateError, ListError, LockError, MemoryStore, ReadError, SessionStore};
 
-use super::{Book, Drafted, Shelf};
+use super::{Book, Drafted, Glance, Shelf};
 
 #[derive(Clone, Debug, Default)]
 pub struct MemoryShelf {
     store: Arc<MemoryStore>,
     drafts: Arc<Mutex<HashMap<SessionId, Vec<Entry>>>>,
+    waiting: Arc<Mutex<HashMap<SessionId, Vec<Queued>>>>,
 }
 
 #[derive(Debug)]
@@ -31,6 +34,10 @@ impl MemoryShelf {
     fn drafts(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<Entry>>> {
         self.drafts.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn waiting(&self) -> MutexGuard<'_, HashMap<SessionId, Vec<Queued>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Shelf for MemoryShelf {
@@ -43,14 +50,26 @@ impl Shelf for MemoryShelf {
         Ok(Some(Box::new(MemoryBook { shelf: self.clone(), id: id.clone(), tree: loaded.tree })))
     }
 
+    fn introduce(&self, id: &SessionId, _path: &Path) -> Result<(), String> {
+        Err(format!("session `{id}` is not kept here"))
+    }
+
     fn list(&self) -> Result<Vec<SessionId>, ListError> {
         self.store.list()
+    }
+
+    fn glances(&self) -> HashMap<SessionId, Glance> {
+        HashMap::new()
     }
 }
 
 impl Book for MemoryBook {
     fn tree(&self) -> &SessionTree {
         &self.tree
+    }
+
+    fn own_turns(&self) -> Option<HashSet<TurnId>> {
+        None
     }
 
     /// Whoever else writes is in this process, and there an engine opens a session once.
@@ -95,6 +114,15 @@ impl Book for MemoryBook {
     fn clear_drafts(&mut self) -> Result<(), DraftError> {
         self.shelf.drafts().remove(&self.id);
         Ok(())
+    }
+
+    fn keep_waiting(&mut self, waiting: &[Queued]) -> Result<(), DraftError> {
+        self.shelf.waiting().insert(self.id.clone(), waiting.to_vec());
+        Ok(())
+    }
+
+    fn waiting_left(&self) -> Result<Vec<Queued>, DraftError> {
+        Ok(self.shelf.waiting().get(&self.id).cloned().unwrap_or_default())
     }
 }
 

@@ -5,19 +5,20 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use offshoot_agents::built_in::{BuiltIn, Pace};
-use offshoot_api::request::{self, IfRunning};
-use offshoot_api::views::{BodyView, PromptView, ProvenanceView, SessionView};
-use offshoot_api::{EventKind, Request, Response, Service};
-use offshoot_engine::{Engine, Parts, RuleBook, Settings};
+use offshoot_api::request::{self, ForkTo};
+use offshoot_api::views::{BodyView, EntryView, PromptView, ProvenanceView, SessionView};
+use offshoot_api::{EventKind, EventStream, Request, Response, Service, TurnEnd};
+use offshoot_engine::{Engine, Parts, RuleBook, Settings, Shelf};
 use offshoot_session::asks::{Matches, Rule, RuleId, Scope};
 use offshoot_session::plan::plan_rename;
-use offshoot_session::{Record, SessionHeader, SessionId, Stamps, TitleSource};
+use offshoot_session::{Record, SessionHeader, SessionId, SessionTree, Stamps, TitleSource};
+use offshoot_store::catalog::{Catalog, Sources};
 use offshoot_store::{AppendError, Home, JournalStore, Locking, SessionStore};
-use offshoot_testkit::FixedStamps;
+use offshoot_testkit::{FixedStamps, SharedStamps};
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
-use crate::world::{SharedStamps, caller};
+use crate::world::caller;
 
 struct OnDisk {
     store: JournalStore,
@@ -43,9 +44,7 @@ impl OnDisk {
         let send = request::Send {
             session: self.session.clone(),
             prompt: PromptView::text(text),
-            at: None,
-            agent: None,
-            if_running: IfRunning::Wait,
+            ..request::Send::default()
         };
         self.engine.call(&caller(), Request::Send(send)).await.unwrap();
     }
@@ -58,11 +57,26 @@ impl OnDisk {
         }
     }
 
+    /// Everything that happens from now on.
+    async fn follow(&self) -> EventStream {
+        self.engine.follow(&caller(), &self.session, self.view().await.seq).await.unwrap()
+    }
+
+    /// Says it, and listens until the answer is complete.
+    async fn send_and_hear(&self, text: &str) {
+        let mut events = self.follow().await;
+        self.send(text).await;
+        until_ready(&mut events).await;
+    }
+
+    fn id(&self) -> SessionId {
+        SessionId::from(self.session.as_str())
+    }
+
     /// Somebody else gives the session a title.
     fn rename(&self, title: &str) -> Result<(), AppendError> {
-        let id = SessionId::from(self.session.as_str());
         let mut stamps = FixedStamps::after(1000);
-        let renamed = self.store.append(&id, &mut |tree| {
+        let renamed = self.store.append(&self.id(), &mut |tree| {
             plan_rename(tree, Some(title), TitleSource::User, &mut stamps).map(|plan| plan.records)
         });
         renamed.map(|_| ())
@@ -76,11 +90,17 @@ fn engine(store: &JournalStore, stamps: &SharedStamps, words: &Arc<Semaphore>) -
         agents: vec![Arc::new(BuiltIn { pace: Pace::Gated(words.clone()) })],
         stamps: Arc::new(move || Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
-        settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() },
+        settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
     })
 }
 
-#[tokio::test]
+async fn until_ready(events: &mut EventStream) {
+    let is_ready = |kind: &EventKind| matches!(kind, EventKind::Status { status } if status.state == "ready");
+    while !is_ready(&events.next().await.unwrap().unwrap().kind) {}
+}
+
+/// Time goes on only when everything is at rest, the disk included.
+#[tokio::test(start_paused = true)]
 async fn words_that_were_shown_come_back_after_a_crash_marked_interrupted() {
     let folder = TempDir::new().unwrap();
     let mut disk = OnDisk::at(&folder).await;
@@ -93,11 +113,13 @@ async fn words_that_were_shown_come_back_after_a_crash_marked_interrupted() {
         pieces += usize::from(matches!(event.kind, EventKind::Live { .. } | EventKind::Words { .. }));
     }
     let shown = disk.view().await.branch.entries.last().unwrap().body.clone();
-    let drafts = disk.store.home().drafts(&SessionId::from(disk.session.as_str()));
     // They are kept a moment after they are shown.
-    let kept = std::fs::metadata(&drafts).map(|file| file.len()).unwrap_or(0);
+    let kept = || disk.store.drafts(&disk.id()).left(&SessionTree::default()).unwrap();
+    assert_eq!(kept(), Vec::new());
     tokio::time::sleep(Settings::default().draft_every * 2).await;
-    assert!(std::fs::metadata(&drafts).unwrap().len() >= kept);
+    let kept: Vec<BodyView> = kept().iter().map(|entry| BodyView::from(&entry.body)).collect();
+    assert_eq!(kept, std::slice::from_ref(&shown));
+    let drafts = disk.store.home().drafts(&disk.id());
     let next = engine(&disk.store, &disk.stamps, &disk.words);
     drop(std::mem::replace(&mut disk.engine, next));
     // The lock is free when the tasks of the old engine are gone.
@@ -115,15 +137,126 @@ async fn others_write_between_turns_and_not_within_them() {
     let disk = OnDisk::at(&folder).await;
     disk.rename("from elsewhere").unwrap();
     assert_eq!(disk.view().await.title.as_deref(), Some("from elsewhere"));
+    let mut events = disk.follow().await;
     disk.send("Hello").await;
     let refused = disk.rename("meanwhile").unwrap_err();
     assert!(matches!(refused, AppendError::Locked(_)), "{refused:?}");
     disk.words.add_permits(10_000);
-    while disk.view().await.status.state != "ready" {
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
+    until_ready(&mut events).await;
     disk.rename("afterwards").unwrap();
     assert_eq!(disk.view().await.title.as_deref(), Some("afterwards"));
+    disk.engine.shut_down().await;
+}
+
+/// A crash comes while one message is answered and another waits.
+#[tokio::test]
+async fn what_waited_still_waits_after_a_crash_and_is_said_once() {
+    let folder = TempDir::new().unwrap();
+    let mut disk = OnDisk::at(&folder).await;
+    disk.send("Hello").await;
+    let waits = || request::Send {
+        session: disk.session.clone(),
+        prompt: PromptView { attachments: vec!["notes.md".to_owned()], ..PromptView::text("and then?") },
+        client_id: Some("mine".to_owned()),
+        ..request::Send::default()
+    };
+    let (first, again) = (waits(), waits());
+    for send in [&first, &again] {
+        let sent = disk.engine.call(&caller(), Request::Send(send.clone())).await.unwrap();
+        let Response::Sent(sent) = sent else { panic!("{sent:?}") };
+        assert_eq!((sent.queued.as_deref(), sent.prompt), (Some("mine"), None));
+    }
+    let next = engine(&disk.store, &disk.stamps, &disk.words);
+    drop(std::mem::replace(&mut disk.engine, next));
+    tokio::task::yield_now().await;
+    let view = disk.view().await;
+    let waiting: Vec<(&str, &PromptView)> =
+        view.queue.iter().map(|queued| (queued.id.as_str(), &queued.prompt)).collect();
+    assert_eq!(waiting, [("mine", &first.prompt)], "it waits, and is not said by itself");
+    assert_eq!(view.status.state, "ready");
+    disk.words.add_permits(10_000);
+    let mut events = disk.follow().await;
+    let said = disk.engine.call(&caller(), Request::Send(again.clone())).await.unwrap();
+    let Response::Sent(said) = said else { panic!("{said:?}") };
+    assert_eq!((said.turn.as_deref(), said.queued), (Some("mine"), None), "who comes back need not wait");
+    until_ready(&mut events).await;
+    let after = disk.engine.call(&caller(), Request::Send(again)).await.unwrap();
+    let Response::Sent(after) = after else { panic!("{after:?}") };
+    assert_eq!((after.prompt, after.end), (said.prompt, Some(TurnEnd::Done)));
+    let view = disk.view().await;
+    let said =
+        view.branch.entries.iter().filter(|entry| entry.body == BodyView::Prompt(first.prompt.clone()));
+    assert_eq!((said.count(), view.queue.len()), (1, 0));
+    assert!(!disk.store.home().waiting(&disk.id()).exists());
+    disk.engine.shut_down().await;
+}
+
+/// What waited goes on after the next message, where whoever sent it does not come back.
+#[tokio::test]
+async fn what_a_crash_left_waiting_is_said_before_the_next_message() {
+    let folder = TempDir::new().unwrap();
+    let mut disk = OnDisk::at(&folder).await;
+    disk.send("Hello").await;
+    disk.send("left waiting").await;
+    let next = engine(&disk.store, &disk.stamps, &disk.words);
+    drop(std::mem::replace(&mut disk.engine, next));
+    tokio::task::yield_now().await;
+    disk.words.add_permits(10_000);
+    disk.send_and_hear("now").await;
+    let prompts: Vec<String> = disk.view().await.branch.entries.iter().filter_map(prompt_text).collect();
+    assert_eq!(prompts, ["Hello", "left waiting", "now"]);
+    disk.engine.shut_down().await;
+}
+
+fn prompt_text(entry: &EntryView) -> Option<String> {
+    match &entry.body {
+        BodyView::Prompt(prompt) => Some(prompt.text.clone()),
+        _ => None,
+    }
+}
+
+/// A list says the same whether the catalog knows the sessions or each is read.
+#[tokio::test]
+async fn a_list_is_the_same_by_the_catalog_and_by_the_journals() {
+    let folder = TempDir::new().unwrap();
+    let mut disk = OnDisk::at(&folder).await;
+    disk.words.add_permits(10_000);
+    disk.send_and_hear("Hello").await;
+    let begin = request::Begin {
+        project: Some("/p".to_owned()),
+        title: Some("Titled".to_owned()),
+        ..Default::default()
+    };
+    let begun = disk.engine.call(&caller(), Request::Begin(begin)).await.unwrap();
+    let Response::Session(view) = begun else { panic!("{begun:?}") };
+    let first = std::mem::replace(&mut disk.session, view.id);
+    let fork = request::Fork {
+        session: first.clone(),
+        at: "head".to_owned(),
+        to: ForkTo::NewSession,
+        ..Default::default()
+    };
+    disk.engine.call(&caller(), Request::Fork(fork)).await.unwrap();
+    let list = || async {
+        let listed = disk.engine.call(&caller(), Request::List(request::List::default())).await.unwrap();
+        let Response::Sessions { sessions } = listed else { panic!("{listed:?}") };
+        sessions
+    };
+    let by_journals = list().await;
+    assert_eq!(by_journals.len(), 3);
+    let sources = Sources {
+        home: disk.store.home().clone(),
+        folders: Vec::new(),
+        databases: Vec::new(),
+        scratch: folder.path().to_owned(),
+    };
+    let mut catalog = Catalog::open(&disk.store.home().root().join("catalog.db")).unwrap();
+    catalog.sync(&sources, FixedStamps::start(), &mut |_, _| {}).unwrap();
+    assert_eq!(Shelf::glances(&disk.store).len(), 3, "none of them has to be read");
+    assert_eq!(list().await, by_journals);
+    disk.rename("changed since").unwrap();
+    assert_eq!(Shelf::glances(&disk.store).len(), 2, "what the catalog knows of it is old");
+    assert!(list().await.iter().any(|row| row.title.as_deref() == Some("changed since")));
     disk.engine.shut_down().await;
 }
 
@@ -135,16 +268,13 @@ async fn the_usual_agent_goes_on_in_its_session() {
     let by_another_program = SessionId::from("made-by-hand");
     let mut stamps = FixedStamps::after(1000);
     let header = SessionHeader::new(by_another_program.clone(), stamps.now());
-    disk.store.create(&[Record::opened(header)]).unwrap();
+    SessionStore::create(&disk.store, &[Record::opened(header)]).unwrap();
     disk.words.add_permits(10_000);
     for session in [disk.session.clone(), by_another_program.to_string()] {
         disk.session = session;
         let mut known = Vec::new();
         for text in ["Hello", "Once more"] {
-            disk.send(text).await;
-            while disk.view().await.status.state != "ready" {
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
+            disk.send_and_hear(text).await;
             let view = disk.view().await;
             assert_eq!(view.branch.provenance, Some(ProvenanceView::Continued));
             known.push(view.branch.agent_session);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use offshoot_api::event::EventKind;
-use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
+use offshoot_api::request::{self, ForkTo, Summary};
 use offshoot_api::{ErrorCode, Request, Response};
 use offshoot_engine::{Hook, HookEvent, Run, Settings};
 use serde_json::{Value, json};
@@ -177,7 +177,7 @@ async fn a_fork_can_be_called_off() {
         session: "s".to_owned(),
         at: "#1".to_owned(),
         to: ForkTo::NewSession,
-        if_running: IfRunning::Wait,
+        ..request::Fork::default()
     };
     let refused = world.call(Request::Fork(fork)).await.unwrap_err();
     assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "hook `no` said no"));

@@ -20,9 +20,13 @@ fn edit(at: &str, text: &str, if_running: IfRunning) -> Request {
         session: s(),
         at: at.to_owned(),
         text: text.to_owned(),
-        files: request::Files::Keep,
         if_running,
+        ..Default::default()
     })
+}
+
+fn history() -> request::History {
+    request::History { session: s(), ..Default::default() }
 }
 
 fn version(at: &str, step: request::Step) -> Request {
@@ -163,11 +167,7 @@ async fn an_agent_that_cannot_be_reached_leaves_the_session_ready() {
     world.until_ready().await;
     *world.agent.refuses.lock().unwrap() = false;
     world
-        .call(Request::Retry(request::Retry {
-            session: s(),
-            at: "#1".to_owned(),
-            if_running: IfRunning::Wait,
-        }))
+        .call(Request::Retry(request::Retry { session: s(), at: "#1".to_owned(), ..Default::default() }))
         .await
         .unwrap();
     world.until_ready().await;
@@ -252,8 +252,8 @@ async fn settings_names_steps_and_clearing() {
         .unwrap();
     let label = request::Label { session: s(), at: "#1".into(), label: Some("good".into()) };
     world.call(Request::Label(label)).await.unwrap();
-    world.call(Request::Undo(request::Session { session: s() })).await.unwrap();
-    world.call(Request::Redo(request::Session { session: s() })).await.unwrap();
+    world.call(Request::Undo(history())).await.unwrap();
+    world.call(Request::Redo(history())).await.unwrap();
     world.send("two").await.unwrap();
     world.until_ready().await;
     world.call(Request::Clear(request::Clear { session: s(), if_running: IfRunning::Wait })).await.unwrap();
@@ -295,9 +295,8 @@ async fn rewind_navigate_and_fork() {
         panic!("not moved")
     };
     assert_eq!((moved.to, moved.editor_text.as_deref()), (None, Some("one")));
-    let fork = |to| {
-        Request::Fork(request::Fork { session: s(), at: first.clone(), to, if_running: IfRunning::Wait })
-    };
+    let fork =
+        |to| Request::Fork(request::Fork { session: s(), at: first.clone(), to, ..Default::default() });
     world.call(fork(request::ForkTo::Here)).await.unwrap();
     let Response::Moved(moved) = world.call(fork(request::ForkTo::NewSession)).await.unwrap() else {
         panic!("not moved")
@@ -311,9 +310,9 @@ async fn rewind_navigate_and_fork() {
         other => panic!("{other:?}"),
     };
     assert_eq!(sessions(&world).await, 2);
-    world.call(Request::Undo(request::Session { session: s() })).await.unwrap();
+    world.call(Request::Undo(history())).await.unwrap();
     assert_eq!(sessions(&world).await, 1);
-    world.call(Request::Redo(request::Session { session: s() })).await.unwrap();
+    world.call(Request::Redo(history())).await.unwrap();
     assert_eq!(sessions(&world).await, 2);
     insta::assert_snapshot!(world.story());
 }
@@ -391,4 +390,38 @@ async fn attachments_travel_with_an_edit_and_an_agent_is_chosen_with_a_send() {
     world.until_ready().await;
     let tree = world.tree();
     assert!(!tree.entries().any(|entry| matches!(entry.body, offshoot_session::Body::Setting(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_is_written_now_and_answered_later() {
+    let mut world = World::new(ScriptedAgent::new()).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    let edit = request::Edit {
+        session: s(),
+        at: "#1".to_owned(),
+        text: "uno".to_owned(),
+        only_write: true,
+        ..Default::default()
+    };
+    let Response::Sent(sent) = world.call(Request::Edit(edit)).await.unwrap() else { panic!("not sent") };
+    assert_eq!((sent.turn, sent.version), (None, Some((2, 2))));
+    let view = world.view().await;
+    assert_eq!((view.branch.entries.len(), view.status.state.as_str()), (1, "ready"));
+    world.call(Request::Resume(request::Resume { session: s(), at: None })).await.unwrap();
+    world.until_ready().await;
+    assert_eq!(world.view().await.branch.entries.len(), 2, "it is answered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn undo_takes_back_a_turn_that_runs_where_it_may_interrupt_it() {
+    let mut world = World::new(waiting()).await;
+    world.send("wait").await.unwrap();
+    until_words(&mut world).await;
+    let refused = world.call(Request::Undo(history())).await.unwrap_err();
+    assert_eq!((refused.code, refused.hint), (ErrorCode::Running, Some(Hint::AbortFirst)));
+    let undo = request::History { if_running: IfRunning::AbortFirst, ..history() };
+    world.call(Request::Undo(undo)).await.unwrap();
+    let view = world.view().await;
+    assert_eq!((view.branch.entries.len(), view.status.state.as_str()), (0, "ready"));
 }

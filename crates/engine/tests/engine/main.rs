@@ -7,12 +7,16 @@
     reason = "what a helper cannot unwrap fails the test"
 )]
 
+mod broken;
+mod delegating;
 mod disk;
 mod following;
+mod foreign;
 mod hooks;
 mod journeys;
 mod many;
 mod model;
+mod places;
 mod scripted;
 mod storm;
 mod summaries;

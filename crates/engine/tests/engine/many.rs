@@ -1,14 +1,17 @@
 //! Many sessions at once, and nothing left of them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use offshoot_api::request::{self, IfRunning};
+use offshoot_api::request;
 use offshoot_api::views::PromptView;
-use offshoot_api::{Request, Response, Service};
+use offshoot_api::{Caller, Request, Response, Service};
 use offshoot_engine::{MemoryShelf, RuleBook, Settings};
+use offshoot_testkit::SharedStamps;
 
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::{SharedStamps, caller, engine};
+use crate::world::{caller, engine};
+
+static CALLER: LazyLock<Caller> = LazyLock::new(caller);
 
 #[tokio::test(start_paused = true)]
 async fn two_hundred_sessions_with_a_turn_each_leave_nothing_behind() {
@@ -26,13 +29,8 @@ async fn two_hundred_sessions_with_a_turn_each_leave_nothing_behind() {
     for _ in 0..200 {
         let begun = engine.call(&caller(), Request::Begin(request::Begin::default())).await.unwrap();
         let Response::Session(view) = begun else { panic!("{begun:?}") };
-        let send = request::Send {
-            session: view.id,
-            prompt: PromptView::text("wait"),
-            at: None,
-            agent: None,
-            if_running: IfRunning::Wait,
-        };
+        let send =
+            request::Send { session: view.id, prompt: PromptView::text("wait"), ..request::Send::default() };
         engine.call(&caller(), Request::Send(send)).await.unwrap();
     }
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
@@ -47,4 +45,67 @@ async fn two_hundred_sessions_with_a_turn_each_leave_nothing_behind() {
     engine.shut_down().await;
     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
     assert_eq!((engine.open_sessions(), agent.conversations(), tasks()), (0, 0, before));
+}
+
+/// Nobody has to close a session: it closes itself when it is not used, and opens again as if it had not.
+#[tokio::test(start_paused = true)]
+async fn sessions_that_nobody_uses_close_by_themselves() {
+    let agent = Arc::new(ScriptedAgent::new().on("wait", vec![Do::Gate]));
+    let settings = Settings { default_agent: Some("scripted".to_owned()), ..Settings::default() };
+    let rules = RuleBook::in_memory();
+    let engine = engine(&MemoryShelf::new(), &SharedStamps::default(), agent.clone(), &rules, &settings);
+    let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let before = tasks();
+    let begin = || async {
+        let begun = engine.call(&caller(), Request::Begin(request::Begin::default())).await.unwrap();
+        let Response::Session(view) = begun else { panic!("{begun:?}") };
+        view.id
+    };
+    let send = |session: &str, text: &str| {
+        let (session, prompt) = (session.to_owned(), PromptView::text(text));
+        engine.call(&CALLER, Request::Send(request::Send { session, prompt, ..Default::default() }))
+    };
+    let (used, followed, running) = (begin().await, begin().await, begin().await);
+    send(&used, "hello").await.unwrap();
+    send(&running, "wait").await.unwrap();
+    let events = engine.follow(&caller(), &followed, 0).await.unwrap();
+    tokio::time::sleep(settings.idle_close / 2).await;
+    // To ask what runs is not to use it.
+    engine.call(&caller(), Request::Status).await.unwrap();
+    tokio::time::sleep(settings.idle_close).await;
+    assert_eq!((engine.open_sessions(), agent.conversations()), (2, 1), "only the one that was merely used");
+    drop(events);
+    agent.open_gate();
+    tokio::time::sleep(settings.idle_close * 3).await;
+    assert_eq!((engine.open_sessions(), agent.conversations(), tasks()), (0, 0, before));
+    let open = request::Open { session: used, turns: None };
+    let opened = engine.call(&caller(), Request::Open(open)).await.unwrap();
+    let Response::Session(view) = opened else { panic!("{opened:?}") };
+    assert_eq!(view.branch.entries.len(), 2, "what was said is there");
+}
+
+/// Requests at the very moment of closing are answered like any other.
+#[tokio::test]
+async fn whoever_comes_while_a_session_closes_is_answered() {
+    let settings = Settings {
+        default_agent: Some("scripted".to_owned()),
+        idle_close: std::time::Duration::ZERO,
+        ..Settings::default()
+    };
+    let agent = Arc::new(ScriptedAgent::new());
+    let rules = RuleBook::in_memory();
+    let engine = engine(&MemoryShelf::new(), &SharedStamps::default(), agent, &rules, &settings);
+    let begun = engine.call(&caller(), Request::Begin(request::Begin::default())).await.unwrap();
+    let Response::Session(view) = begun else { panic!("{begun:?}") };
+    for round in 0..200 {
+        let title = |number: usize| {
+            let (session, title) = (view.id.clone(), Some(format!("{round} {number}")));
+            engine.call(&CALLER, Request::Rename(request::Rename { session, title }))
+        };
+        for answer in futures_util::future::join_all((0..5).map(title)).await {
+            assert_eq!(answer, Ok(Response::Done { changed: true }));
+        }
+    }
+    engine.shut_down().await;
+    assert_eq!(engine.open_sessions(), 0);
 }

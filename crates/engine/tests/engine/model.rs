@@ -10,7 +10,6 @@ use offshoot_api::request::{self, IfRunning, Step, Summary};
 use offshoot_api::views::AnswerView;
 use offshoot_api::{ErrorCode, Request, Response};
 use offshoot_session::agent::Said;
-use offshoot_session::handoff::branch_session;
 use offshoot_session::{Body, Entry, EntryId, SessionTree};
 use proptest::prelude::*;
 
@@ -64,6 +63,8 @@ struct Node {
     parent: Option<usize>,
     text: String,
     is_prompt: bool,
+    /// The agent's session that a prompt was said in.
+    session: Option<usize>,
 }
 
 /// What the turn that runs is waiting for.
@@ -79,13 +80,16 @@ struct Model {
     head: Option<usize>,
     visited: HashMap<Option<usize>, usize>,
     running: Option<Waits>,
-    queue: Vec<String>,
+    /// What waits, and the prompt below whose answer it will be said.
+    queue: Vec<(String, usize)>,
+    /// How many sessions the agent has begun.
+    sessions: usize,
 }
 
 impl Model {
     fn add(&mut self, text: &str, is_prompt: bool) {
         let parent = self.head;
-        self.nodes.push(Node { parent, text: text.to_owned(), is_prompt });
+        self.nodes.push(Node { parent, text: text.to_owned(), is_prompt, session: None });
         self.go(Some(self.nodes.len() - 1));
     }
 
@@ -99,8 +103,23 @@ impl Model {
     }
 
     fn path(&self) -> Vec<usize> {
+        self.path_to(self.head)
+    }
+
+    /// The agent's session that knows this place and nothing more: the one of the last prompt, if the place is the end of
+    /// its answer and nobody went on with the session elsewhere.
+    fn session_at(&self, at: Option<usize>) -> Option<usize> {
+        let path = self.path_to(at);
+        let prompt = path.iter().rev().find(|node| self.nodes[**node].is_prompt)?;
+        let session = self.nodes[*prompt].session?;
+        let goes_on = self.nodes.iter().any(|node| node.parent == at && !node.is_prompt);
+        let is_elsewhere = |(at, node): (usize, &Node)| node.session == Some(session) && !path.contains(&at);
+        (!goes_on && !self.nodes.iter().enumerate().any(is_elsewhere)).then_some(session)
+    }
+
+    fn path_to(&self, at: Option<usize>) -> Vec<usize> {
         let mut path = Vec::new();
-        let mut at = self.head;
+        let mut at = at;
         while let Some(node) = at {
             path.push(node);
             at = self.nodes[node].parent;
@@ -114,27 +133,58 @@ impl Model {
     }
 
     fn say(&mut self, text: &str) {
+        self.say_and_then(text, None);
+    }
+
+    /// What waits on this branch for nobody any more waits for this, and `later` behind it.
+    fn say_and_then(&mut self, text: &str, later: Option<&str>) {
+        let session = self.session_at(self.head).unwrap_or_else(|| {
+            self.sessions += 1;
+            self.sessions
+        });
         self.add(text, true);
+        let prompt = self.nodes.len() - 1;
+        self.nodes[prompt].session = Some(session);
+        let path = self.path();
+        for (_, place) in self.queue.iter_mut().filter(|(_, place)| path.contains(place)) {
+            *place = prompt;
+        }
+        self.queue.extend(later.map(|later| (later.to_owned(), prompt)));
         match text.split(' ').next() {
             Some("slow") => self.running = Some(Waits::ForGate),
             Some("ask") => self.running = Some(Waits::ForAnswer),
             _ => {
                 self.add(&format!("re: {text}"), false);
-                self.say_next();
+                self.say_next(prompt);
             }
         }
     }
 
-    /// What waited for a turn that was cut off waits for the next one.
-    fn say_next(&mut self) {
-        if !self.queue.is_empty() {
-            let next = self.queue.remove(0);
+    fn say_next(&mut self, prompt: usize) {
+        if let Some(next) = self.queue.iter().position(|(_, place)| *place == prompt) {
+            let (next, _) = self.queue.remove(next);
             self.say(&next);
         }
     }
 
+    /// What waits on the way to the head for a turn that was cut off.
+    fn held(&self) -> Option<usize> {
+        let path = self.path();
+        self.queue.iter().position(|(_, place)| path.contains(place))
+    }
+
     fn send(&mut self, text: &str) {
-        if self.running.is_some() { self.queue.push(text.to_owned()) } else { self.say(text) }
+        if self.running.is_some() {
+            let prompt = self.prompts_on_path().pop().expect("a turn has a prompt");
+            return self.queue.push((text.to_owned(), prompt));
+        }
+        match self.held() {
+            Some(first) => {
+                let (first, _) = self.queue.remove(first);
+                self.say_and_then(&first, Some(text));
+            }
+            None => self.say(text),
+        }
     }
 
     /// What had been said is kept, and one entry says that it was cut off.
@@ -151,8 +201,9 @@ impl Model {
             Some(Waits::ForAnswer) => "It ran.",
             None => return,
         };
+        let prompt = self.prompts_on_path().pop().expect("a turn has a prompt");
         self.add(said, false);
-        self.say_next();
+        self.say_next(prompt);
     }
 
     /// Another version of a prompt, if there is one.
@@ -226,7 +277,8 @@ impl Play {
         let words = self.words(kind);
         let sent = self.world.send(&words).await.unwrap();
         let Response::Sent(sent) = sent else { panic!("{sent:?}") };
-        assert_eq!(sent.queued.is_some(), self.model.running.is_some());
+        let waits = self.model.running.is_some() || self.model.held().is_some();
+        assert_eq!(sent.queued.is_some(), waits);
         self.model.send(&words);
     }
 
@@ -238,8 +290,8 @@ impl Play {
             session: "s".into(),
             at: self.id_of(prompt).to_string(),
             text: words.clone(),
-            files: request::Files::Keep,
             if_running,
+            ..Default::default()
         };
         let edited = self.world.call(Request::Edit(edit)).await;
         if self.model.running.is_some() && if_running == IfRunning::Wait {
@@ -316,7 +368,6 @@ impl Play {
 
     async fn crash(&mut self) {
         self.world.crash().await;
-        self.model.queue.clear();
         if self.model.running.is_some() {
             self.model.cut();
         }
@@ -369,8 +420,8 @@ impl Play {
         }
         turns_write_below_their_prompts(&tree);
         // Whoever looks at a branch looks at its agent's session, or at none.
-        let own = branch_session(&tree, tree.main_head()).map(|session| session.to_string());
         if self.model.running.is_none() {
+            let own = self.model.session_at(self.model.head).map(|session| format!("agent-{session}"));
             assert_eq!(view.branch.agent_session, own);
         }
         agent_sessions_belong_to_one_branch(&tree);

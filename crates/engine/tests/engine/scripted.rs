@@ -18,6 +18,8 @@ use tokio::sync::{Semaphore, mpsc};
 #[derive(Clone, Debug)]
 pub(crate) enum Do {
     Say(Said),
+    /// Said by a sub-agent that this call has started.
+    SubSay(&'static str, Said),
     /// Waits until the test lets it go on.
     Gate,
     /// Asks whether it may run this command, and goes on when that is answered and confirmed.
@@ -197,6 +199,10 @@ impl Talk {
         for (number, step) in does.iter().enumerate() {
             match step {
                 Do::Say(said) => say(said.clone()).await?,
+                Do::SubSay(call, said) => {
+                    let event = AgentEvent::of_sub_agent(turn.clone(), (*call).into(), said.clone());
+                    events.send(event).await.map_err(|_| Cut::Gone)?;
+                }
                 Do::Gate => {
                     tokio::select! {
                         permit = self.gate.acquire() => permit.map_err(|_| Cut::Gone)?.forget(),

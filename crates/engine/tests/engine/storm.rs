@@ -5,20 +5,23 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use offshoot_agents::{Agent, Connecting, Conversation};
-use offshoot_api::request::{self, IfRunning};
+use offshoot_api::remote::Remote;
+use offshoot_api::request;
+use offshoot_api::serve::serve;
 use offshoot_api::views::{AnswerView, PromptView};
-use offshoot_api::{ErrorCode, Request, Response, Service};
-use offshoot_engine::{MemoryShelf, RuleBook, Settings};
+use offshoot_api::{Access, ApiError, ErrorCode, Request, Response, Service};
+use offshoot_engine::{Engine, MemoryShelf, RuleBook, Settings};
 use offshoot_session::TurnId;
 use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Ending, Said, Start};
 use offshoot_session::asks::{Answer, Asking, Permission};
+use offshoot_testkit::SharedStamps;
 use serde_json::json;
 use tokio::sync::mpsc;
 
 use crate::scripted::whole;
-use crate::world::{SharedStamps, caller, engine};
+use crate::world::{caller, engine};
 
-const TURNS: usize = 100;
+const ANSWERS: usize = 10_000;
 const ASKS: usize = 100;
 
 /// Chance that is the same in every run.
@@ -48,6 +51,8 @@ struct Memory {
     next: usize,
     /// Every answer that reached it, by the ask.
     heard: BTreeMap<String, Vec<String>>,
+    /// Every answer that it went on with.
+    applied: BTreeMap<String, Vec<String>>,
 }
 
 impl Agent for Doubter {
@@ -100,9 +105,11 @@ async fn doubt(
                 let Answer::Deny { message: Some(words) } = answer else { panic!("{answer:?}") };
                 {
                     let mut memory = memory.lock().unwrap();
-                    memory.heard.entry(format!("{turn}/{request}")).or_default().push(words);
+                    let ask = format!("{turn}/{request}");
+                    memory.heard.entry(ask.clone()).or_default().push(words.clone());
                     if memory.next.to_string() == request {
                         memory.next += 1;
+                        memory.applied.entry(ask).or_default().push(words);
                     }
                 }
                 if dice.one_in(7) {
@@ -152,27 +159,27 @@ async fn ten_thousand_answers_none_lost_none_twice() {
         reach_again: 1000,
         ..Settings::default()
     };
-    let fresh = || engine(&shelf, &stamps, agent.clone(), &rules, &settings);
+    let fresh = || Arc::new(engine(&shelf, &stamps, agent.clone(), &rules, &settings));
     let mut engine = fresh();
-    let begun = engine.call(&caller(), Request::Begin(request::Begin::default())).await.unwrap();
+    let mut line = Line::to(&engine);
+    let begun = line.call(Request::Begin(request::Begin::default())).await.unwrap();
     let Response::Session(view) = begun else { panic!("{begun:?}") };
     let session = view.id;
     let mut given: BTreeMap<String, String> = BTreeMap::new();
-    let (mut stale, mut restarts) = (0, 0);
-    for turn in 0..TURNS {
+    let (mut turn, mut restarts, mut cut) = (0, 0, 0);
+    while given.len() < ANSWERS {
+        turn += 1;
         let send = request::Send {
             session: session.clone(),
             prompt: PromptView::text(format!("turn {turn}")),
-            at: None,
-            agent: None,
-            if_running: IfRunning::Wait,
+            ..request::Send::default()
         };
-        engine.call(&caller(), Request::Send(send)).await.unwrap();
+        line.call(Request::Send(send)).await.unwrap();
         loop {
             // Everything comes to rest before time goes on.
             tokio::time::sleep(Duration::from_millis(1)).await;
             let open = request::Open { session: session.clone(), turns: Some(1) };
-            let opened = engine.call(&caller(), Request::Open(open)).await.unwrap();
+            let opened = line.call(Request::Open(open)).await.unwrap();
             let Response::Session(view) = opened else { panic!("{opened:?}") };
             if view.status.state == "ready" {
                 break;
@@ -185,32 +192,69 @@ async fn ten_thousand_answers_none_lost_none_twice() {
             };
             if dice.one_in(5) {
                 // Whoever answers loses the connection and does not hear what became of it.
-                drop(tokio::time::timeout(Duration::ZERO, engine.call(&caller(), answer(&words))).await);
+                drop(tokio::time::timeout(Duration::ZERO, line.call(answer(&words))).await);
+                line.cut().await;
+                line = Line::to(&engine);
+                cut += 1;
             }
             if dice.one_in(400) {
                 memory.lock().unwrap().turn = None;
+                line.cut().await;
                 drop(std::mem::replace(&mut engine, fresh()));
+                line = Line::to(&engine);
                 restarts += 1;
-                let refused = engine.call(&caller(), answer(&words)).await.unwrap_err();
+                let refused = line.call(answer(&words)).await.unwrap_err();
                 assert_eq!(refused.code, ErrorCode::Stale);
-                stale += 1;
                 break;
             }
-            match engine.call(&caller(), answer(&words)).await {
+            match line.call(answer(&words)).await {
                 Ok(Response::Done { .. }) => {
                     given.insert(ask.id.clone(), words.clone());
                 }
                 other => panic!("{other:?}"),
             }
-            let otherwise = engine.call(&caller(), answer("something else")).await.unwrap_err();
+            let otherwise = line.call(answer("something else")).await.unwrap_err();
             assert_eq!(otherwise.code, ErrorCode::AnsweredOtherwise);
         }
     }
-    let heard = std::mem::take(&mut memory.lock().unwrap().heard);
-    assert!(given.len() + 100 * restarts >= TURNS * ASKS, "{} answers, {restarts} restarts", given.len());
+    line.cut().await;
+    let Memory { heard, applied, .. } = std::mem::take(&mut *memory.lock().unwrap());
     for (ask, words) in &given {
-        let heard = heard.get(ask).unwrap_or_else(|| panic!("`{ask}` was lost"));
-        assert!(heard.iter().all(|heard| heard == words), "`{ask}` was answered {heard:?}");
+        assert_eq!(applied.get(ask), Some(&vec![words.clone()]), "`{ask}` counts once");
     }
-    assert!(restarts > 0 && stale == restarts, "{restarts} restarts, {stale} stale");
+    let twice = applied.iter().find(|(_, words)| words.len() != 1);
+    assert_eq!(twice, None, "nothing counts twice, whoever heard that it was given");
+    let repeated = heard.values().filter(|words| words.len() > 1).count();
+    assert!(
+        restarts > 0 && cut > 0 && repeated > 0,
+        "{restarts} restarts, {cut} cuts, {repeated} said again"
+    );
+}
+
+/// A connection to an engine, as over its socket.
+struct Line {
+    remote: Remote,
+    tasks: tokio::task::JoinSet<()>,
+}
+
+impl Line {
+    fn to(engine: &Arc<Engine>) -> Self {
+        let (ours, theirs) = tokio::io::duplex(4096);
+        let ((reader, writer), engine) = (tokio::io::split(theirs), engine.clone());
+        let mut tasks = tokio::task::JoinSet::new();
+        tasks.spawn(async move { drop(serve(engine.as_ref(), Access::Write, reader, writer).await) });
+        let (reader, writer) = tokio::io::split(ours);
+        let (remote, speaking) = Remote::over(reader, writer);
+        tasks.spawn(async move { drop(speaking.await) });
+        Self { remote, tasks }
+    }
+
+    async fn call(&self, request: Request) -> Result<Response, ApiError> {
+        self.remote.call(&caller(), request).await
+    }
+
+    /// Both ends are gone, in the middle of whatever it was.
+    async fn cut(mut self) {
+        self.tasks.shutdown().await;
+    }
 }

@@ -80,6 +80,10 @@ async fn a_summary_that_is_given_up_or_fails_moves_nothing() {
 #[tokio::test(start_paused = true)]
 async fn without_a_model_it_fails_before_anything_moves() {
     let settings = Settings { summary_agent: Some("nobody".to_owned()), ..Settings::default() };
+    let settings = Settings {
+        compaction: CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() },
+        ..settings
+    };
     let world = two_turns(summarising(), settings).await;
     let before = world.tree().log().count();
     for request in [navigate("#1", Summary::Default), compact()] {
@@ -94,7 +98,10 @@ async fn a_branch_is_made_shorter_and_the_step_can_be_undone() {
     let mut world = two_turns(summarising(), Settings { compaction, ..Settings::default() }).await;
     world.call(compact()).await.unwrap();
     assert_eq!(world.call(compact()).await.unwrap_err().code, ErrorCode::NothingToDo);
-    world.call(Request::Undo(session())).await.unwrap();
+    world
+        .call(Request::Undo(request::History { session: "s".to_owned(), ..Default::default() }))
+        .await
+        .unwrap();
     world.until(|kind| matches!(kind, EventKind::Rearranged)).await;
     world.until(|kind| matches!(kind, EventKind::HeadMoved { .. })).await;
     insta::assert_snapshot!(world.story());
@@ -111,4 +118,27 @@ async fn a_full_window_is_made_shorter_by_itself() {
             if matches!(entry.body, offshoot_api::views::BodyView::Compaction { .. }))
     };
     world.until(is_compaction).await;
+}
+
+/// The window is that of whoever answered, where none was set; what goes wrong is told.
+#[tokio::test(start_paused = true)]
+async fn a_full_window_of_the_agent_is_made_shorter_and_a_failure_is_told() {
+    let compaction = CompactionSettings { enabled: true, reserve_tokens: 10, keep_recent_tokens: 1 };
+    let mut agent = summarising()
+        .on(SUMMARY, vec![Do::Say(offshoot_session::agent::Said::Failed { message: "no".into() })]);
+    agent.can.context_window = Some(11);
+    let mut world = World::set(agent, Settings { compaction, ..Settings::default() }).await;
+    world.send("one, and quite a few words more than that").await.unwrap();
+    world.until(|kind| matches!(kind, EventKind::Notice { text } if text.contains("made shorter"))).await;
+    assert!(!world.tree().entries().any(|entry| matches!(entry.body, offshoot_session::Body::Compaction(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_little_is_not_made_shorter() {
+    let world = two_turns(summarising(), Settings::default()).await;
+    let before = world.tree().log().count();
+    let refused = world.call(compact()).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::NothingToDo);
+    assert!(refused.message.contains("too little"), "{refused}");
+    assert_eq!(world.tree().log().count(), before);
 }

@@ -1,44 +1,17 @@
 //! A session, its engine and an agent, and all that happens written down as lines.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use futures_util::StreamExt;
-use jiff::Timestamp;
 use offshoot_agents::Agent;
 use offshoot_api::event::EventKind;
 use offshoot_api::views::{EntryView, PromptView, SessionView};
 use offshoot_api::{ApiError, Caller, EventStream, Request, Response, Service, request};
 use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings, Shelf};
-use offshoot_session::{Change, EntryId, OperationId, Record, SessionId, SessionTree, Stamps, TurnId};
-use offshoot_testkit::FixedStamps;
+use offshoot_session::{Change, EntryId, Record, SessionId, SessionTree, Stamps};
+use offshoot_testkit::SharedStamps;
 
 use crate::scripted::ScriptedAgent;
-
-/// One clock and one row of ids for everything, so that a test runs the same way each time.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct SharedStamps(Arc<Mutex<FixedStamps>>);
-
-impl Stamps for SharedStamps {
-    fn now(&mut self) -> Timestamp {
-        self.0.lock().unwrap().now()
-    }
-
-    fn entry_id(&mut self) -> EntryId {
-        self.0.lock().unwrap().entry_id()
-    }
-
-    fn turn_id(&mut self) -> TurnId {
-        self.0.lock().unwrap().turn_id()
-    }
-
-    fn operation_id(&mut self) -> OperationId {
-        self.0.lock().unwrap().operation_id()
-    }
-
-    fn session_id(&mut self) -> SessionId {
-        self.0.lock().unwrap().session_id()
-    }
-}
 
 pub(crate) struct World {
     pub(crate) shelf: MemoryShelf,
@@ -136,7 +109,8 @@ impl World {
         loop {
             let event = self.events.next().await.expect("the events ended").unwrap();
             let turn = event.turn.map(|turn| format!("{turn} ")).unwrap_or_default();
-            self.log.push(format!("{turn}{}", told(&event.kind)));
+            let sub_agent = event.sub_agent.map(|call| format!("({call}) ")).unwrap_or_default();
+            self.log.push(format!("{turn}{sub_agent}{}", told(&event.kind)));
             if is_it(&event.kind) {
                 return;
             }
@@ -183,7 +157,7 @@ pub(crate) fn engine(
         agents: vec![agent],
         stamps: Arc::new(move || Box::new(stamps.clone())),
         rules: rules.clone(),
-        settings: settings.clone(),
+        settings: settings.clone().into(),
     })
 }
 
@@ -192,13 +166,7 @@ pub(crate) fn caller() -> Caller {
 }
 
 pub(crate) fn send(text: &str) -> request::Send {
-    request::Send {
-        session: "s".to_owned(),
-        prompt: PromptView::text(text),
-        at: None,
-        agent: None,
-        if_running: request::IfRunning::Wait,
-    }
+    request::Send { session: "s".to_owned(), prompt: PromptView::text(text), ..request::Send::default() }
 }
 
 fn told(kind: &EventKind) -> String {

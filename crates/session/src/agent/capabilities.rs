@@ -22,4 +22,6 @@ pub struct Capabilities {
     pub images: bool,
     pub sub_agents: bool,
     pub compaction: bool,
+    /// So many tokens it reads at most; `None` where that depends on the model.
+    pub context_window: Option<i64>,
 }

@@ -39,7 +39,7 @@ impl Incoming<'_> {
             lineage: line.lineage.map(|lineage| self.lineage(lineage)).transpose()?,
             foreign: line.foreign.map(|source| Box::new(foreign(source))),
         };
-        self.said(Change::Opened(header), line.op, line.source, line.source64)
+        self.said(Change::Opened(Box::new(header)), line.op, line.source, line.source64)
     }
 
     pub(super) fn entry(&mut self, line: words::EntryLine<'_>) -> Result<Said, Beyond> {
@@ -238,6 +238,7 @@ impl Incoming<'_> {
                     words::Provenance::ReplayedContext => Provenance::ReplayedContext,
                 },
                 last_message: bound.last_message.map(Name::into_owned),
+                agent: bound.agent.map(Name::into_owned),
             },
             words::Fact::TurnEnded(ended) => Fact::TurnEnded { turn: ended.turn.into_owned().into() },
             words::Fact::Archived(archived) => {

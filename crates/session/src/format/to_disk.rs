@@ -338,17 +338,20 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
         Fact::Checkpoint { at, snapshot } => {
             words::Fact::Checkpoint(words::Checkpoint { at: at.as_str().into(), snapshot: snapshot.into() })
         }
-        Fact::Bound { at, agent_session, provenance, last_message } => words::Fact::Bound(words::Bound {
-            at: at.as_str().into(),
-            provenance: match provenance {
-                Provenance::Continued => words::Provenance::Continued,
-                Provenance::ForkedAtMessage => words::Provenance::ForkedAtMessage,
-                Provenance::RebuiltTranscript => words::Provenance::RebuiltTranscript,
-                Provenance::ReplayedContext => words::Provenance::ReplayedContext,
-            },
-            agent_session: agent_session.as_ref().map(|session| session.as_str().into()),
-            last_message: last_message.as_deref().map(Name::from),
-        }),
+        Fact::Bound { at, agent_session, provenance, last_message, agent } => {
+            words::Fact::Bound(words::Bound {
+                at: at.as_str().into(),
+                provenance: match provenance {
+                    Provenance::Continued => words::Provenance::Continued,
+                    Provenance::ForkedAtMessage => words::Provenance::ForkedAtMessage,
+                    Provenance::RebuiltTranscript => words::Provenance::RebuiltTranscript,
+                    Provenance::ReplayedContext => words::Provenance::ReplayedContext,
+                },
+                agent_session: agent_session.as_ref().map(|session| session.as_str().into()),
+                last_message: last_message.as_deref().map(Name::from),
+                agent: agent.as_deref().map(Name::from),
+            })
+        }
         Fact::TurnEnded { turn } => words::Fact::TurnEnded(words::TurnEnded { turn: turn.as_str().into() }),
         Fact::Archived { target, archived } => {
             words::Fact::Archived(words::Archived { target: target.as_str().into(), archived: *archived })

@@ -255,7 +255,7 @@ objects! {
     Title<'a> { source: TitleSource; title: Name<'a> }
     BranchName<'a> { at: Name<'a>; name: Name<'a> }
     Checkpoint<'a> { at: Name<'a>, snapshot: Name<'a>; }
-    Bound<'a> { at: Name<'a>, provenance: Provenance; agent_session: Name<'a>, last_message: Name<'a> }
+    Bound<'a> { at: Name<'a>, provenance: Provenance; agent_session: Name<'a>, last_message: Name<'a>, agent: Name<'a> }
     TurnEnded<'a> { turn: Name<'a>; }
     Archived<'a> { target: Name<'a>, archived: bool; }
     Operation<'a> { name: Name<'a>; }

@@ -48,6 +48,21 @@ pub fn plan_send_at(
     Ok(say("send", tree, head, below.cloned(), prompt, stamps))
 }
 
+/// The same while the head stays where it is.
+pub fn plan_send_aside(
+    below: Option<&EntryId>,
+    prompt: Prompt,
+    stamps: &mut dyn Stamps,
+) -> Result<Sent, SendRefused> {
+    if is_blank(&prompt) {
+        return Err(SendRefused::Blank);
+    }
+    let mut plan = Plan::named("send", stamps);
+    let turn = stamps.turn_id();
+    let prompt = plan.write(below.cloned(), Some(turn.clone()), Body::Prompt(prompt), stamps);
+    Ok(Sent { plan, prompt, turn })
+}
+
 /// A new prompt below `parent`, and the head upon it.
 pub(super) fn say(
     name: &str,

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{NONE, Name, Node, Skeleton, Told, Unusual};
 use crate::skeleton::Log;
-use crate::{Change, EntryId, Fact, HeadMove, HeadName, Mark, OperationId, Record, TitleSource};
+use crate::{
+    Change, EntryId, Fact, HeadMove, HeadName, Mark, OperationId, Record, SessionHeader, TitleSource,
+};
 
 const KNOWN: u8 = 1;
 const HIDDEN: u8 = 2;
@@ -186,7 +188,7 @@ impl Fold {
         match &record.change {
             Change::Opened(header) => match &self.skeleton.header {
                 Some(_) => self.skeleton.oddities += 1,
-                None => self.skeleton.header = Some(header.clone()),
+                None => self.skeleton.header = Some(SessionHeader::clone(header)),
             },
             Change::HeadMoved(head_move) => self.take_head_move(head_move),
             Change::Marked(mark) => self.take_mark(mark),

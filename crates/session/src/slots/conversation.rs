@@ -197,8 +197,8 @@ impl Conversation {
 }
 
 fn bind(plan: &mut Plan, prompt: &EntryId, binding: Option<Binding>, stamps: &mut dyn Stamps) {
-    if let Some(Binding { agent_session, provenance, last_message }) = binding {
-        let fact = Fact::Bound { at: prompt.clone(), agent_session, provenance, last_message };
+    if let Some(Binding { agent_session, provenance, last_message, agent }) = binding {
+        let fact = Fact::Bound { at: prompt.clone(), agent_session, provenance, last_message, agent };
         plan.push(Record::marked(stamps.now(), fact));
     }
 }

@@ -248,12 +248,13 @@ impl SessionTree {
             }
             Fact::BranchName { at, name } => set_text(&mut self.branch_names, at, name.as_deref()),
             Fact::Checkpoint { at, snapshot } => self.checkpoints.insert_mut(at.clone(), snapshot.clone()),
-            Fact::Bound { at, agent_session, provenance, last_message } => self.bindings.insert_mut(
+            Fact::Bound { at, agent_session, provenance, last_message, agent } => self.bindings.insert_mut(
                 at.clone(),
                 Binding {
                     agent_session: agent_session.clone(),
                     provenance: *provenance,
                     last_message: last_message.clone(),
+                    agent: agent.clone(),
                 },
             ),
             Fact::TurnEnded { turn } => self.ended_turns.insert_mut(turn.clone()),

@@ -37,8 +37,18 @@ pub fn unfinished_turns(tree: &SessionTree, left: &[Entry]) -> Vec<Unfinished> {
 /// The records that end them, to be appended when a session is opened to be written; empty where none is unfinished.
 /// Drafts of turns that the tree does not know are given up.
 pub fn plan_recovery(tree: &SessionTree, left: &[Entry], stamps: &mut dyn Stamps) -> Vec<Record> {
+    end_turns(tree, unfinished_turns(tree, left), left, stamps)
+}
+
+/// The records that end some turns that have begun and not ended.
+pub fn end_turns(
+    tree: &SessionTree,
+    unfinished: Vec<Unfinished>,
+    left: &[Entry],
+    stamps: &mut dyn Stamps,
+) -> Vec<Record> {
     let mut records = Vec::new();
-    for Unfinished { turn, mut tip, is_sub_agent } in unfinished_turns(tree, left) {
+    for Unfinished { turn, mut tip, is_sub_agent } in unfinished {
         let drafts = left.iter().filter(|draft| draft.turn.as_ref() == Some(&turn));
         for draft in drafts.filter(|draft| !tree.contains(&draft.id)) {
             let parent = Some(std::mem::replace(&mut tip, draft.id.clone()));

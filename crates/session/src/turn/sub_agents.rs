@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Speech, Turn};
 use crate::agent::Speaker;
-use crate::{Body, Entry, EntryId, Fact, Note, Record, Stamps, ToolUse};
+use crate::{Body, Entry, EntryId, Fact, Note, Record, Stamps, ToolCallId, ToolUse, TurnId};
 
 /// A call of a tool, and the reply in which it stands.
 #[derive(Clone, Debug)]
@@ -14,6 +14,23 @@ pub(super) struct Call {
 }
 
 impl Turn {
+    /// The call that started the sub-agent whose turn this is; `None` for the turn itself and for any other.
+    pub fn sub_agent_of_turn(&self, turn: &TurnId) -> Option<&ToolCallId> {
+        self.sub_agents().find(|(_, speech)| speech.turn == *turn).map(|(call, _)| call)
+    }
+
+    /// The call that started the sub-agent that is writing this entry.
+    pub fn sub_agent_writing(&self, entry: &EntryId) -> Option<&ToolCallId> {
+        self.sub_agents().find(|(_, speech)| speech.entry.as_ref() == Some(entry)).map(|(call, _)| call)
+    }
+
+    fn sub_agents(&self) -> impl Iterator<Item = (&ToolCallId, &Speech)> {
+        self.speeches.iter().filter_map(|(speaker, speech)| match speaker {
+            Speaker::Agent => None,
+            Speaker::SubAgent(call) => Some((call, speech)),
+        })
+    }
+
     /// The first that is heard of a sub-agent: its note, and its task where the call says it.
     pub(super) fn begin_sub_agent(
         &mut self,

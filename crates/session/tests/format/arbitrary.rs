@@ -26,7 +26,7 @@ pub(crate) fn record() -> BoxedStrategy<Record> {
 
 fn change() -> BoxedStrategy<Change> {
     prop_oneof![
-        1 => header().prop_map(Change::Opened),
+        1 => header().prop_map(|header| Change::Opened(Box::new(header))),
         6 => entry().prop_map(|entry| Change::Entry(Arc::new(entry))),
         1 => (word(), time(), of(id()), of(id())).prop_map(|(head, moved_at, from, to)| {
             Change::HeadMoved(HeadMove { head: head.into(), moved_at, from, to })
@@ -185,9 +185,12 @@ fn fact() -> BoxedStrategy<Fact> {
             .prop_map(|(title, source)| Fact::Title { title, source }),
         (id(), of(word())).prop_map(|(at, name)| Fact::BranchName { at, name }),
         (id(), word()).prop_map(|(at, snapshot)| Fact::Checkpoint { at, snapshot }),
-        (id(), of(word()), provenance, of(word())).prop_map(|(at, session, provenance, last_message)| {
-            Fact::Bound { at, agent_session: session.map(Into::into), provenance, last_message }
-        }),
+        (id(), of(word()), provenance, of(word()), of(word())).prop_map(
+            |(at, session, provenance, last_message, agent)| {
+                let agent_session = session.map(Into::into);
+                Fact::Bound { at, agent_session, provenance, last_message, agent }
+            }
+        ),
         word().prop_map(|turn| Fact::TurnEnded { turn: turn.into() }),
         (id(), any::<bool>()).prop_map(|(target, archived)| Fact::Archived { target, archived }),
         usage().prop_map(|usage| Fact::Spent { usage }),

@@ -35,6 +35,7 @@ fn a_prompt_that_nobody_has_begun_to_answer_can_still_be_answered() {
         agent_session: None,
         provenance: Provenance::Continued,
         last_message: None,
+        agent: None,
     };
     tree.apply(&Record::marked(FixedStamps::start(), fact)).unwrap();
     assert_eq!(unfinished_turns(&tree, &[]).len(), 1, "an agent had taken it up");

@@ -3,27 +3,30 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Archive, Hold, Wrote};
+use offshoot_transcripts::codex::rollout_id_from_file_name;
+
+use super::Archive;
+use crate::beside::names_of_codex;
 use crate::opencode_storage::{Messages, files_of};
 
 /// A folder that is named after a session holds what belongs to it, so deep.
 const DEEPEST: usize = 3;
 
 impl Archive {
-    /// Keeps the files beside a session as they are now, as far as that is possible.
-    pub fn keep_beside(&self, hold: &Hold, session: &Path, now: i64) -> Vec<(PathBuf, Wrote)> {
-        let keep = |file: PathBuf| {
-            let (taken, _) = self.keep(hold, &file, now).ok()?;
-            Some((file, taken.wrote))
-        };
+    /// The files beside a session that are to be kept with it. One may belong to many sessions.
+    pub fn beside(&self, session: &Path) -> Vec<PathBuf> {
         let messages = files_of(session, Messages::ThatAreThere, self);
-        beside(session).into_iter().chain(messages).filter_map(keep).collect()
+        beside(session).into_iter().chain(messages).collect()
     }
 }
 
 fn beside(session: &Path) -> Vec<PathBuf> {
-    let mut found: Vec<PathBuf> =
-        [session.with_file_name("sessions-index.json")].into_iter().filter(|file| file.is_file()).collect();
+    let is_rollout = rollout_id_from_file_name(&session.to_string_lossy()).is_some();
+    let list = match is_rollout {
+        true => names_of_codex(session),
+        false => session.with_file_name("sessions-index.json"),
+    };
+    let mut found: Vec<PathBuf> = [list].into_iter().filter(|file| file.is_file()).collect();
     let mut open = vec![(session.with_extension(""), 0)];
     while let Some((folder, depth)) = open.pop() {
         for item in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -4,7 +4,7 @@
 //! frame  mark  frame  mark  …
 //! ```
 //!
-//! What a file grew by is one frame more. A mark is a frame that every reader of zstd steps over, so `zstd -d` gives the
+//! What a file grew by is one frame more, and several where it is much. A mark is a frame that every reader of zstd steps over, so `zstd -d` gives the
 //! file back. What stands behind the last mark was never finished and is not read. Each frame carries a checksum of
 //! what it holds.
 
@@ -15,8 +15,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use zstd::stream::{read::Decoder, write::Encoder};
+use zstd::stream::read::Decoder;
 use zstd::zstd_safe::{self, CCtx, CParameter, ResetDirective};
+
+use crate::files::Pages;
 
 /// How the original was when it was kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -30,14 +32,17 @@ pub struct Mark {
     /// Checksums of the first and the last bytes that are kept.
     pub head: u32,
     pub tail: u32,
-    /// Of so many frames.
+    /// In so many pieces, each behind the other.
     pub frames: u32,
+    /// Some of it was only laid there, to be packed when there is time.
+    pub is_loose: bool,
     /// When the first and the last of it were kept, in microseconds since 1970.
     pub since: i64,
     pub kept_at: i64,
 }
 
-/// Fast enough to be done while sessions are read; what rests is packed anew.
+/// Little more than a copy, which a first look has time for.
+const LOOSE: i32 = -500;
 const QUICK: i32 = 1;
 const THOROUGH: i32 = 6;
 
@@ -49,17 +54,21 @@ pub(super) const MARK: usize = 8 + ROOM;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effort {
+    Loose,
     Quick,
     Thorough,
 }
 
 impl Mark {
     fn encoded(&self) -> Vec<u8> {
-        let said = json!({
+        let mut said = json!({
             "offshoot": 1, "length": self.length, "modified": self.modified, "inode": self.inode,
             "device": self.device, "head": self.head, "tail": self.tail, "frames": self.frames,
             "since": self.since, "kept_at": self.kept_at,
         });
+        if let (true, Some(said)) = (self.is_loose, said.as_object_mut()) {
+            said.insert("loose".to_owned(), true.into());
+        }
         let mut bytes = MAGIC.to_vec();
         bytes.extend((ROOM as u32).to_le_bytes());
         bytes.extend(said.to_string().into_bytes());
@@ -80,6 +89,7 @@ impl Mark {
             head: number("head")?,
             tail: number("tail")?,
             frames: number("frames")?,
+            is_loose: said.get("loose").and_then(Value::as_bool).unwrap_or(false),
             since: said.get("since")?.as_i64()?,
             kept_at: said.get("kept_at")?.as_i64()?,
         })
@@ -134,46 +144,76 @@ pub(super) fn add(
 ) -> io::Result<Mark> {
     into.seek(SeekFrom::End(0))?;
     let level = match effort {
+        Effort::Loose => LOOSE,
         Effort::Quick => QUICK,
         Effort::Thorough => THOROUGH,
     };
     let length = TOOLS.with_borrow_mut(|tools| pack(into, from, level, tools))?;
     let mark = of(length);
+    let mark = Mark { is_loose: mark.is_loose || effort == Effort::Loose, ..mark };
     into.write_all(&mark.encoded())?;
     Ok(mark)
 }
 
+/// A frame holds no more of an original than this. It is packed where it lies: a stream would copy it once more.
+const FRAME: usize = 2 << 20;
+
 /// What packing needs is large, and the same for every file: each thread has it once.
 struct Tools {
     context: CCtx<'static>,
-    piece: Vec<u8>,
+    plain: Pages,
+    packed: Vec<u8>,
 }
 
 thread_local! {
-    static TOOLS: RefCell<Tools> = RefCell::new(Tools { context: CCtx::create(), piece: vec![0; 256 << 10] });
+    static TOOLS: RefCell<Tools> = RefCell::new(Tools {
+        context: CCtx::create(),
+        plain: Pages::default(),
+        packed: Vec::with_capacity(zstd_safe::compress_bound(FRAME)),
+    });
 }
 
 fn pack(into: &mut File, from: &mut dyn Read, level: i32, tools: &mut Tools) -> io::Result<u64> {
-    let Tools { context, piece } = tools;
-    // the file before may have ended in the middle
-    context.reset(ResetDirective::SessionAndParameters).map_err(|_| damaged())?;
-    let mut encoder = Encoder::with_context(into, context);
-    encoder.set_parameter(CParameter::CompressionLevel(level))?;
-    encoder.include_checksum(true)?;
+    let Tools { context, plain, packed } = tools;
+    let set = |context: &mut CCtx<'static>| {
+        // the file before may have ended in the middle
+        context.reset(ResetDirective::SessionAndParameters)?;
+        context.set_parameter(CParameter::CompressionLevel(level))?;
+        context.set_parameter(CParameter::ChecksumFlag(true))
+    };
+    set(context).map_err(not_packed)?;
     let mut length = 0;
     loop {
-        match from.read(piece) {
+        let count = fill(from, plain.room(FRAME))?;
+        // nothing at all is one frame too
+        if count > 0 || length == 0 {
+            packed.clear();
+            context.compress2(packed, plain.filled(count)).map_err(not_packed)?;
+            into.write_all(packed)?;
+            length += count as u64;
+        }
+        if count < FRAME {
+            return Ok(length);
+        }
+    }
+}
+
+/// As much as there is.
+fn fill(from: &mut dyn Read, room: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while let Some(rest) = room.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match from.read(rest) {
             Ok(0) => break,
-            Ok(count) => {
-                encoder.write_all(piece.get(..count).unwrap_or_default())?;
-                length += count as u64;
-            }
+            Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    encoder.finish()?;
-    Ok(length)
+    Ok(filled)
+}
+
+fn not_packed(code: zstd_safe::ErrorCode) -> io::Error {
+    io::Error::other(zstd_safe::get_error_name(code))
 }
 
 /// All that is kept, into `to`.
@@ -209,7 +249,13 @@ mod tests {
         let mut mark = Mark::default();
         for piece in pieces {
             let before = mark.length;
-            let of = |length| Mark { length: before + length, since: i64::MIN, device: u64::MAX, ..mark };
+            let of = |length| Mark {
+                length: before + length,
+                since: i64::MIN,
+                device: u64::MAX,
+                is_loose: true,
+                ..mark
+            };
             mark = add(file.as_file_mut(), &mut &**piece, Effort::Quick, of).expect("own file");
         }
         (file, mark)

@@ -50,6 +50,32 @@ pub struct Taken {
     pub wrote: Wrote,
 }
 
+/// A file that is kept as it is now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AsItIs {
+    pub taken: Taken,
+    pub state: State,
+    /// `None` where it has one already, or cannot have one.
+    pub second_name: Option<SecondName>,
+    /// It was laid there, and not packed yet.
+    pub is_loose: bool,
+}
+
+/// Giving a file another name changes its stat, and nothing in it: what it was before, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SecondName {
+    pub before: Inode,
+    pub now: Inode,
+}
+
+/// What a stat says of the file itself and not of what is in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inode {
+    /// The disk's own time of the last change, in nanoseconds since 1970.
+    pub changed: i64,
+    pub links: u64,
+}
+
 #[derive(Debug, Error)]
 #[error("could not keep `{}`", path.display())]
 pub struct KeepError {
@@ -59,6 +85,9 @@ pub struct KeepError {
 
 /// A file that was not written for so long has come to rest, in nanoseconds.
 const REST: i64 = 60 * 60 * 1_000_000_000;
+
+/// What is shorter is packed at once.
+const LITTLE: u64 = 64 << 10;
 
 const HEAD: u64 = 512;
 const TAIL: u64 = 4_096;
@@ -91,15 +120,18 @@ impl State {
 
 impl Archive {
     /// Keeps a file as it is now; `now` is in microseconds since 1970.
-    pub fn keep(&self, hold: &Hold, original: &Path, now: i64) -> Result<(Taken, State), KeepError> {
-        let keep = || -> io::Result<(Taken, State)> {
+    pub fn keep(&self, hold: &Hold, original: &Path, now: i64) -> Result<AsItIs, KeepError> {
+        let keep = || -> io::Result<AsItIs> {
             let kept = place::kept(&self.root, original).ok_or(ErrorKind::InvalidInput)?;
             let file = File::open(original)?;
-            let state = State::of(&file.metadata()?);
+            let before = file.metadata()?;
+            let state = State::of(&before);
             self.take_link(hold, &kept, Some(&state), now)?;
             let taken = take(&kept, &Source::File(&file), &state, now)?;
             link(original, &kept, &state);
-            Ok((taken, state))
+            let second_name = file.metadata().ok().and_then(|now| second_name(&before, &now));
+            let is_loose = mark_of(&kept.path).is_some_and(|mark| mark.is_loose);
+            Ok(AsItIs { taken, state, second_name, is_loose })
         };
         keep().map_err(|source| KeepError { path: original.to_owned(), source })
     }
@@ -125,6 +157,13 @@ impl Archive {
         self.take_link(hold, &kept, None, now)
             .map_err(|source| KeepError { path: original.to_owned(), source })?;
         Ok(mark_of(&kept.path).is_some().then_some(kept))
+    }
+
+    /// Packs what was only laid there. What it holds stays the same, whatever its original is by now.
+    pub fn pack(&self, _: &Hold, kept: &Kept) -> io::Result<()> {
+        let Some(mark) = mark_of(&kept.path).filter(|mark| mark.is_loose) else { return Ok(()) };
+        let content = kept.content()?;
+        put_anew(kept, &Source::File(&content), mark.length, |_| Mark { frames: 1, is_loose: false, ..mark })
     }
 
     /// What stands for a session, without keeping anything: for whoever does not want more to be kept.
@@ -179,6 +218,17 @@ fn link(original: &Path, kept: &Kept, state: &State) {
             let _ = std::fs::remove_file(&link);
         }
     }
+}
+
+fn second_name(before: &Metadata, now: &Metadata) -> Option<SecondName> {
+    let inode = |metadata: &Metadata| Inode {
+        changed: metadata.ctime().saturating_mul(1_000_000_000).saturating_add(metadata.ctime_nsec()),
+        links: metadata.nlink(),
+    };
+    let (before_it, now_it) = (inode(before), inode(now));
+    let is_one_more = now_it.links == before_it.links.saturating_add(1);
+    (is_one_more && State::of(before) == State::of(now))
+        .then_some(SecondName { before: before_it, now: now_it })
 }
 
 fn take(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result<Taken> {
@@ -314,7 +364,11 @@ fn begin(path: &Path, source: &Source<'_>, state: &State, now: i64) -> io::Resul
     make_folder(path)?;
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    add_from(&mut file, source, 0, state, Effort::Quick, |ends| mark_for(state, ends, 1, now, now))?;
+    let effort = match source {
+        Source::File(_) if state.length >= LITTLE => Effort::Loose,
+        Source::File(_) | Source::Bytes(_) => Effort::Quick,
+    };
+    add_from(&mut file, source, 0, state.length, effort, |ends| mark_for(state, ends, 1, now, now))?;
     // nobody reads it soon; the disk begins to write it now, so there is less to wait for when it has to be safe
     let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
     Ok(())
@@ -323,22 +377,40 @@ fn begin(path: &Path, source: &Source<'_>, state: &State, now: i64) -> io::Resul
 fn go_on(path: &Path, end: u64, mark: &Mark, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).open(path)?;
     file.set_len(end)?; // whatever was never finished
-    let of = |ends| mark_for(state, ends, mark.frames.saturating_add(1), mark.since, now);
-    add_from(&mut file, source, mark.length, state, Effort::Quick, of).map(drop)
+    let of = |ends| {
+        let frames = mark.frames.saturating_add(1);
+        Mark { is_loose: mark.is_loose, ..mark_for(state, ends, frames, mark.since, now) }
+    };
+    add_from(&mut file, source, mark.length, state.length, Effort::Quick, of).map(drop)
+}
+
+fn pack_anew(kept: &Kept, source: &Source<'_>, state: &State, now: i64, since: i64) -> io::Result<()> {
+    put_anew(kept, source, state.length, |ends| mark_for(state, ends, 1, since, now))
 }
 
 /// Writes it whole under another name, reads that again, and only then gives it the place of what was kept.
-fn pack_anew(kept: &Kept, source: &Source<'_>, state: &State, now: i64, since: i64) -> io::Result<()> {
+fn put_anew(
+    kept: &Kept,
+    source: &Source<'_>,
+    length: u64,
+    of: impl FnOnce((u64, (u32, u32))) -> Mark,
+) -> io::Result<()> {
     let folder = kept.path.parent().ok_or(ErrorKind::InvalidInput)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    let of = |ends| mark_for(state, ends, 1, since, now);
-    let mark = add_from(file.as_file_mut(), source, 0, state, Effort::Thorough, of)?;
-    file.as_file().sync_all()?;
-    let written = Kept { path: file.path().to_owned(), ..kept.clone() };
-    if mark_of(&written.path) != Some(mark) || !is_beginning(&written, source)? {
-        return Err(damaged());
+    // always the same name: what a process leaves that is killed is written over by the next
+    let written = Kept { path: kept.unfinished(), ..kept.clone() };
+    let write = || -> io::Result<()> {
+        let mut options = OpenOptions::new();
+        let mut file =
+            options.read(true).write(true).create(true).truncate(true).mode(0o600).open(&written.path)?;
+        let mark = add_from(&mut file, source, 0, length, Effort::Thorough, of)?;
+        file.sync_all()?;
+        let is_whole = mark_of(&written.path) == Some(mark) && is_beginning(&written, source)?;
+        if is_whole { std::fs::rename(&written.path, &kept.path) } else { Err(damaged()) }
+    };
+    if let Err(error) = write() {
+        let _ = std::fs::remove_file(&written.path);
+        return Err(error);
     }
-    file.persist(&kept.path).map_err(|error| error.error)?;
     File::open(folder)?.sync_all()
 }
 
@@ -347,12 +419,12 @@ fn add_from(
     file: &mut File,
     source: &Source<'_>,
     from: u64,
-    state: &State,
+    end: u64,
     effort: Effort,
     of: impl FnOnce((u64, (u32, u32))) -> Mark,
 ) -> io::Result<Mark> {
     let mut ends = Ok((0, 0));
-    let mark = add(file, &mut source.from(from, state.length), effort, |length| {
+    let mark = add(file, &mut source.from(from, end), effort, |length| {
         ends = source.ends(from + length);
         of((from + length, ends.as_ref().copied().unwrap_or_default()))
     })?;
@@ -367,7 +439,7 @@ fn mark_for(
     now: i64,
 ) -> Mark {
     let State { modified, inode, device, .. } = *state;
-    Mark { length, modified, inode, device, head, tail, frames, since, kept_at: now }
+    Mark { length, modified, inode, device, head, tail, frames, is_loose: false, since, kept_at: now }
 }
 
 pub(super) fn make_folder(path: &Path) -> io::Result<()> {

@@ -36,7 +36,7 @@ pub enum Version {
 
 impl Version {
     /// The last has none.
-    pub(super) fn number(self) -> u32 {
+    pub(crate) fn number(self) -> u32 {
         match self {
             Self::Last => 0,
             Self::Was(number) | Self::Old(number) => number,
@@ -91,6 +91,11 @@ impl Kept {
         let path = self.path.as_os_str().as_bytes();
         let path = path.strip_suffix(b".zst").unwrap_or(path);
         with_ending(Path::new(OsStr::from_bytes(path)), ".link")
+    }
+
+    /// Where it is written before it takes the place of what is kept.
+    pub(super) fn unfinished(&self) -> PathBuf {
+        with_ending(&self.path, ".new")
     }
 
     /// Another version of the same file.

@@ -11,10 +11,10 @@ use std::sync::{Mutex, PoisonError};
 use super::read::Outcome;
 use super::sync::Job;
 use super::walk::Kind;
-use crate::archive::{Archive, Hold, State, Taken};
+use crate::archive::{Archive, AsItIs, Hold};
 
 /// What packing came to, by the path of the original.
-pub(super) type Packed = HashMap<PathBuf, (Taken, State)>;
+pub(super) type Packed = HashMap<PathBuf, AsItIs>;
 
 pub(super) struct Ahead<'a> {
     archive: &'a Archive,

@@ -4,24 +4,28 @@
 //! not by this process: one that is killed leaves the rest to the next. A file counts as kept when it is safe on the
 //! disk.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::sync_channel;
+use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::ahead::Packed;
 use super::in_archive::job;
+use super::loose;
 use super::read::Outcome;
-use super::rows::{NO_SESSION, UNREADABLE, path_of};
-use super::sync::{Problem, Synced, Writer, all_known, begin};
+use super::rows::{NO_SESSION, UNREADABLE, all_known, path_of};
+use super::sync::{Problem, Synced, Writer, begin};
 use super::visit::Known;
 use super::walk::Sources;
 use super::write::{Put, put};
 use super::{Catalog, CatalogError};
-use crate::archive::{Archive, Hold, Kept, State, Stood, Taken, Version, Wrote, lines_of};
+use crate::archive::{
+    Archive, AsItIs, Hold, Kept, SecondName, State, Stood, Taken, Version, Wrote, lines_of,
+};
 use crate::opencode_database::OpencodeDatabase;
 
 /// Whether more is to be kept.
@@ -50,6 +54,12 @@ struct Pending {
     modified: i64,
 }
 
+struct Beside {
+    path: PathBuf,
+    wrote: Wrote,
+    is_loose: bool,
+}
+
 struct Done {
     key: i64,
     path: PathBuf,
@@ -57,16 +67,18 @@ struct Done {
     stood: Stood,
     wrote: Wrote,
     /// Files that belong to it.
-    beside: Vec<(PathBuf, Wrote)>,
+    beside: Vec<Beside>,
     /// `None` is tried again.
     state: Option<State>,
+    second_name: Option<SecondName>,
+    is_loose: bool,
 }
 
-/// So many files are made safe together.
-const BATCH: usize = 512;
+/// So many files are made safe together. Whoever is killed before that finds them packed, and has only to look.
+const BATCH: usize = 4_096;
 const KEEPERS: usize = 2;
 /// In microseconds.
-const AN_HOUR: i64 = 60 * 60 * 1_000_000;
+pub(super) const AN_HOUR: i64 = 60 * 60 * 1_000_000;
 
 impl Catalog {
     /// New files are packed while the next sync reads them. It is for [`Catalog::keep`] to finish that.
@@ -120,7 +132,14 @@ fn kept(
                 None
             }
         };
-        let keeper = Keeper { archive: &archive, hold: hold.as_ref(), sources, packed, now };
+        let keeper = Keeper {
+            archive: &archive,
+            hold: hold.as_ref(),
+            sources,
+            packed,
+            now,
+            seen_beside: Mutex::default(),
+        };
         keeper.all(connection, &pending, &mut keeping, progress)?;
         if hold.is_none() && keep == Keep::All {
             return Ok(keeping);
@@ -177,6 +196,8 @@ struct Keeper<'k> {
     sources: &'k Sources,
     packed: &'k Packed,
     now: i64,
+    /// A file that belongs to many sessions is kept once, and by one thread.
+    seen_beside: Mutex<HashSet<PathBuf>>,
 }
 
 /// What the list has to be told.
@@ -238,7 +259,17 @@ impl Keeper<'_> {
         let was_session = one.state != NO_SESSION && one.state != UNREADABLE;
         let done = |stood, wrote, state| {
             let (key, path) = (one.key, one.path.clone());
-            Done { key, path, was_session, stood, wrote, beside: Vec::new(), state }
+            Done {
+                key,
+                path,
+                was_session,
+                stood,
+                wrote,
+                beside: Vec::new(),
+                state,
+                second_name: None,
+                is_loose: false,
+            }
         };
         if !was_session {
             // an original that says nothing any more, or may not be read
@@ -261,10 +292,10 @@ impl Keeper<'_> {
                     None => self.archive.keep(hold, &one.path, self.now),
                 };
                 match kept {
-                    Ok((Taken { stood, wrote }, state)) => {
+                    Ok(AsItIs { taken: Taken { stood, wrote }, state, second_name, is_loose }) => {
                         // what cannot be kept of these is tried again with the next change of their session
-                        let beside = self.archive.keep_beside(hold, &one.path, self.now);
-                        Ok(Done { beside, ..done(stood, wrote, Some(state)) })
+                        let beside = self.beside(hold, &one.path);
+                        Ok(Done { beside, second_name, is_loose, ..done(stood, wrote, Some(state)) })
                     }
                     Err(error) => {
                         Err(Problem { path: one.path.clone(), reason: format!("not kept: {}", error.source) })
@@ -272,6 +303,17 @@ impl Keeper<'_> {
                 }
             }
         }
+    }
+
+    fn beside(&self, hold: &Hold, session: &Path) -> Vec<Beside> {
+        let is_new = |file: &PathBuf| {
+            self.seen_beside.lock().unwrap_or_else(PoisonError::into_inner).insert(file.clone())
+        };
+        let keep = |file: PathBuf| {
+            let AsItIs { taken, is_loose, .. } = self.archive.keep(hold, &file, self.now).ok()?;
+            Some(Beside { path: file, wrote: taken.wrote, is_loose })
+        };
+        self.archive.beside(session).into_iter().filter(is_new).filter_map(keep).collect()
     }
 
     /// All sessions of one database are read as one state of it.
@@ -326,6 +368,8 @@ impl Keeper<'_> {
             wrote,
             beside: Vec::new(),
             state: Some(state),
+            second_name: None,
+            is_loose: false,
         })
     }
 
@@ -349,7 +393,7 @@ impl Keeper<'_> {
         let own = batch.iter().filter(|done| done.was_session);
         let own = own.map(|done| (done.path.as_path(), done.wrote));
         let beside = batch.iter().flat_map(|done| &done.beside);
-        let beside = beside.map(|(path, wrote)| (path.as_path(), *wrote));
+        let beside = beside.map(|one| (one.path.as_path(), one.wrote));
         let beside = beside.filter(|(_, wrote)| *wrote != Wrote::Nothing);
         let written: Vec<(&Path, Wrote)> = own.chain(beside).collect();
         if let Some(hold) = self.hold
@@ -379,9 +423,32 @@ impl Keeper<'_> {
                 ])?;
                 keeping.kept += usize::from(done.wrote != Wrote::Nothing);
             }
+            let modified = done.state.map_or(0, |state| state.modified);
+            let beside = done.beside.iter().filter(|one| one.is_loose).map(|one| &one.path);
+            for path in done.is_loose.then_some(&done.path).into_iter().chain(beside) {
+                if let Some(place) = self.archive.place_of(path) {
+                    loose::remember(&transaction, &place, modified)?;
+                }
+            }
+            if let Some(second_name) = done.second_name {
+                learn_second_name(&transaction, done.key, second_name)?;
+            }
         }
         transaction.commit()
     }
+}
+
+/// The next look need not read what was only given another name. A file that was written a moment ago stays one to look
+/// at closer.
+fn learn_second_name(
+    batch: &Connection,
+    key: i64,
+    SecondName { before, now }: SecondName,
+) -> Result<(), rusqlite::Error> {
+    let sql = "UPDATE session SET changed = ?4, links = ?5
+        WHERE key = ?1 AND is_settled AND changed = ?2 AND links = ?3";
+    let values = params![key, before.changed, before.links as i64, now.changed, now.links as i64];
+    batch.prepare_cached(sql)?.execute(values).map(drop)
 }
 
 fn state_of(path: &Path) -> Option<State> {

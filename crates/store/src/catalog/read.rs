@@ -12,6 +12,7 @@ use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, Unusual, lines_of, o
 use super::visit::{Known, Visit};
 use super::walk::{Kind, Seen, Stamp};
 use crate::archive::{Archive, Kept, transcript_of};
+use crate::files::Pages;
 use crate::journal_store::JournalStore;
 use crate::opencode_database::OpencodeDatabase;
 use crate::opencode_storage::{self, Messages};
@@ -74,35 +75,42 @@ const PIECE: usize = 1 << 20;
 /// A file whose first lines are longer than this tells nothing about itself soon enough.
 const BEGINNING: usize = 64 << 10;
 
-pub(super) fn read_file(
-    seen: &Seen,
-    visit: Visit,
-    known: Option<&Known>,
-    kept: Option<Vec<u8>>,
-    store: &JournalStore,
-) -> Read {
-    let mut reader = Reader { bytes: 0, archive: Archive::of(store.home()) };
-    let (outcome, stamp) = match reader.outcome(seen, visit, known, kept, store) {
-        Ok(answer) => answer,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => (Outcome::Gone, seen.stamp),
-        Err(error) => (Outcome::Unreadable(error.to_string()), seen.stamp),
-    };
-    Read { outcome, stamp, bytes: reader.bytes }
-}
-
-struct Reader {
-    bytes: u64,
+/// Reads one file after the other. Memory that was used once is cheaper than new memory, so a thread has one of these
+/// for all its files.
+pub(super) struct Reader<'s> {
+    store: &'s JournalStore,
     archive: Archive,
+    bytes: u64,
+    room: Pages,
 }
 
-impl Reader {
+impl<'s> Reader<'s> {
+    pub(super) fn of(store: &'s JournalStore) -> Self {
+        Self { store, archive: Archive::of(store.home()), bytes: 0, room: Pages::default() }
+    }
+
+    pub(super) fn read(
+        &mut self,
+        seen: &Seen,
+        visit: Visit,
+        known: Option<&Known>,
+        kept: Option<&[u8]>,
+    ) -> Read {
+        self.bytes = 0;
+        let (outcome, stamp) = match self.outcome(seen, visit, known, kept) {
+            Ok(answer) => answer,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (Outcome::Gone, seen.stamp),
+            Err(error) => (Outcome::Unreadable(error.to_string()), seen.stamp),
+        };
+        Read { outcome, stamp, bytes: self.bytes }
+    }
+
     fn outcome(
         &mut self,
         seen: &Seen,
         visit: Visit,
         known: Option<&Known>,
-        kept: Option<Vec<u8>>,
-        store: &JournalStore,
+        kept: Option<&[u8]>,
     ) -> io::Result<(Outcome, Stamp)> {
         if let Kind::Kept(kept) = &seen.kind {
             return self.kept(kept);
@@ -116,7 +124,7 @@ impl Reader {
             if visit == Visit::Closer && stamp == seen.stamp {
                 return Ok((Outcome::Same, stamp));
             }
-            if let Some(follow) = kept.as_deref().and_then(Follow::resume)
+            if let Some(follow) = kept.and_then(Follow::resume)
                 && let Ok(told) =
                     self.follow(&file, &stamp, known.read_to, follow, &seen.path.to_string_lossy())?
             {
@@ -134,7 +142,7 @@ impl Reader {
                 Ok(told) => Outcome::All(Box::new(told)),
                 Err(Unusual) => {
                     self.bytes = stamp.length as u64;
-                    journal(store, id)
+                    journal(self.store, id)
                 }
             },
             Kind::File => self.whole(&file, &stamp, &seen.path, Messages::ThatAreThere)?,
@@ -165,8 +173,7 @@ impl Reader {
 
     fn whole(&mut self, file: &File, stamp: &Stamp, path: &Path, messages: Messages) -> io::Result<Outcome> {
         let name = path.to_string_lossy();
-        let beginning = self.beginning(file)?;
-        if let Some(lines) = lines_of(Some(&name), &beginning)
+        if let Some(lines) = self.lines_of(file, &name)?
             && let Ok(told) = self.follow(file, stamp, 0, Follow::begin(lines, Some(&name)), &name)?
         {
             return Ok(Outcome::All(Box::new(told)));
@@ -183,18 +190,20 @@ impl Reader {
         Ok(Outcome::All(Box::new(told_by(&tree, 0))))
     }
 
-    /// Some whole lines, or all there is.
-    fn beginning(&mut self, file: &File) -> io::Result<Vec<u8>> {
-        let mut bytes = vec![0; BEGINNING];
-        let length = self.read_at(file, 0, &mut bytes)?;
+    /// What kind of lines these are, told by the first of them, or by all there is.
+    fn lines_of(&mut self, file: &File, name: &str) -> io::Result<Option<Lines>> {
+        let mut room = std::mem::take(&mut self.room);
+        let length = self.read_at(file, 0, room.room(BEGINNING))?;
         self.bytes -= length as u64; // the same bytes are read again
-        bytes.truncate(length);
+        let mut beginning = room.filled(length);
         if length == BEGINNING
-            && let Some(end) = memchr::memrchr(b'\n', &bytes)
+            && let Some(end) = memchr::memrchr(b'\n', beginning)
         {
-            bytes.truncate(end + 1);
+            beginning = beginning.get(..=end).unwrap_or_default();
         }
-        Ok(bytes)
+        let lines = lines_of(Some(name), beginning);
+        self.room = room;
+        Ok(lines)
     }
 
     /// Takes the lines from `from` to the end of the file as it was when it was opened.
@@ -203,46 +212,69 @@ impl Reader {
         file: &File,
         stamp: &Stamp,
         from: u64,
+        follow: Follow,
+        name: &str,
+    ) -> io::Result<Result<Told, Unusual>> {
+        let mut room = std::mem::take(&mut self.room);
+        let told = self.follow_in(&mut room, file, stamp.length as u64, from, follow, name);
+        // a line that is longer than others made it larger than the next file needs
+        self.room = if room.size() > 4 * PIECE { Pages::default() } else { room };
+        told
+    }
+
+    /// ```text
+    /// |      begun line|a piece of the file                 |
+    ///                  front, where a page begins
+    /// ```
+    fn follow_in(
+        &mut self,
+        room: &mut Pages,
+        file: &File,
+        end: u64,
+        from: u64,
         mut follow: Follow,
         name: &str,
     ) -> io::Result<Result<Told, Unusual>> {
-        let end = stamp.length as u64;
         let mut said = Vec::new();
-        let mut buffer =
-            vec![0; PIECE.min(usize::try_from(end.saturating_sub(from)).unwrap_or(PIECE)).max(1)];
-        let (mut at, mut filled) = (from, 0);
+        let (mut front, mut begun) = (PIECE, 0_usize);
+        let mut at = from;
         loop {
-            let wanted = end.saturating_sub(at + filled as u64).min((buffer.len() - filled) as u64) as usize;
-            let room = buffer.get_mut(filled..filled + wanted).unwrap_or_default();
-            let count = self.read_at(file, at + filled as u64, room)?;
-            filled += count;
-            let is_last = count < wanted || at + filled as u64 >= end;
-            let mut lines = buffer.get(..filled).unwrap_or_default();
-            let mut used = 0;
+            let next = at + begun as u64;
+            let piece = PIECE.max(begun.next_multiple_of(PIECE));
+            let wanted = usize::try_from(end.saturating_sub(next)).unwrap_or(piece).min(piece);
+            let buffer = room.room(front + piece);
+            let count =
+                self.read_at(file, next, buffer.get_mut(front..front + wanted).unwrap_or_default())?;
+            let is_last = count < wanted || next + count as u64 >= end;
+            let mut lines = buffer.get(front - begun..front + count).unwrap_or_default();
             while let Some(length) = memchr::memchr(b'\n', lines) {
                 let (line, rest) = lines.split_at(length);
-                if follow.take(line, at + used as u64, &mut said).is_err() {
+                if follow.take(line, at, &mut said).is_err() {
                     return Ok(Err(Unusual));
                 }
                 lines = rest.get(1..).unwrap_or_default();
-                used += length + 1;
+                at += length as u64 + 1;
             }
             if is_last {
                 // a last line that nobody ended counts if it is whole
                 if serde_json::from_slice::<serde_json::Map<_, _>>(lines).is_ok() {
-                    if follow.take(lines, at + used as u64, &mut said).is_err() {
+                    if follow.take(lines, at, &mut said).is_err() {
                         return Ok(Err(Unusual));
                     }
-                    used += lines.len();
+                    at += lines.len() as u64;
                 }
-                at += used as u64;
                 break;
             }
-            buffer.copy_within(used..filled, 0);
-            filled -= used;
-            at += used as u64;
-            if filled == buffer.len() {
-                buffer.resize(buffer.len() * 2, 0); // one line is longer
+            begun = lines.len();
+            if begun <= front {
+                buffer.copy_within(front + count - begun..front + count, front - begun);
+            } else {
+                // one line is longer than all before it
+                let mut larger = Pages::default();
+                front = begun.next_multiple_of(PIECE);
+                let place = larger.room(front * 2).get_mut(front - begun..front);
+                place.unwrap_or_default().copy_from_slice(lines);
+                *room = larger;
             }
         }
         let Ok(gist) = follow.gist(Some(name)) else { return Ok(Err(Unusual)) };

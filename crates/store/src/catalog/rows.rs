@@ -1,11 +1,14 @@
 //! Sessions as the catalog tells of them.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::visit::Known;
+use super::write::stamp_at;
 use super::{Catalog, CatalogError};
 
 /// A session, wherever it lies. Times are in microseconds since 1970.
@@ -58,6 +61,8 @@ pub(super) const UNREADABLE: i64 = 2;
 const COLUMNS: &str = "key, path, length, modified, inode, tail, is_own, is_side, state, damaged, reason, agent, id, \
     project, title, is_user_title, first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, \
     prompts, cost_micros";
+/// So many columns are these.
+const COUNT: usize = 26;
 
 impl Catalog {
     /// All sessions, in no order.
@@ -92,9 +97,47 @@ impl Catalog {
     }
 }
 
-/// What every list shows.
-pub(super) fn all_in(connection: &Connection) -> Result<Vec<SessionRow>, rusqlite::Error> {
-    rows_in(connection, "state <> 1", &[])
+/// What is known of every file.
+pub(super) fn all_known(connection: &Connection) -> Result<HashMap<PathBuf, Known>, rusqlite::Error> {
+    let sql = format!("SELECT {OF_KNOWN} FROM session");
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_map([], |row| known_at(row, 0))?.collect()
+}
+
+/// The same, and what every list shows, for whoever needs both.
+pub(super) fn all_known_and_listed(
+    connection: &Connection,
+) -> Result<(HashMap<PathBuf, Known>, Vec<SessionRow>), rusqlite::Error> {
+    let (mut known, mut listed) = (HashMap::new(), Vec::new());
+    let sql = format!("SELECT {COLUMNS}, {OF_KNOWN} FROM session");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let (path, of_file) = known_at(row, COUNT)?;
+        if of_file.is_session {
+            listed.push(session_row(row)?);
+        }
+        known.insert(path, of_file);
+    }
+    Ok((known, listed))
+}
+
+const OF_KNOWN: &str = "path, key, is_settled, read_to, head, tail, lines IS NOT NULL, state, length, modified, changed, \
+    inode, device, links";
+
+/// The columns of what is known, from this one on.
+fn known_at(row: &Row<'_>, first: usize) -> Result<(PathBuf, Known), rusqlite::Error> {
+    let known = Known {
+        key: row.get(first + 1)?,
+        is_settled: row.get(first + 2)?,
+        read_to: row.get::<_, i64>(first + 3)? as u64,
+        head: row.get(first + 4)?,
+        tail: row.get(first + 5)?,
+        is_followed: row.get(first + 6)?,
+        is_session: row.get::<_, i64>(first + 7)? != NO_SESSION,
+        stamp: stamp_at(row, first + 8)?,
+    };
+    Ok((path_of(row.get_ref(first)?.as_bytes()?), known))
 }
 
 fn rows_in(

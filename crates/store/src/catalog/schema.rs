@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
-const VERSION: i64 = 4;
+const VERSION: i64 = 5;
 
 /// A session has room for so many texts, as bits.
 pub(super) const ROOM: u32 = 24;
@@ -72,6 +72,9 @@ CREATE TABLE IF NOT EXISTS archived(
     device INTEGER NOT NULL,
     rests INTEGER NOT NULL
 );
+
+-- kept files that were only laid into the archive, and when their originals were written last
+CREATE TABLE IF NOT EXISTS loose(path BLOB PRIMARY KEY, modified INTEGER NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE IF NOT EXISTS said(
     number INTEGER PRIMARY KEY,

@@ -22,13 +22,15 @@ use super::{Catalog, CatalogError};
 /// Which sessions and speakers are asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// A part of the name of the agent, in small letters.
-    pub agent: Option<String>,
+    /// Parts of names of agents, in small letters; one of them has to fit.
+    pub agent: Option<Vec<String>>,
     /// The folder that a session is about, or one above it.
     pub project: Option<PathBuf>,
     pub role: Option<Role>,
     /// Said at this moment or later, in microseconds since 1970.
     pub since: Option<i64>,
+    /// Said before this moment.
+    pub until: Option<i64>,
 }
 
 /// Where to look.
@@ -99,8 +101,9 @@ impl Match {
 
 impl Filter {
     fn lets_through(&self, session: &SessionRow) -> bool {
-        let is_of = |agent: &String| {
-            session.agent.as_ref().is_some_and(|own| own.to_lowercase().contains(agent.as_str()))
+        let is_of = |parts: &Vec<String>| {
+            let own = session.agent.as_ref().map(|own| own.to_lowercase());
+            own.is_some_and(|own| parts.iter().any(|part| own.contains(part.as_str())))
         };
         let is_in = |folder: &PathBuf| {
             session.project.as_ref().is_some_and(|own| PathBuf::from(own).starts_with(folder))
@@ -111,6 +114,7 @@ impl Filter {
     fn lets_through_said(&self, role: Role, at: Option<i64>) -> bool {
         self.role.is_none_or(|wanted| wanted == role)
             && self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
+            && self.until.is_none_or(|until| at.is_some_and(|at| at < until))
     }
 }
 
@@ -216,12 +220,14 @@ impl Catalog {
         let sql = format!(
             "SELECT said.number, said.at FROM {index} JOIN said ON said.number = {index}.rowid
              WHERE {index} MATCH ?1 AND (?2 IS NULL OR said.role = ?2)
-                AND (?3 IS NULL OR said.at >= ?3 OR said.role = {})",
-            role_number(Role::Title)
+                AND (?3 IS NULL OR said.at >= ?3 OR said.role = {title})
+                AND (?4 IS NULL OR said.at < ?4 OR said.role = {title})",
+            title = role_number(Role::Title)
         );
         let mut statement = self.connection.prepare_cached(&sql)?;
-        let rows =
-            statement.query_map(params![words, filter.role.map(role_number), filter.since], |row| {
+        let rows = statement.query_map(
+            params![words, filter.role.map(role_number), filter.since, filter.until],
+            |row| {
                 let number: i64 = row.get(0)?;
                 Ok(Match {
                     key: number >> ROOM,
@@ -229,7 +235,8 @@ impl Catalog {
                     at: row.get(1)?,
                     what: What::Indexed(number),
                 })
-            })?;
+            },
+        )?;
         rows.collect()
     }
 

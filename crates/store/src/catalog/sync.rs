@@ -10,11 +10,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::ahead::{Ahead, Packed, is_to_be_packed};
 use super::in_archive::InArchive;
-use super::read::{InDatabase, Outcome, Read, database, read_file, session_in_database};
-use super::rows::{SessionRow, all_in, path_of};
+use super::read::{InDatabase, Outcome, Read, Reader, database, session_in_database};
+use super::rows::{SessionRow, all_known, all_known_and_listed};
 use super::visit::{Known, Visit, visit};
 use super::walk::{Kind, Seen, Sources, walk};
-use super::write::{Put, forget, put, stamp_at};
+use super::write::{Put, forget, put};
 use super::{Catalog, CatalogError};
 use crate::archive::Archive;
 use crate::journal_store::JournalStore;
@@ -102,13 +102,15 @@ fn sync(
     meanwhile: Meanwhile,
     packed: Option<&mut Packed>,
 ) -> Result<(Synced, Option<Vec<SessionRow>>), rusqlite::Error> {
-    let (walked, known, rows) = std::thread::scope(|scope| {
+    let (walked, known) = std::thread::scope(|scope| {
         let walked = scope.spawn(|| walk(sources));
-        let known = all_known(connection);
-        let rows = (meanwhile == Meanwhile::List).then(|| all_in(connection)).transpose();
-        (walked.join().unwrap_or_default(), known, rows)
+        let known = match meanwhile {
+            Meanwhile::Nothing => all_known(connection).map(|known| (known, None)),
+            Meanwhile::List => all_known_and_listed(connection).map(|(known, rows)| (known, Some(rows))),
+        };
+        (walked.join().unwrap_or_default(), known)
     });
-    let (mut known, mut rows) = (known?, rows?);
+    let (mut known, mut rows) = known?;
     let mut synced = Synced { files: walked.seen.len(), ..Synced::default() };
     let mut jobs = Vec::new();
     let mut databases = Vec::new();
@@ -212,9 +214,9 @@ impl Writer<'_> {
             for _ in 0..READERS.min(jobs.len()) {
                 let (sender, next, store) = (sender.clone(), &next, &store);
                 scope.spawn(move || {
+                    let mut reader = Reader::of(store);
                     while let Some((at, job)) = take(jobs, next) {
-                        let read =
-                            read_file(&job.seen, job.visit, job.known.as_ref(), job.kept.clone(), store);
+                        let read = reader.read(&job.seen, job.visit, job.known.as_ref(), job.kept.as_deref());
                         let ahead = ahead.filter(|_| is_to_be_packed(job, &read.outcome));
                         if sender.send((at, read)).is_err() {
                             return; // the writer has given up
@@ -352,28 +354,6 @@ fn count(synced: &mut Synced, path: &Path, is_known: bool, outcome: &Outcome) {
         }
         Outcome::Same | Outcome::NoSession => {}
     }
-}
-
-pub(super) fn all_known(connection: &Connection) -> Result<HashMap<PathBuf, Known>, rusqlite::Error> {
-    let mut statement = connection.prepare(
-        "SELECT path, key, is_settled, read_to, head, tail, lines IS NOT NULL, state, length, modified, changed, inode,
-            device, links
-         FROM session",
-    )?;
-    let rows = statement.query_map([], |row| {
-        let known = Known {
-            key: row.get(1)?,
-            stamp: stamp_at(row, 8)?,
-            is_settled: row.get(2)?,
-            read_to: row.get::<_, i64>(3)? as u64,
-            head: row.get(4)?,
-            tail: row.get(5)?,
-            is_followed: row.get(6)?,
-            is_session: row.get::<_, i64>(7)? != super::rows::NO_SESSION,
-        };
-        Ok((path_of(row.get_ref(0)?.as_bytes()?), known))
-    })?;
-    rows.collect()
 }
 
 pub(super) fn kept_of(connection: &Connection, key: i64) -> Result<Option<Vec<u8>>, rusqlite::Error> {

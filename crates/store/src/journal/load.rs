@@ -47,7 +47,8 @@ impl Journal {
             Some((others, source)) => {
                 // Theirs stands in the place of the header.
                 self.own_records = self.own_records.saturating_sub(1);
-                let ForeignReading { records: theirs, oddities, trouble, stamp } = others.read(&source);
+                let ForeignReading { records: theirs, oddities, trouble, stamp } =
+                    others.read_below(&source, &records);
                 self.findings.extend(trouble.map(Finding::Source));
                 self.findings.extend(oddities.into_iter().map(Finding::Theirs));
                 self.theirs = Some((source, stamp));

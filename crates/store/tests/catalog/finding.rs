@@ -100,11 +100,15 @@ fn a_search_can_be_narrowed() {
         })
     };
     let at = |text: &str| text.parse::<Timestamp>().expect("a time").as_microsecond();
-    assert_eq!(count(Filter { agent: Some("claude".into()), ..Filter::default() }), [1, 1]);
+    assert_eq!(
+        count(Filter { agent: Some(vec!["no one".into(), "claude".into()]), ..Filter::default() }),
+        [1, 1]
+    );
     assert_eq!(count(Filter { project: Some("/home/dev".into()), ..Filter::default() }), [3, 3]);
     assert_eq!(count(Filter { project: Some("/home/de".into()), ..Filter::default() }), [0, 0]);
     assert_eq!(count(Filter { role: Some(Role::Assistant), ..Filter::default() }), [1, 1]);
     assert_eq!(count(Filter { since: Some(at("2025-03-05T00:00:00Z")), ..Filter::default() }), [2, 2]);
+    assert_eq!(count(Filter { until: Some(at("2025-03-05T00:00:00Z")), ..Filter::default() }), [2, 2]);
 }
 
 #[test]

@@ -120,6 +120,19 @@ fn files() -> Vec<(&'static str, String, Option<String>)> {
         json!({"type":"message","role":"assistant","content":"A wombat.","timestamp":"2025-03-04T14:00:02Z"}),
     ];
     let rollout: String = rollout.iter().map(|line| format!("{line}\n")).collect();
+    let oh_my_pi = oh_my_pi_title("Marsupials") + &pi_session("o", &[("A quokka?", "A wombat.")]);
+    let gemini_line = |line: Value| format!("{line}\n");
+    let gemini_said = |id: &str, kind: &str, text: &str| {
+        gemini_line(
+            json!({"id":id,"timestamp":"2025-03-04T10:00:01.000Z","type":kind,"content":[{"text":text}]}),
+        )
+    };
+    let gemini_lines = gemini_line(json!({
+        "sessionId": "9e11aa00-0000-4000-8000-000000000002", "projectHash": "abc", "kind": "main",
+        "startTime": "2025-03-04T10:00:00.000Z", "lastUpdated": "2025-03-04T10:00:00.000Z",
+    })) + &gemini_said("m0", "user", "A quokka?")
+        + &gemini_line(json!({"$set":{"lastUpdated":"2025-03-04T10:00:02.000Z"}}))
+        + &gemini_said("m1", "gemini", "A wombat.");
     let more_of_rollout = format!(
         "{}\n",
         json!({"type":"message","role":"user","content":"A numbat?","timestamp":"2025-03-04T14:00:03Z"})
@@ -142,7 +155,25 @@ fn files() -> Vec<(&'static str, String, Option<String>)> {
         ),
         ("pi/rollouts/session_r1.jsonl", rollout, Some(more_of_rollout)),
         ("pi/gemini/chats/session-1.json", gemini(&["A quokka?", "A wombat."]), None),
+        (
+            "pi/omp/agent/sessions/-home-dev-x/2025-03-04T14-00-00-000Z_o.jsonl",
+            oh_my_pi,
+            Some(pi_message("u9", Some("a0"), 60, "user", "A numbat?")),
+        ),
+        (
+            "pi/gemini/chats/session-2025-03-04T10-00-9e11aa00.jsonl",
+            gemini_lines,
+            Some(gemini_said("m2", "user", "A numbat?")),
+        ),
     ]
+}
+
+/// oh-my-pi has a first line of one length, in which it writes another title over the last one.
+fn oh_my_pi_title(title: &str) -> String {
+    let line = json!({"type":"title","v":1,"title":title,"source":"auto","updatedAt":"2025-03-04T14:00:00.000Z","pad":""})
+        .to_string();
+    let pad = " ".repeat(255 - line.len());
+    format!("{}\n", line.replace(r#""pad":"""#, &format!(r#""pad":"{pad}""#)))
 }
 
 fn check_everything_is_there(machine: &Machine, file: &str, why: &str) {
@@ -255,6 +286,46 @@ fn a_document_that_says_more_takes_the_place_of_what_it_was() {
 }
 
 #[test]
+fn a_title_written_over_another_one_is_the_one_that_is_kept() {
+    let machine = Machine::new();
+    let file = "pi/omp/agent/sessions/-home-dev-x/2025-03-04T14-00-00-000Z_o.jsonl";
+    let path = machine
+        .write(file, &(oh_my_pi_title("Marsupials") + &pi_session("o", &[("A quokka?", "A wombat.")])));
+    machine.sync_and_keep();
+    for title in ["Small marsupials", "Large marsupials"] {
+        let original = OpenOptions::new().write(true).open(&path).expect("a file");
+        std::os::unix::fs::FileExt::write_all_at(&original, oh_my_pi_title(title).as_bytes(), 0)
+            .expect("own file");
+        machine.append(file, &pi_message(title, Some("a0"), 60, "user", "A numbat?"));
+        machine.sync_and_keep();
+        assert_eq!(
+            machine.archive().kept(&path).expect("a kept file").bytes().expect("own file"),
+            std::fs::read(&path).expect("own file")
+        );
+    }
+    std::fs::remove_file(&path).expect("own file");
+    machine.sync_and_keep();
+    assert_eq!(machine.listed(), [format!("kept {file} 3")], "each is told once");
+    let rows = machine.catalog().sessions().expect("a list");
+    assert_eq!(rows.first().and_then(|row| row.title.as_deref()), Some("Large marsupials"));
+    machine.assert_archive_is_whole();
+}
+
+/// Gemini goes back by a line that says so; what it went back behind is still in the file.
+#[test]
+fn a_session_that_was_rewound_is_kept_as_far_as_it_went() {
+    let machine = Machine::new();
+    let (file, text, _) = files().pop().expect("the lines of Gemini");
+    machine.write(file, &text);
+    machine.sync_and_keep();
+    machine.append(file, &format!("{}\n", json!({"$rewindTo":"m0"})));
+    machine.sync_and_keep();
+    std::fs::remove_file(machine.path(file)).expect("own file");
+    machine.sync_and_keep();
+    check_everything_is_there(&machine, file, "rewound and deleted");
+}
+
+#[test]
 fn what_was_written_after_the_last_look_is_kept_by_its_second_name() {
     for (file, text, more) in files() {
         let Some(more) = more else { continue };
@@ -356,6 +427,93 @@ fn a_home_on_another_disk_keeps_copies() {
     assert_eq!((synced.gone, synced.kept), (0, 1));
     let kept = Archive::of(&sources.home).kept(&path).expect("a kept file");
     assert_eq!(kept.bytes().expect("own file"), pi_session("a", &[("alpha", "beta")]).as_bytes());
+}
+
+/// A long file is laid into the archive at once, and packed when it has come to rest and somebody has time.
+#[test]
+fn a_long_file_is_safe_at_once_and_packed_later() {
+    let machine = Machine::new();
+    let words: Vec<String> = (0..400).map(|n| format!("{n} {}", "word of it ".repeat(40))).collect();
+    let said: Vec<(&str, &str)> = words.iter().map(|words| (words.as_str(), "well")).collect();
+    let text = pi_session("a", &said);
+    let names = ["pi/a.jsonl", "pi/b.jsonl"];
+    let paths = names.map(|name| machine.write(name, &text));
+    machine.sync_and_keep();
+    let size = |path: &Path| {
+        let kept = machine.archive().kept(path).expect("a kept file");
+        assert_eq!(kept.bytes().expect("a whole file"), text.as_bytes());
+        std::fs::metadata(kept.path).expect("a kept file").len()
+    };
+    let before = paths.each_ref().map(|path| size(path));
+    let pack = |now: Timestamp, times: usize| {
+        let mut left = times + 1; // it is asked once before anything is looked at
+        let mut has_time = || {
+            left = left.saturating_sub(1);
+            left > 0
+        };
+        machine.catalog().pack_loose(&machine.sources(), now, &mut has_time).expect("a catalog");
+    };
+    pack(Timestamp::now(), 9);
+    assert_eq!(paths.each_ref().map(|path| size(path)), before, "they may still be written");
+    let later = Timestamp::now() + jiff::SignedDuration::from_hours(2);
+    std::fs::remove_file(&paths[0]).expect("own file");
+    pack(later, 2);
+    let is_packed = |at: usize| size(&paths[at]) < before[at] / 4;
+    assert_eq!(
+        [is_packed(0), is_packed(1)].iter().filter(|packed| **packed).count(),
+        1,
+        "one after the other"
+    );
+    pack(later, 9);
+    assert!(is_packed(0) && is_packed(1));
+    machine.sync_and_keep_at(later);
+    assert_eq!(machine.listed(), ["kept pi/a.jsonl 400", "pi/b.jsonl 400"]);
+    machine.assert_archive_is_whole();
+}
+
+/// A list of titles belongs to every session of its folder, and two threads keep them.
+#[test]
+fn what_belongs_to_many_sessions_is_kept_once() {
+    for _ in 0..8 {
+        let machine = Machine::new();
+        let titles: Vec<Value> = (0..3_000)
+            .map(|n| json!({"sessionId":format!("s{n}"),"summary":format!("Session {n}")}))
+            .collect();
+        let list = json!({"version":1,"entries":titles}).to_string();
+        let path = machine.write("claude/-home-dev-ledger/sessions-index.json", &list);
+        for n in 0..8 {
+            let text = claude_line("c1", None, 1, "user", json!("A quokka?"));
+            machine.write(
+                &format!("claude/-home-dev-ledger/0f5c0000-0000-4000-8000-00000000000{n}.jsonl"),
+                &text,
+            );
+        }
+        machine.sync_and_keep();
+        let kept = machine.archive().kept(&path).expect("a kept file");
+        assert_eq!(kept.bytes().expect("a whole file"), list.as_bytes());
+        machine.assert_archive_is_whole();
+    }
+}
+
+/// A second name changes the stat of every original. The next look knows that, and reads nothing again.
+#[test]
+fn files_that_were_kept_are_not_read_again() {
+    let machine = Machine::new();
+    for n in 0..20 {
+        let path =
+            machine.write(&format!("pi/{n}.jsonl"), &pi_session(&format!("s{n}"), &[("alpha", "beta")]));
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(86_400);
+        OpenOptions::new().append(true).open(path).expect("a file").set_modified(long_ago).expect("own file");
+    }
+    // the disk tells when they were made, and nobody can say otherwise; so the sync comes later
+    let later = Timestamp::now() + jiff::SignedDuration::from_secs(10);
+    let (synced, keeping) = machine.sync_and_keep_at(later);
+    assert_eq!((synced.new, keeping.kept), (20, 20));
+    let (synced, keeping) = machine.sync_and_keep_at(later);
+    assert_eq!((synced.files, synced.changed, synced.bytes_read, keeping.kept), (20, 0, 0, 0));
+    machine.append("pi/7.jsonl", &pi_message("u9", Some("a0"), 60, "user", "gamma"));
+    let (synced, _) = machine.sync_and_keep_at(later);
+    assert_eq!(synced.changed, 1);
 }
 
 #[test]

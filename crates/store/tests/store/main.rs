@@ -13,7 +13,7 @@
 //! | words that are streamed survive | `drafts` |
 //! | a database of another program is read and left as it is | `opencode_database` |
 //! | a file read for its shape has the entries of the file | `light` |
-//! | the end of a file tells what the whole tells | `recent` |
+//! | the end of a file tells what the whole tells | `recent`, `ending` |
 //! | memory does not grow with what is said | `memory` |
 //! | a file that changes under its reader is read, and told of | `steady` |
 //! | another program's session and what was added to it are one | `foreign` |
@@ -27,6 +27,7 @@ mod changing;
 mod crash;
 mod doc;
 mod drafts;
+mod ending;
 mod faults;
 mod flips;
 mod foreign;

@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use offshoot_session::{Body, EntryId, ToolCallId};
 
@@ -45,14 +46,14 @@ impl Passes {
 /// ```
 #[derive(Default)]
 pub(super) struct Threads {
-    message_of: HashMap<EntryId, String>,
-    tails: HashMap<String, EntryId>,
+    message_of: HashMap<EntryId, Arc<str>>,
+    tails: HashMap<Arc<str>, EntryId>,
     answered: HashSet<ToolCallId>,
 }
 
 /// What a line is to the message it may belong to.
 pub(super) enum Part<'d> {
-    Line(&'d str),
+    Line(&'d Arc<str>),
     Answer(&'d ToolCallId),
     /// Notes of the program between answers.
     Beside,
@@ -60,7 +61,7 @@ pub(super) enum Part<'d> {
 }
 
 impl<'d> Part<'d> {
-    pub(super) fn of(body: &'d Body, message: Option<&'d str>) -> Self {
+    pub(super) fn of(body: &'d Body, message: Option<&'d Arc<str>>) -> Self {
         match (body, message) {
             (Body::Reply(_), Some(message)) => Self::Line(message),
             (Body::ToolResult(result), _) => Self::Answer(&result.call),
@@ -81,9 +82,9 @@ impl Threads {
     ) -> Option<EntryId> {
         let message = parent.as_ref().and_then(|parent| self.message_of.get(parent)).cloned();
         match (part, message) {
-            (Part::Line(own), Some(message)) if message == *own => self.extend(message, id, parent),
+            (Part::Line(own), Some(message)) if message == **own => self.extend(message, id, parent),
             (Part::Line(own), _) => {
-                self.extend((*own).to_owned(), id, None);
+                self.extend((*own).clone(), id, None);
                 parent
             }
             (Part::Answer(call), Some(message)) if self.answered.insert((*call).clone()) => {
@@ -96,7 +97,7 @@ impl Threads {
         }
     }
 
-    fn extend(&mut self, message: String, id: &EntryId, parent: Option<EntryId>) -> Option<EntryId> {
+    fn extend(&mut self, message: Arc<str>, id: &EntryId, parent: Option<EntryId>) -> Option<EntryId> {
         self.message_of.insert(id.clone(), message.clone());
         self.tails.insert(message, id.clone()).or(parent)
     }

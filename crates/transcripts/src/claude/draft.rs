@@ -1,5 +1,7 @@
 //! One line of a file, understood by itself.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use offshoot_session::{
     Body, Compaction, EntryId, Fact, FileLists, Foreign, Note, Setting, TitleSource, ToolResult, text_of,
@@ -18,12 +20,17 @@ pub(super) struct Draft {
     /// Part of what a sub-agent said.
     pub(super) is_sidechain: bool,
     pub(super) agent: Option<String>,
-    pub(super) session: Option<String>,
+    /// Nearly always that of the line before.
+    pub(super) session: Option<Arc<str>>,
+    /// A reply comes in several lines of the same message.
+    pub(super) message: Option<Arc<str>>,
+}
+
+/// What is asked of a line once, and need not stay with it.
+pub(super) struct Asides {
     pub(super) project: Option<String>,
     /// Session and entry that this line was copied from.
     pub(super) forked_from: Option<(String, Option<EntryId>)>,
-    /// A reply comes in several lines of the same message.
-    pub(super) message: Option<String>,
     /// The sub-agent that the answer of a tool tells of.
     pub(super) started_agent: Option<String>,
     pub(super) compacted: Option<Compacted>,
@@ -94,28 +101,34 @@ const BOOKS: &[&str] = &[
 
 impl Draft {
     pub(super) fn new(line: &Map) -> Self {
-        let kind = text(line, "type");
         Self {
-            what: what(kind, line),
+            what: what(text(line, "type"), line),
             id: entry_id(line, "uuid"),
             parent: parent_field(line),
             written_at: line.get("timestamp").and_then(timestamp),
             is_sidechain: flag(line, "isSidechain"),
             agent: line.get("agentId").and_then(id_text),
-            session: text(line, "sessionId").filter(|id| !id.is_empty()).map(str::to_owned),
-            project: text(line, "cwd").filter(|folder| !folder.is_empty()).map(str::to_owned),
-            forked_from: forked_from(line),
+            session: text(line, "sessionId").filter(|id| !id.is_empty()).map(Arc::from),
             message: message_id(line),
-            started_agent: object(line, "toolUseResult")
-                .and_then(|told| told.get("agentId"))
-                .and_then(id_text),
-            compacted: compacted(line),
-            unknown_type: kind.filter(|kind| !is_known_type(kind)).map(str::to_owned),
         }
     }
 
     pub(super) fn is_entry(&self) -> bool {
         matches!(self.what, What::Entry { .. })
+    }
+}
+
+impl Asides {
+    pub(super) fn of(line: &Map) -> Self {
+        Self {
+            project: text(line, "cwd").filter(|folder| !folder.is_empty()).map(str::to_owned),
+            forked_from: forked_from(line),
+            started_agent: object(line, "toolUseResult")
+                .and_then(|told| told.get("agentId"))
+                .and_then(id_text),
+            compacted: compacted(line),
+            unknown_type: text(line, "type").filter(|kind| !is_known_type(kind)).map(str::to_owned),
+        }
     }
 }
 
@@ -225,11 +238,11 @@ fn forked_from(line: &Map) -> Option<(String, Option<EntryId>)> {
     Some((from.get("sessionId").and_then(id_text)?, entry_id(from, "messageUuid")))
 }
 
-fn message_id(line: &Map) -> Option<String> {
+fn message_id(line: &Map) -> Option<Arc<str>> {
     if text(line, "type") != Some("assistant") {
         return None;
     }
-    object(line, "message")?.get("id").and_then(id_text)
+    object(line, "message")?.get("id").and_then(id_text).map(Arc::from)
 }
 
 fn object<'j>(map: &'j Map, key: &str) -> Option<&'j Map> {

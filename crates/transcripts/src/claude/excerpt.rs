@@ -9,8 +9,7 @@
 //!
 //! A short id is made as if settings further up had no ids.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::{BTreeSet, HashSet};
 
 use offshoot_session::{Body, EntryId, Odd, SessionTree};
 
@@ -51,6 +50,8 @@ pub struct Ending {
     pub turn: usize,
     /// Ids further up that begin like one that is shown.
     pub similar: Vec<String>,
+    /// So many lines were read as JSON, some of them twice.
+    pub lines_read: usize,
 }
 
 impl Spine {
@@ -121,21 +122,44 @@ fn first_shown(path: &[usize], last: Last, is_prompt: impl Fn(&usize) -> bool) -
 /// Lines by their ids.
 struct Chain<'s> {
     spine: &'s Spine,
-    places: HashMap<Packed, usize, BuildHasherDefault<Folded>>,
+    /// Numbers of lines from 1, each at the place that its id falls to or at the next one that was free. A map that
+    /// keeps the ids too takes eight times the memory.
+    slots: Vec<u32>,
+}
+
+/// Where the search for an id ends.
+enum Slot {
+    Line(usize),
+    Free(usize),
 }
 
 impl<'s> Chain<'s> {
     /// `None` where two lines have the same id.
     fn of(spine: &'s Spine) -> Option<Self> {
-        let mut places = HashMap::with_capacity_and_hasher(spine.links.len(), BuildHasherDefault::default());
+        let slots = vec![0; (2 * spine.links.len()).next_power_of_two()];
+        let mut chain = Self { spine, slots };
         for (at, link) in spine.links.iter().enumerate() {
-            if let Some(id) = link.id
-                && places.insert(id, at).is_some()
-            {
-                return None;
+            if let Some(id) = link.id {
+                let Slot::Free(slot) = chain.slot_of(id) else { return None };
+                *chain.slots.get_mut(slot)? = u32::try_from(at + 1).ok()?;
             }
         }
-        Some(Self { spine, places })
+        Some(chain)
+    }
+
+    /// There are twice as many slots as lines, so a free one comes.
+    fn slot_of(&self, id: Packed) -> Slot {
+        let last = self.slots.len().saturating_sub(1);
+        let mut slot = folded(id) & last;
+        loop {
+            let Some(line) = self.slots.get(slot).and_then(|line| (*line as usize).checked_sub(1)) else {
+                return Slot::Free(slot);
+            };
+            if self.spine.links.get(line).is_some_and(|link| link.id == Some(id)) {
+                return Slot::Line(line);
+            }
+            slot = (slot + 1) & last;
+        }
     }
 
     fn kind(&self, at: usize) -> Option<Kind> {
@@ -144,29 +168,40 @@ impl<'s> Chain<'s> {
 
     /// The line that a line names as its parent; `None` where that is not in the file.
     fn named_parent(&self, at: usize) -> Option<Option<usize>> {
-        match self.spine.links.get(at)?.parent {
-            Some(parent) => self.places.get(&parent).copied().map(Some),
-            None => Some(None),
+        let Some(parent) = self.spine.links.get(at)?.parent else { return Some(None) };
+        // mostly the line before, where nobody has to search
+        let before = at
+            .checked_sub(1)
+            .filter(|before| self.spine.links.get(*before).is_some_and(|link| link.id == Some(parent)));
+        before.or_else(|| self.place_of(parent)).map(Some)
+    }
+
+    fn place_of(&self, id: Packed) -> Option<usize> {
+        match self.slot_of(id) {
+            Slot::Line(line) => Some(line),
+            Slot::Free(_) => None,
         }
     }
 
-    /// The nearest entry from this line up, and the lines that are passed on the way to it, itself included.
-    fn entry_from(&self, mut at: usize) -> Option<(Option<usize>, Vec<usize>)> {
-        let mut passed = vec![at];
+    /// The nearest entry from this line up. The lines that are passed on the way to it, itself included, are told.
+    fn entry_from(&self, mut at: usize, mut pass: impl FnMut(usize)) -> Option<Option<usize>> {
+        let mut steps = 0;
+        pass(at);
         while self.kind(at)? == Kind::Pass {
             match self.named_parent(at)? {
-                Some(above) if passed.len() <= self.spine.links.len() => at = above,
-                Some(_) => return None,
-                None => return Some((None, passed)),
+                Some(above) if steps <= self.spine.links.len() => at = above,
+                Some(_) => return None, // in circles
+                None => return Some(None),
             }
-            passed.push(at);
+            steps += 1;
+            pass(at);
         }
-        Some((Some(at), passed))
+        Some(Some(at))
     }
 
     fn parent(&self, at: usize) -> Option<Option<usize>> {
         match self.named_parent(at)? {
-            Some(above) => self.entry_from(above).map(|(entry, _)| entry),
+            Some(above) => self.entry_from(above, |_| ()),
             None => Some(None),
         }
     }
@@ -180,8 +215,8 @@ impl<'s> Chain<'s> {
             _ => None,
         });
         let Some((at, Some(leaf))) = marker else { return Some(tip) };
-        let Some(leaf) = self.places.get(&leaf) else { return Some(tip) };
-        match self.entry_from(*leaf)?.0 {
+        let Some(leaf) = self.place_of(leaf) else { return Some(tip) };
+        match self.entry_from(leaf, |_| ())? {
             Some(leaf) if leaf.max(at) >= tip => Some(leaf),
             _ => Some(tip),
         }
@@ -235,12 +270,14 @@ impl<'s> Chain<'s> {
         }
         let mut lines = Vec::new();
         for (at, link) in self.spine.links.iter().enumerate() {
-            if link.kind == Kind::Prompt
-                && let Some(Some(named)) = self.named_parent(at)
-                && let Some((Some(parent), passed)) = self.entry_from(named)
+            if link.kind != Kind::Prompt {
+                continue;
+            }
+            let mut passed = vec![at];
+            if let Some(Some(named)) = self.named_parent(at)
+                && let Some(Some(parent)) = self.entry_from(named, |line| passed.push(line))
                 && parents.contains(&parent)
             {
-                lines.push(at);
                 lines.extend(passed);
             }
         }
@@ -252,9 +289,13 @@ impl Excerpt {
     /// `pieces` are the lines, each piece with how many lines stand before it in the file.
     pub fn read(&self, spine: &Spine, file_name: &str, pieces: &[(usize, &[u8])]) -> Option<Ending> {
         let mut reading = Reading::keeping(Sources::counted());
+        let mut lines_read = spine.lines_read;
         for (before, bytes) in pieces {
             reading.begin_behind(*before);
-            lines(*bytes).for_each(|line| reading.take(line));
+            for line in lines(*bytes) {
+                reading.take(line);
+                lines_read += 1;
+            }
         }
         let transcript = reading.finish(Some(file_name));
         let is_known = |what: &Odd| matches!(what, Odd::UnknownType(_));
@@ -264,7 +305,7 @@ impl Excerpt {
         require(oddities.iter().all(|oddity| is_cut(&oddity.what)))?;
         require(tree.main_head().is_some_and(|head| packed(head) == Ok(self.head)))?;
         self.says_all(spine, &tree)?;
-        Some(Ending { similar: self.similar(spine, &tree), tree, turn: self.turn })
+        Some(Ending { similar: self.similar(spine, &tree), tree, turn: self.turn, lines_read })
     }
 
     /// A result whose call is further up would be nameless, and one that answers a call again stands elsewhere.
@@ -275,19 +316,20 @@ impl Excerpt {
             .filter_map(|at| spine.links.get(*at)?.id)
             .map(|id| EntryId::from(written(id)))
             .collect();
-        let earlier: HashSet<u64> =
-            spine.calls.iter().take_while(|(at, _)| *at < self.start).map(|(_, call)| *call).collect();
+        let mut answered = HashSet::new();
         for entry in tree.entries().filter(|entry| !apart.contains(&entry.id)) {
             if let Body::ToolResult(result) = &entry.body {
-                let is_new = !earlier.contains(&hash(result.call.as_str().as_bytes()));
-                require(is_new && !result.tool.is_empty())?;
+                require(!result.tool.is_empty())?;
+                answered.insert(hash(result.call.as_str().as_bytes()));
             }
         }
+        let mut earlier = spine.calls.iter().take_while(|(at, _)| *at < self.start);
+        require(earlier.all(|(_, call)| !answered.contains(call)))?;
         require(tree.is_ancestor(&EntryId::from(written(self.first_shown)), tree.main_head()?))
     }
 
     fn similar(&self, spine: &Spine, tree: &SessionTree) -> Vec<String> {
-        let short = |id: Packed| (id >> SHORT) as u32;
+        let short = |id: Packed| (id.get() >> SHORT) as u32;
         let read: HashSet<u32> =
             tree.entries().filter_map(|entry| packed(&entry.id).ok()).map(short).collect();
         let left_out = spine.links.get(..self.start).unwrap_or_default().iter().filter_map(|link| {
@@ -302,21 +344,7 @@ fn require(holds: bool) -> Option<()> {
 }
 
 /// Ids are random enough to be their own hashes.
-#[derive(Default)]
-struct Folded(u64);
-
-impl Hasher for Folded {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-    }
-
-    fn write_u128(&mut self, id: u128) {
-        self.0 = ((id >> 64) as u64 ^ id as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
+fn folded(id: Packed) -> usize {
+    let id = id.get();
+    ((id >> 64) as u64 ^ id as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as usize >> 16
 }

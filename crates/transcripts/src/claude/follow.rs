@@ -5,13 +5,13 @@ use std::fmt;
 
 use jiff::Timestamp;
 use offshoot_session::skeleton::Moment;
-use offshoot_session::{Body, RawLine};
+use offshoot_session::{Body, Fact, RawLine, Setting, TitleSource};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use super::draft::{Draft, ParentField, What};
+use super::draft::{Asides, Draft, ParentField, What};
 use super::subagents::{session_in_path, stem};
-use crate::gist::{Gist, Heard, Step, Taken, Unusual};
+use crate::gist::{Gist, Heard, Shape, Step, Taken, Unusual};
 use crate::ids::is_uuid;
 use crate::lines::{Content, Line};
 
@@ -60,6 +60,9 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
         if let (Some(id), Some(at)) = (outside.uuid.as_deref(), at) {
             let is_sidechain = outside.is_sidechain == Some(true);
             hear_of(file.heard, outside.session_id.as_deref(), is_sidechain);
+            if !is_sidechain {
+                place_settings(&mut file);
+            }
             file.silent_entry(id, outside.parent_uuid.as_deref(), Some(at.timestamp().as_microsecond()));
             let more = outside.message.map_or(0, |message| message.content.answers.saturating_sub(1));
             file.gist.entries += more;
@@ -67,14 +70,16 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
         }
     }
     let Content::Object(map) = Line::new(1, RawLine::new(line)).content else { return Ok(()) };
-    let mut draft = Draft::new(&map);
+    let (draft, asides) = (Draft::new(&map), Asides::of(&map));
     let at = draft.written_at.map(Timestamp::as_microsecond);
-    file.heard.stated_anywhere = file.heard.stated_anywhere.take().or_else(|| draft.session.clone());
-    if let Some((session, _)) = &draft.forked_from {
-        file.heard.forked_from = Some(session.clone());
+    if file.heard.stated_anywhere.is_none() {
+        file.heard.stated_anywhere = draft.session.as_deref().map(str::to_owned);
+    }
+    if let Some((session, _)) = asides.forked_from {
+        file.heard.forked_from = Some(session);
     }
     if file.gist.project.is_none() {
-        file.gist.project = draft.project.take();
+        file.gist.project = asides.project;
     }
     if file.gist.opened_at.is_none() {
         file.gist.opened_at = at;
@@ -94,13 +99,19 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
             if draft.is_sidechain {
                 file.heard.side_agent = file.heard.side_agent.take().or_else(|| draft.agent.clone());
             }
+            // a prompt keeps its place among its versions: settings come behind it
+            let keeps_its_parent = draft.is_sidechain || (body.is_prompt() && results.is_empty());
+            if !keeps_its_parent {
+                place_settings(&mut file);
+            }
             if file.shape.knows(id.as_str()) {
                 return Ok(()); // the first one counts
             }
             pay(&mut file, draft.message.as_deref(), body);
             file.gist.entries += results.len() as u64;
-            if draft.is_sidechain && body.is_prompt() {
-                file.side_prompt(id.as_str(), parent, at, body);
+            if draft.is_sidechain {
+                let step = step_beside(&mut file, draft.agent.as_deref(), parent);
+                file.side_entry(id.as_str(), parent, at, body, step);
             } else {
                 file.entry(id.as_str(), parent, at, body);
             }
@@ -110,18 +121,22 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
                 file.pass(id.as_str(), parent, Step::On);
             }
         }
-        What::Fact(fact) => file.gist.tell(fact),
-        What::Summary { title, leaf } => {
-            let is_ours = leaf.as_ref().is_some_and(|leaf| file.shape.knows(leaf.as_str()));
-            if is_ours || (file.gist.entries == 0 && leaf.is_none()) {
-                file.gist.auto_title = Some(title.clone());
+        What::Fact(fact) => {
+            if matches!(fact, Fact::Title { source: TitleSource::Auto, .. }) {
+                file.heard.titles_to_come.clear(); // they were told before it
             }
+            file.gist.tell(fact);
+        }
+        What::Summary { title, leaf } => {
+            let leaf = leaf.as_ref().map(|leaf| leaf.as_str().to_owned());
+            file.heard.titles_to_come.push((title.clone(), leaf));
         }
         What::CostSoFar(cost) => {
             let before = std::mem::replace(&mut file.heard.cost_so_far, *cost);
             file.gist.cost_micros += if *cost >= before { cost - before } else { *cost };
         }
-        What::Leaf(_) | What::Setting(_) | What::Silent | What::Nameless => {}
+        What::Setting(setting) => change(file.heard, setting),
+        What::Leaf(_) | What::Silent | What::Nameless => {}
     }
     Ok(())
 }
@@ -143,6 +158,37 @@ fn hear_of(heard: &mut Heard, session: Option<&str>, is_sidechain: bool) {
     heard.has_own_entries |= !is_sidechain;
 }
 
+/// The same setting said again changes nothing.
+fn change(heard: &mut Heard, setting: &Setting) {
+    let (in_force, now) = match setting {
+        Setting::PermissionMode(mode) => (&mut heard.permission_mode, mode),
+        Setting::Mode { mode, .. } => (&mut heard.mode, mode),
+        _ => return,
+    };
+    if in_force.as_ref() != Some(now) {
+        *in_force = Some(now.clone());
+        heard.settings_to_place += 1;
+    }
+}
+
+fn place_settings(file: &mut Taken<'_>) {
+    file.gist.entries += std::mem::take(&mut file.heard.settings_to_place);
+}
+
+/// A sub-agent hangs below a note of its own, which is an entry too.
+fn step_beside(file: &mut Taken<'_>, agent: Option<&str>, parent: Option<&str>) -> Step {
+    let begins = parent.is_none_or(|parent| file.shape.knows(parent) && !file.shape.is_delegated(parent));
+    if !begins {
+        return Step::On;
+    }
+    let is_noted = agent.is_some_and(|agent| file.heard.noted_agents.iter().any(|noted| noted == agent));
+    if !is_noted {
+        file.gist.entries += 1;
+        file.heard.noted_agents.extend(agent.map(str::to_owned));
+    }
+    Step::Task
+}
+
 /// Every line of a message says what the whole of it cost.
 fn pay(file: &mut Taken<'_>, message: Option<&str>, body: &Body) {
     let Body::Reply(reply) = body else { return };
@@ -156,7 +202,14 @@ fn pay(file: &mut Taken<'_>, message: Option<&str>, body: &Body) {
 }
 
 /// The format has no header: what it would say stands on the lines, or is the name of the file.
-pub(crate) fn finish(heard: &Heard, file_name: Option<&str>, gist: &mut Gist) {
+pub(crate) fn finish(heard: &Heard, shape: &Shape, file_name: Option<&str>, gist: &mut Gist) {
+    // in old files most summaries are titles of other sessions
+    let is_ours =
+        |leaf: &Option<String>| gist.entries == 0 || leaf.as_deref().is_some_and(|leaf| shape.knows(leaf));
+    let title = heard.titles_to_come.iter().rev().find(|(_, leaf)| is_ours(leaf));
+    if let Some((title, _)) = title {
+        gist.auto_title = Some(title.clone()).filter(|title| !title.trim().is_empty());
+    }
     let stem = file_name.and_then(stem);
     let stated = heard.stated.as_deref().or(heard.stated_anywhere.as_deref());
     gist.agent = Some(AGENT.to_owned());

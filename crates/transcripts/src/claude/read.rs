@@ -1,6 +1,7 @@
 //! From the lines of a file to drafts, and what they say together: the header, and what a line must know of others.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use offshoot_session::{
@@ -8,7 +9,7 @@ use offshoot_session::{
 };
 
 use super::chain::Passes;
-use super::draft::{Compacted, Draft, ParentField, What};
+use super::draft::{Asides, Compacted, Draft, ParentField, What};
 use super::message::shell_output;
 use super::records::records;
 use super::subagents::{AgentFile, Starts, agent_in_file_name, session_in_path, stem};
@@ -99,6 +100,10 @@ pub(super) struct File {
     left_out: u64,
     pub(super) oddities: Vec<Oddity>,
     unknown_types: BTreeMap<String, u64>,
+    /// The session that the last line names: most lines name the same, and share its name.
+    session: Option<Arc<str>>,
+    project: Option<String>,
+    forked_from: Option<(String, Option<EntryId>)>,
     /// Where each entry stands among the pieces; the first one counts.
     pub(super) places: HashMap<EntryId, usize>,
     pub(super) sidechains: HashSet<EntryId>,
@@ -106,7 +111,7 @@ pub(super) struct File {
     pub(super) starts: Starts,
     pub(super) tools: HashMap<ToolCallId, String>,
     /// The last line of each message that counts tokens: all lines repeat the same count.
-    pub(super) counted_at: HashMap<String, usize>,
+    pub(super) counted_at: HashMap<Arc<str>, usize>,
     pub(super) compacted: HashMap<EntryId, Compacted>,
     pub(super) shells: HashSet<EntryId>,
     /// The output of a command by the entry of the command, and where it stands.
@@ -121,7 +126,7 @@ impl File {
         }
         let draft = match line.content {
             Content::Blank => None,
-            Content::Object(map) => Some(Draft::new(&map)),
+            Content::Object(map) => Some((Draft::new(&map), Asides::of(&map))),
             Content::Unreadable(reason) => {
                 self.oddities.push(Oddity::at_line(number, Odd::UnreadableLine(reason)));
                 None
@@ -132,23 +137,48 @@ impl File {
                 None
             }
         };
-        let draft = draft.map(|draft| match agent {
-            Some(agent) => beside(draft, agent),
-            None => draft,
+        let draft = draft.map(|(draft, asides)| {
+            let mut draft = match agent {
+                Some(agent) => beside(draft, agent),
+                None => draft,
+            };
+            self.look_at(number, &draft, &asides);
+            self.share_names(&mut draft);
+            if agent.is_none() {
+                self.project = self.project.take().or(asides.project);
+                self.forked_from = asides.forked_from.or(self.forked_from.take());
+            }
+            draft
         });
-        if let Some(draft) = &draft {
-            self.look_at(number, draft);
-        }
         let raw = sources.of(line.raw, self.pieces.is_empty());
         self.pieces.push(Piece { line: number, raw, draft: draft.map(Box::new), is_beside: agent.is_some() });
     }
 
-    fn look_at(&mut self, line: u64, draft: &Draft) {
+    /// A name that stands in several lines is kept once.
+    fn share_names(&mut self, draft: &mut Draft) {
+        if let ParentField::Of(parent) = &mut draft.parent
+            && let Some((known, _)) = self.places.get_key_value(parent)
+        {
+            *parent = known.clone();
+        }
+        if let What::Entry { body: Body::ToolResult(result), .. } = &mut draft.what
+            && let Some((known, _)) = self.tools.get_key_value(&result.call)
+        {
+            result.call = known.clone();
+        }
+        if draft.session == self.session {
+            draft.session.clone_from(&self.session);
+        } else {
+            self.session.clone_from(&draft.session);
+        }
+    }
+
+    fn look_at(&mut self, line: u64, draft: &Draft, asides: &Asides) {
         if matches!(draft.what, What::Nameless) {
             let reason = "an object without a type".to_owned();
             self.oddities.push(Oddity::at_line(line, Odd::UnreadableLine(reason)));
         }
-        if let Some(kind) = &draft.unknown_type {
+        if let Some(kind) = &asides.unknown_type {
             let count = self.unknown_types.entry(kind.clone()).or_default();
             *count += 1;
             if *count == 1 {
@@ -171,10 +201,10 @@ impl File {
         if draft.is_sidechain {
             self.sidechains.insert(id.clone());
         }
-        if let Some(compacted) = &draft.compacted {
+        if let Some(compacted) = &asides.compacted {
             self.compacted.insert(id.clone(), compacted.clone());
         }
-        if let (Some(agent), Some(call)) = (&draft.started_agent, first_call(body)) {
+        if let (Some(agent), Some(call)) = (&asides.started_agent, first_call(body)) {
             self.starts.take_answer(call, agent);
         }
         match body {
@@ -220,9 +250,7 @@ impl File {
         let lineage = if is_of_agent {
             let session = file_name.and_then(session_in_path).or(stated).filter(|session| *session != id);
             session.map(|session| lineage(session, None, Some(BranchReason::Other("subagent".to_owned()))))
-        } else if let Some((session, at)) =
-            drafts().filter_map(|draft| draft.forked_from.as_ref()).next_back()
-        {
+        } else if let Some((session, at)) = &self.forked_from {
             Some(lineage(session, at.clone(), Some(BranchReason::Fork)))
         } else {
             let older = stated.filter(|session| *session != id);
@@ -233,7 +261,7 @@ impl File {
         };
         let opened_at = drafts().find_map(|draft| draft.written_at).unwrap_or(Timestamp::UNIX_EPOCH);
         SessionHeader {
-            project: drafts().find_map(|draft| draft.project.clone()),
+            project: self.project.clone(),
             agent: Some(AGENT.to_owned()),
             lineage,
             ..SessionHeader::new(SessionId::from(id), opened_at)

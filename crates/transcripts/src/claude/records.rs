@@ -12,18 +12,16 @@ use offshoot_session::{
 use super::chain::{Part, Threads};
 use super::draft::{Draft, ParentField, What};
 use super::read::{File, Piece, task_of};
-use crate::ids::fresh_id;
+use crate::ids::fresh_id_where;
 
 pub(super) fn records(mut file: File, header: SessionHeader) -> (Vec<Record>, Vec<Oddity>) {
     let pieces = std::mem::take(&mut file.pieces);
-    let taken = file.places.keys().cloned().collect();
     let mut journal = Journal {
         records: Vec::with_capacity(pieces.len() + 2),
         now: header.opened_at,
-        taken,
+        made_up: HashSet::new(),
         session: header.id.to_string(),
         file,
-        placed: HashSet::new(),
         previous: HashMap::new(),
         threads: Threads::default(),
         agents: HashMap::new(),
@@ -45,8 +43,8 @@ struct Journal {
     records: Vec<Record>,
     session: String,
     now: Timestamp,
-    taken: HashSet<EntryId>,
-    placed: HashSet<EntryId>,
+    /// Ids that are not in the file.
+    made_up: HashSet<EntryId>,
     /// The last entry of the session (`None`) and of each sub-agent.
     previous: HashMap<Option<String>, EntryId>,
     threads: Threads,
@@ -115,22 +113,21 @@ impl Journal {
 
     fn entry(&mut self, spot: Spot, draft: &Draft, results: Vec<ToolResult>, body: Body) -> Entry {
         let Spot { at, line, is_beside } = spot;
-        let id = match &draft.id {
-            Some(id) => id.clone(),
+        let (id, is_first) = match &draft.id {
+            Some(id) => (id.clone(), self.file.places.get(id) == Some(&at)),
             None => {
                 self.file.repaired(line, "the entry has no id; one is made from its place");
-                self.fresh(&line.to_le_bytes())
+                (self.fresh(&line.to_le_bytes()), true)
             }
         };
         if draft.written_at.is_none() {
             self.file.repaired(line, "the time is missing or not readable; the one before is taken");
         }
-        let is_first = self.placed.insert(id.clone());
         let named = self.named_parent(line, draft);
         let mut parent = self.below_its_agent(draft, named.clone(), &id, &body);
         if is_first {
             let first = results.first().map(|result| Part::Answer(&result.call));
-            let part = first.unwrap_or_else(|| Part::of(&body, draft.message.as_deref()));
+            let part = first.unwrap_or_else(|| Part::of(&body, draft.message.as_ref()));
             parent = self.threads.place(&id, parent, &part);
         }
         // prompts below the same parent are versions of each other: nothing may come between
@@ -193,7 +190,8 @@ impl Journal {
         }
         let start = self.file.starts.start_of(draft.agent.as_deref(), parent.as_ref(), task_of(body));
         let name = EntryId::from(format!("agent-{}", draft.agent.as_deref().unwrap_or(id.as_str())));
-        let note = if self.taken.insert(name.clone()) { name } else { self.fresh(name.as_str().as_bytes()) };
+        let is_free = !self.file.places.contains_key(&name) && self.made_up.insert(name.clone());
+        let note = if is_free { name } else { self.fresh(name.as_str().as_bytes()) };
         self.records.push(Record::entry(self.written(note.clone(), None, start.into_note())));
         if let Some(agent) = &draft.agent {
             self.agents.insert(agent.clone(), note.clone());
@@ -285,7 +283,10 @@ impl Journal {
     }
 
     fn fresh(&mut self, seed: &[u8]) -> EntryId {
-        fresh_id(&[self.session.as_bytes(), seed], &mut self.taken)
+        let Self { file, made_up, session, .. } = self;
+        fresh_id_where(&[session.as_bytes(), seed], |id| {
+            !file.places.contains_key(id) && made_up.insert(id.clone())
+        })
     }
 
     fn finish(mut self) -> (Vec<Record>, Vec<Oddity>) {

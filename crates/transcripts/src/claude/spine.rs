@@ -7,24 +7,31 @@
 //! The file is taken to be written as the program writes JSON: no blanks around a colon, the parent first, and one
 //! `uuid` in a line. Where something is not usual there is no spine, and the file has to be read for its shape.
 
+mod answer;
+
+use std::num::NonZeroU128;
+
 use memchr::memmem::Finder;
 use offshoot_session::outline::one_line;
 use offshoot_session::{EntryId, RawLine, Setting};
 
-use super::draft::{Draft, ParentField, What};
+use self::answer::{Answer, answer};
+use super::draft::{Asides, Draft, ParentField, What};
 use crate::dialect::{Family, sure_family_of};
 use crate::lines::{Content, Line};
 
-/// The id of a line in sixteen bytes: a UUID as the program writes it. Never zero.
-pub(super) type Packed = u128;
+/// The id of a line in sixteen bytes: a UUID as the program writes it.
+pub(super) type Packed = NonZeroU128;
 
 /// Values behind this are looked at: `"uuid":"…"`, `"tool_use_id":"…"`, `"id":"…"`.
 const ID: &[u8] = br#"id":""#;
-/// Two objects in a list. Without it an answer of a tool is alone in its line.
-const NEXT_ITEM: &[u8] = br#"},{""#;
+/// Between a name and its text.
+const NAMED_TEXT: &[u8] = br#"":""#;
 const PARENT: &[u8] = br#"{"parentUuid":""#;
 const NOT_BESIDE: &[u8] = br#"","isSidechain":false,"#;
 const UUID_LENGTH: usize = 36;
+/// Where the digits of a UUID begin, and how many they are.
+const PARTS: [(usize, usize); 5] = [(0, 8), (9, 4), (14, 4), (19, 4), (24, 12)];
 /// Ids of calls are shorter.
 const LONGEST_CALL: usize = 100;
 
@@ -73,18 +80,20 @@ pub struct Spine {
     pub(super) told: Vec<(usize, Told)>,
     /// The line and a hash of every id of a call in it.
     pub(super) calls: Vec<(usize, u64)>,
+    /// So many lines were not as they mostly are.
+    pub(super) lines_read: usize,
 }
 
 /// Searches are prepared once.
 #[derive(Debug)]
 pub struct Skim {
     id: Finder<'static>,
-    next_item: Finder<'static>,
+    named_text: Finder<'static>,
 }
 
 impl Default for Skim {
     fn default() -> Self {
-        Self { id: Finder::new(ID), next_item: Finder::new(NEXT_ITEM) }
+        Self { id: Finder::new(ID), named_text: Finder::new(NAMED_TEXT) }
     }
 }
 
@@ -96,15 +105,53 @@ pub fn begins_like_ours(file_name: &str, lines: &[u8]) -> bool {
 impl Spine {
     /// `line` is whole, with its end.
     pub fn take(&mut self, skim: &Skim, line: &[u8], offset: u64) -> Result<(), Unusual> {
+        let calls = self.calls.len();
+        let link = match self.quick(skim, line) {
+            Some((id, parent, kind)) => Link { offset, id: Some(id), parent: Some(parent), kind },
+            None => {
+                self.calls.truncate(calls);
+                self.calls_in(skim, line);
+                self.lines_read += 1;
+                self.slow(line, offset)?
+            }
+        };
+        self.links.push(link);
+        Ok(())
+    }
+
+    /// Id, parent and kind of a line that is as it mostly is.
+    fn quick(&mut self, skim: &Skim, line: &[u8]) -> Option<(Packed, Packed, Kind)> {
+        let parent = line.strip_prefix(PARENT)?;
+        let rest = parent.get(UUID_LENGTH..)?.strip_prefix(NOT_BESIDE)?;
+        let parent = uuid_at(parent)?;
+        let leading = leading_type(rest)?;
+        if let Leading::Type(b"user", rest) = leading {
+            let Answer { call, uuid } = answer(&skim.named_text, rest)?;
+            self.calls.push((self.links.len(), hash(call)));
+            // what the program keeps beside the answer may be another entry
+            let is_alone = !skim.id.find_iter(uuid).any(|at| is_uuid(uuid.get(..at)));
+            return is_alone.then_some((uuid_at(uuid)?, parent, Kind::Entry));
+        }
+        let (before, value) = self.calls_in(skim, line)?;
+        let kind = match leading {
+            Leading::Type(b"assistant" | b"system", _) => Kind::Entry,
+            Leading::Type(b"progress", _) => Kind::Pass,
+            Leading::Type(..) => return None,
+            Leading::Message => before.ends_with(br#""type":"assistant","uu"#).then_some(Kind::Entry)?,
+        };
+        Some((uuid_at(value)?, parent, kind))
+    }
+
+    /// Takes every id of a call. What is told is what stands around `uuid`, where there is one and no other.
+    fn calls_in<'l>(&mut self, skim: &Skim, line: &'l [u8]) -> Option<(&'l [u8], &'l [u8])> {
         let at = self.links.len();
-        let mut own = None;
-        let mut ids = 0;
+        let (mut own, mut uuids) = (None, 0);
         for found in skim.id.find_iter(line) {
             let (before, value) = line.split_at(found);
             let value = value.get(ID.len()..).unwrap_or_default();
             match before {
-                [.., b'"', b'u', b'u'] => {
-                    ids += 1;
+                _ if is_uuid(Some(before)) => {
+                    uuids += 1;
                     own = Some((before, value));
                 }
                 [.., b't', b'o', b'o', b'l', b'_', b'u', b's', b'e', b'_'] | [.., b'"'] => {
@@ -113,18 +160,13 @@ impl Spine {
                 _ => {}
             }
         }
-        let quick = own.filter(|_| ids == 1).and_then(|(before, value)| quick(skim, line, before, value));
-        let link = match quick {
-            Some((id, parent, kind)) => Link { offset, id: Some(id), parent: Some(parent), kind },
-            None => self.slow(line, offset)?,
-        };
-        self.links.push(link);
-        Ok(())
+        own.filter(|_| uuids == 1)
     }
 
     /// A part that stands behind this one.
     pub fn append(&mut self, behind: Self) {
         let before = self.links.len();
+        self.lines_read += behind.lines_read;
         self.links.extend(behind.links);
         self.told.extend(behind.told.into_iter().map(|(at, told)| (at + before, told)));
         self.calls.extend(behind.calls.into_iter().map(|(at, call)| (at + before, call)));
@@ -132,8 +174,8 @@ impl Spine {
 
     fn slow(&mut self, line: &[u8], offset: u64) -> Result<Link, Unusual> {
         let aside = Link { offset, id: None, parent: None, kind: Kind::Aside };
-        let draft = match Line::new(1, RawLine::new(line)).content {
-            Content::Object(map) => Draft::new(&map),
+        let (draft, project) = match Line::new(1, RawLine::new(line)).content {
+            Content::Object(map) => (Draft::new(&map), Asides::of(&map).project),
             Content::Blank => return Ok(aside),
             Content::Unreadable(_) | Content::Torn => return Err(Unusual),
         };
@@ -146,7 +188,7 @@ impl Spine {
             // settings stand above such a prompt, and not behind it
             What::Entry { results, body } if body.is_prompt() && !results.is_empty() => return Err(Unusual),
             What::Entry { body, .. } => {
-                let says_where = draft.session.is_some() && draft.project.is_some();
+                let says_where = draft.session.is_some() && project.is_some();
                 if says_where && draft.written_at.is_some() {
                     tell(Told::Opening);
                 }
@@ -189,23 +231,9 @@ impl Spine {
     }
 }
 
-/// Id, parent and kind of a line that is as it mostly is. `before` and `value` are what stands around its `uuid`.
-fn quick(skim: &Skim, line: &[u8], before: &[u8], value: &[u8]) -> Option<(Packed, Packed, Kind)> {
-    let parent = line.strip_prefix(PARENT)?;
-    let rest = parent.get(UUID_LENGTH..)?.strip_prefix(NOT_BESIDE)?;
-    let kind = match leading_type(rest)? {
-        Leading::Type(b"user", rest) => {
-            let answer = rest.strip_prefix(br#","message":{"role":"user","content":[{"#)?;
-            let is_answer =
-                answer.starts_with(br#""tool_use_id":""#) || answer.starts_with(br#""type":"tool_result","#);
-            (is_answer && skim.next_item.find(answer).is_none()).then_some(Kind::Entry)?
-        }
-        Leading::Type(b"assistant" | b"system", _) => Kind::Entry,
-        Leading::Type(b"progress", _) => Kind::Pass,
-        Leading::Type(..) => return None,
-        Leading::Message => before.ends_with(br#""type":"assistant","uu"#).then_some(Kind::Entry)?,
-    };
-    Some((uuid_at(value)?, uuid_at(parent)?, kind))
+/// Whether `id":"` behind this belongs to a `uuid`.
+fn is_uuid(before: Option<&[u8]>) -> bool {
+    before.is_some_and(|before| before.ends_with(br#""uu"#))
 }
 
 enum Leading<'l> {
@@ -254,18 +282,25 @@ pub(super) fn packed(id: &EntryId) -> Result<Packed, Unusual> {
 /// A UUID in small letters that a quotation mark ends.
 fn uuid_at(text: &[u8]) -> Option<Packed> {
     let (uuid, behind) = (text.get(..UUID_LENGTH)?, text.get(UUID_LENGTH)?);
-    let mut packed: Packed = 0;
-    for (at, byte) in uuid.iter().enumerate() {
-        let digit = match (at, byte) {
-            (8 | 13 | 18 | 23, b'-') => continue,
-            (8 | 13 | 18 | 23, _) => return None,
-            (_, b'0'..=b'9') => byte - b'0',
-            (_, b'a'..=b'f') => byte - b'a' + 10,
-            _ => return None,
-        };
-        packed = packed << 4 | Packed::from(digit);
+    let mut packed: u128 = 0;
+    for (part, length) in PARTS {
+        let part = uuid.get(part..part + length)?;
+        let mut digits: u64 = 0;
+        for byte in part {
+            digits = digits << 4 | u64::from(digit(*byte)?);
+        }
+        packed = packed << (4 * length) | u128::from(digits);
     }
-    (*behind == b'"' && packed != 0).then_some(packed)
+    let has_dashes = [8, 13, 18, 23].iter().all(|at| uuid.get(*at) == Some(&b'-'));
+    NonZeroU128::new(packed).filter(|_| has_dashes && *behind == b'"')
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    }
 }
 
 /// The id as the program writes it.

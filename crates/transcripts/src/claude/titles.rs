@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use offshoot_session::{Block, Body, Fact, Prompt, TitleSource};
 use serde_json::json;
 
-use super::draft::{Draft, What};
+use super::draft::{Asides, Draft, What};
 use super::message::leading_tag;
 use crate::json::{Map, text};
 use crate::lines::{Content, lines};
@@ -43,14 +43,14 @@ pub fn listing(bytes: &[u8]) -> Listing {
     for line in lines(bytes) {
         let Content::Object(map) = line.content else { continue };
         let draft = Draft::new(&map);
-        fill(&mut listing.session, draft.session);
+        fill(&mut listing.session, draft.session.as_deref().map(str::to_owned));
         match draft.what {
             What::Entry { body, .. } => {
                 if !has_conversation {
                     listing.is_sidechain = draft.is_sidechain;
                 }
                 has_conversation = true;
-                fill(&mut listing.project, draft.project);
+                fill(&mut listing.project, Asides::of(&map).project);
                 fill(&mut listing.git_branch, field(&map, "gitBranch"));
                 fill(&mut listing.opened_at, draft.written_at);
                 listing.version = field(&map, "version").or(listing.version);

@@ -136,6 +136,7 @@ pub fn resolve(thread: &str, files: &[RolloutFile<'_>]) -> Transcript {
                 agent_session: Some(AgentSessionId::from(name.as_str())),
                 provenance: Provenance::Continued,
                 last_message: None,
+                agent: None,
             };
             let now = reader.now();
             reader.records.push(Record::marked(now, fact));

@@ -69,6 +69,14 @@ pub(crate) struct Heard {
     /// The last message that was paid for: each of its lines says the same price.
     pub(crate) priced: Option<(String, i64)>,
     pub(crate) cost_so_far: i64,
+    /// Titles that count once the entry they name has come, in the order they were told.
+    pub(crate) titles_to_come: Vec<(String, Option<String>)>,
+    pub(crate) permission_mode: Option<String>,
+    pub(crate) mode: Option<String>,
+    /// Changed settings that wait for the entry they stand above.
+    pub(crate) settings_to_place: u64,
+    /// Sub-agents that have a note.
+    pub(crate) noted_agents: Vec<String>,
     /// All lines so far, blank ones too.
     pub(crate) lines: u64,
     pub(crate) codex: codex::follow::Thread,
@@ -122,7 +130,7 @@ impl Follow {
         gist.branches = self.shape.branches();
         match self.lines {
             Lines::Pi => pi::follow::finish(&self.heard, &mut gist)?,
-            Lines::Claude => claude::follow::finish(&self.heard, file_name, &mut gist),
+            Lines::Claude => claude::follow::finish(&self.heard, &self.shape, file_name, &mut gist),
             _ if !self.heard.has_header || self.heard.is_in_batch => return Err(Unusual),
             Lines::Codex => codex::follow::finish(&self.heard.codex, &mut gist),
             Lines::Rollouts => rollouts::follow::finish(&self.heard.rollout, &mut gist),
@@ -178,43 +186,53 @@ impl Taken<'_> {
             Body::Note(note) if note.kind == Note::SUB_AGENT => Step::Task,
             _ => Step::On,
         };
+        self.gist.at(at);
         if !self.pass(id, parent, step) {
             return;
         }
         self.gist.entries += 1;
-        self.gist.at(at);
         if self.gist.first_prompt.is_none() && step == Step::Prompt && !self.shape.is_delegated(id) {
             self.gist.first_prompt = Some(beginning(&one_line(body))).filter(|line| !line.is_empty());
         }
+        self.hear_model(body);
+        self.hear(id, self.shape.number(id), at, body);
+    }
+
+    fn hear_model(&mut self, body: &Body) {
         if let Body::Reply(reply) = body
             && let Some(model) = &reply.model
         {
             self.gist.model = Some(model.name.clone());
         }
+    }
+
+    fn hear(&mut self, id: &str, turn: Option<u32>, at: Option<i64>, body: &Body) {
         if let Some((role, text)) = said_in(body) {
-            let turn = self.shape.number(id);
             let place = Some(self.place);
             self.said.push(Said { entry: id.to_owned(), role, turn, branch: None, at, text, place });
         }
     }
 
-    /// What a sub-agent was asked: said, but no turn of the person.
-    pub(crate) fn side_prompt(&mut self, id: &str, parent: Option<&str>, at: Option<i64>, body: &Body) {
-        self.pass(id, parent, Step::Task);
+    /// What a sub-agent said or was asked, which is no turn of the person. `step`: whether it begins here.
+    pub(crate) fn side_entry(
+        &mut self,
+        id: &str,
+        parent: Option<&str>,
+        at: Option<i64>,
+        body: &Body,
+        step: Step,
+    ) {
+        self.pass(id, parent, step);
         self.gist.entries += 1;
         self.gist.at(at);
-        if let Some((role, text)) = said_in(body) {
-            let place = Some(self.place);
-            self.said.push(Said { entry: id.to_owned(), role, turn: None, branch: None, at, text, place });
-        }
+        self.hear_model(body);
+        self.hear(id, None, at, body);
     }
 
     /// An entry that says nothing to anybody.
     pub(crate) fn silent_entry(&mut self, id: &str, parent: Option<&str>, at: Option<i64>) {
-        if self.pass(id, parent, Step::On) {
-            self.gist.entries += 1;
-            self.gist.at(at);
-        }
+        self.gist.at(at);
+        self.gist.entries += u64::from(self.pass(id, parent, Step::On));
     }
 
     /// A link of the chain, entry or not. `false` where the id is taken.

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use offshoot_session::about::prompts;
 use offshoot_session::outline::{TurnOutline, one_line};
-use offshoot_session::{Body, Change, SessionTree, cost};
+use offshoot_session::{Body, Change, Note, SessionTree, cost};
 use std::collections::HashMap;
 
 use super::{Gist, Role, Said, beginning, said_in, tools_in};
@@ -61,6 +61,8 @@ fn last_written(tree: &SessionTree) -> Option<Timestamp> {
 struct Way<'t> {
     turn: u32,
     branch: Option<&'t str>,
+    /// What agents ask of others is nobody's turn.
+    is_delegated: bool,
 }
 
 /// All that was said, and what tools were given and answered, in the order of writing.
@@ -70,6 +72,7 @@ pub fn words_of_tree(tree: &SessionTree) -> Vec<Said> {
     for entry in tree.entries() {
         let above = entry.parent.as_ref().and_then(|parent| ways.get(parent.as_str())).copied();
         let mut way = above.unwrap_or_default();
+        way.is_delegated |= matches!(&entry.body, Body::Note(note) if note.kind == Note::SUB_AGENT);
         way.turn += u32::from(entry.body.is_prompt());
         way.branch = tree.branch_name(&entry.id).or(way.branch);
         ways.insert(entry.id.as_str(), way);
@@ -78,7 +81,7 @@ pub fn words_of_tree(tree: &SessionTree) -> Vec<Said> {
             all.push(Said {
                 entry: entry.id.to_string(),
                 role,
-                turn: Some(way.turn).filter(|turn| *turn > 0),
+                turn: Some(way.turn).filter(|turn| *turn > 0 && !way.is_delegated),
                 branch: way.branch.map(str::to_owned),
                 at: Some(entry.written_at.as_microsecond()),
                 text,

@@ -32,7 +32,8 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
     };
     match &draft.what {
         What::Header(header) if !file.heard.has_header => open(&mut file, header)?,
-        What::Header(_) | What::Nameless => {}
+        What::Header(header) => file.moment(header.opened_at.map(Timestamp::as_microsecond)),
+        What::Nameless => {}
         What::TitleSlot(fact) => {
             file.heard.has_title_slot = true;
             file.gist.tell(fact);

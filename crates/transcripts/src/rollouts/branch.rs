@@ -79,7 +79,7 @@ impl Rollout {
         let mut messages = Vec::new();
         for record in &transcript.records {
             match &record.change {
-                Change::Opened(opened) => header = header.or_else(|| Some(opened.clone())),
+                Change::Opened(opened) => header = header.or_else(|| Some(SessionHeader::clone(opened))),
                 Change::Entry(_) => {
                     messages.extend(record.source.clone().and_then(
                         |source| match Line::new(1, source).content {

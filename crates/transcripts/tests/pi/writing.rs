@@ -98,6 +98,7 @@ fn what_pi_has_no_place_for_is_told_in_words() {
             agent_session: None,
             provenance: Provenance::Continued,
             last_message: None,
+            agent: None,
         }),
         fact(Fact::Archived { target: at(), archived: true }),
         fact(Fact::Operation { name: "send".into() }).in_operation("op1".into()),

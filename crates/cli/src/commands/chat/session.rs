@@ -5,13 +5,15 @@ use std::io::Write;
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{
-    Answer, Begin, Clear, Compact, Configure, Edit, Fork, ForkTo, IfRunning, Interrupt, Label, Rename, Retry,
-    Send, Session, Version,
+    Answer, Begin, Clear, Compact, Configure, Edit, Fork, ForkTo, History, IfRunning, Interrupt, Label,
+    Rename, Retry, Send, Version,
 };
-use offshoot_api::views::{AskView, BodyView, PromptView};
-use offshoot_api::{ApiError, ErrorCode, Event, EventStream, Request, Response};
+use offshoot_api::views::{AskView, BodyView, EntryView, PromptView};
+use offshoot_api::{ApiError, ErrorCode, Event, EventStream, Hint, Request, Response};
+use offshoot_store::SessionStore;
 
 use super::Goes;
+use super::after::{After, refused_here};
 use super::typed::{Typed, answer, typed};
 use crate::args::{BranchArgs, JsonArgs, SessionArg, TreeArgs, Words};
 use crate::commands::{branch, tree};
@@ -21,14 +23,21 @@ use crate::here::Here;
 use crate::look::Ink;
 use crate::talk::telling::{Prompts, Telling};
 use crate::talk::{open, print_now as print, refused};
-use crate::which::{newest_first, short};
+use crate::which::short;
 use crate::words::talking as words;
 
 /// So much of what was said before is shown to whoever comes back.
 const TURNS_SHOWN: usize = 2;
 
+/// What became of a request.
+enum Called {
+    Told,
+    /// It was a message to a conversation that is not there any more.
+    TakenBack,
+}
+
 pub(super) struct Chat<'h> {
-    here: &'h Here,
+    pub(super) here: &'h Here,
     reached: Option<Reached>,
     /// Who answers, in a session that is not begun yet.
     agent: Option<String>,
@@ -38,13 +47,15 @@ pub(super) struct Chat<'h> {
     telling: Telling<'h>,
     turns: HashSet<String>,
     asks: VecDeque<AskView>,
-    /// The prompt that `/retry` asks again.
-    last_prompt: Option<String>,
+    /// What was said here last.
+    own_prompt: Option<String>,
     is_terminal: bool,
     /// Whether the person was told that it is their turn.
     is_invited: bool,
     /// The next Ctrl-C leaves.
     is_leaving: bool,
+    /// A change of which the person is to say where it goes.
+    pub(super) undecided: Option<Configure>,
 }
 
 impl<'h> Chat<'h> {
@@ -58,10 +69,11 @@ impl<'h> Chat<'h> {
             telling: Telling::new(&here.look),
             turns: HashSet::new(),
             asks: VecDeque::new(),
-            last_prompt: None,
+            own_prompt: None,
             is_terminal,
             is_invited: false,
             is_leaving: false,
+            undecided: None,
         }
     }
 
@@ -73,7 +85,8 @@ impl<'h> Chat<'h> {
         if self.is_terminal && !self.here.look.quiet {
             self.tell(Ink::Plain, words::WELCOME)?;
         }
-        let is_first = newest_first(self.here).is_ok_and(|sessions| sessions.is_empty());
+        let sessions = self.here.store().ok().and_then(|store| store.list().ok());
+        let is_first = sessions.is_some_and(|sessions| sessions.is_empty());
         if is_first && !self.here.look.quiet {
             self.tell(Ink::Plain, words::FIRST_RUN)?;
         }
@@ -88,6 +101,10 @@ impl<'h> Chat<'h> {
                 let _ = reached.call(Request::Interrupt(Interrupt { session, turn: None })).await;
             }
             reached.leave().await;
+        }
+        if self.is_terminal && self.is_invited {
+            // The sign that invites stands on this line.
+            let _ = print("\n");
         }
         if let Some(session) = self.session.take().filter(|_| self.is_terminal && !self.here.look.quiet) {
             let name = short(self.here, &session.as_str().into());
@@ -127,6 +144,9 @@ impl<'h> Chat<'h> {
             }
             return Ok(Goes::On);
         }
+        if let Some(change) = self.undecided.take().filter(|_| !is_command) {
+            return self.decide(change, line).await;
+        }
         match typed(line) {
             Ok(Typed::Quit) => return Ok(Goes::Away),
             Ok(typed) => self.perform(typed).await?,
@@ -154,9 +174,8 @@ impl<'h> Chat<'h> {
     pub(super) async fn hear(&mut self, event: Result<Event, ApiError>) -> Result<(), Failure> {
         let event = match event {
             Ok(event) => event,
-            Err(error) if matches!(error.code, ErrorCode::Disconnected | ErrorCode::Gone) => {
-                return self.reconnect().await;
-            }
+            Err(error) if error.code == ErrorCode::Gone => return self.follow_anew().await,
+            Err(error) if error.code == ErrorCode::Disconnected => return self.reconnect().await,
             Err(error) => return Err(refused(&error)),
         };
         let mut prompts = Prompts::Told;
@@ -180,20 +199,21 @@ impl<'h> Chat<'h> {
                     // From here on nobody hears an answer; the next line is a message again.
                     self.asks.retain(|ask| Some(&ask.turn) != event.turn.as_ref());
                 }
-                if let BodyView::Prompt(_) = entry.body {
+                if matches!(entry.body, BodyView::Prompt(_)) && event.sub_agent.is_none() {
                     // What was typed at this terminal stands there already.
-                    let is_ours = self.last_prompt.as_deref() == Some(entry.id.as_str());
+                    let is_ours = self.own_prompt.as_deref() == Some(entry.id.as_str());
                     if is_ours && self.is_terminal {
                         prompts = Prompts::Seen;
                     }
-                    self.last_prompt = Some(entry.id.clone());
-                    self.turns.extend(event.turn.clone());
                 }
             }
-            EventKind::Closed => return self.reconnect().await,
+            EventKind::Queue { queue } if queue.iter().any(|queued| queued.held) => {
+                self.tell(Ink::Faint, words::HELD)?;
+            }
+            EventKind::Closed => return self.follow_anew().await,
             _ => {}
         }
-        let text = self.telling.tell(&event.kind, prompts);
+        let text = self.telling.tell(&event, prompts);
         if !text.is_empty() && self.is_invited {
             // The sign that invites stands on this line.
             self.is_invited = false;
@@ -202,8 +222,19 @@ impl<'h> Chat<'h> {
         print(&text)
     }
 
+    /// The session was closed, or too much has happened in it to be told one by one: the engine is there all the same.
+    async fn follow_anew(&mut self) -> Result<(), Failure> {
+        self.events = None;
+        let Some(session) = self.session.clone() else { return Ok(()) };
+        match self.open(&session, Some(1)).await {
+            Ok(()) => Ok(()),
+            Err(error) if error.code == ErrorCode::Disconnected => self.reconnect().await,
+            Err(error) => Err(refused(&error)),
+        }
+    }
+
     /// The engine is gone: finds the next one, or becomes it. What was missed is told.
-    async fn reconnect(&mut self) -> Result<(), Failure> {
+    pub(super) async fn reconnect(&mut self) -> Result<(), Failure> {
         self.events = None;
         if let Some(old) = self.reached.take() {
             old.leave().await;
@@ -219,7 +250,7 @@ impl<'h> Chat<'h> {
     }
 
     /// Opens a session, tells its last turns and follows it from there.
-    async fn open(&mut self, session: &str, turns: Option<usize>) -> Result<(), ApiError> {
+    pub(super) async fn open(&mut self, session: &str, turns: Option<usize>) -> Result<(), ApiError> {
         let view = open(self.reached()?, session, turns).await?;
         let is_new = view.branch.entries.is_empty();
         if turns == Some(TURNS_SHOWN) && !is_new {
@@ -229,16 +260,15 @@ impl<'h> Chat<'h> {
         for entry in &view.branch.entries {
             let text = self.telling.entry(entry, Prompts::Told);
             let _ = print(&text);
-            if let BodyView::Prompt(_) = entry.body {
-                self.last_prompt = Some(entry.id.clone());
+            for sub_agent in view.branch.sub_agents.iter().filter(|it| it.entry == entry.id) {
+                let _ = print(&self.telling.sub_agent(sub_agent));
             }
         }
         let _ = print(&self.telling.line_end());
-        if !matches!(view.status.state.as_str(), "ready" | "interrupted" | "exited" | "error" | "unknown") {
-            self.turns.extend(view.branch.entries.iter().rev().find_map(|entry| entry.turn.clone()));
-        }
+        // A turn on another branch keeps nobody waiting here.
+        let is_here = |prompt: &str| view.branch.entries.iter().any(|entry| entry.id == prompt);
+        self.turns = view.turns.iter().filter(|it| is_here(&it.prompt)).map(|it| it.turn.clone()).collect();
         for ask in &view.asks {
-            self.turns.insert(ask.turn.clone());
             let _ = print(&self.telling.asked(ask));
         }
         self.asks = view.asks.into();
@@ -252,13 +282,14 @@ impl<'h> Chat<'h> {
         let request = match typed {
             Typed::Nothing | Typed::Quit => return Ok(()),
             Typed::Help => return print(words::CHAT_HELP),
-            Typed::Tree | Typed::Branches if self.session.is_none() => {
+            typed if self.session.is_none() && !typed.begins() => {
                 return self.tell(Ink::Faint, words::NOTHING_YET);
             }
+            Typed::Settings { usage } => return self.tell_settings(usage).await,
             Typed::Tree => {
                 let session = SessionArg::of(self.session.as_deref().unwrap_or_default());
                 let args = TreeArgs { session, filter: None, search: None, json: JsonArgs { json: None } };
-                return self.draw(picture(tree::run(&args, self.here)));
+                return self.draw(picture(tree::run(&args, &self.here.as_wide_as_now())));
             }
             Typed::Branches => {
                 let session = self.session.clone().unwrap_or_default();
@@ -268,44 +299,75 @@ impl<'h> Chat<'h> {
                     all: false,
                     json: JsonArgs { json: None },
                 };
-                return self.draw(picture(branch::run(&args, self.here)));
+                return self.draw(picture(branch::run(&args, &self.here.as_wide_as_now())));
             }
             typed => match self.begun().await {
-                Ok(session) => self.request(session, typed),
+                Ok(session) => self.request(session, typed).await,
                 Err(error) => Err(error),
             },
         };
         match request {
+            Ok(Request::Configure(change)) => self.change(change).await,
             Ok(request) => self.do_this(request).await,
             Err(error) => {
-                self.complain(&refused(&error));
+                self.complain(&refused_here(&error));
                 Ok(())
             }
         }
     }
 
-    fn request(&self, session: String, typed: Typed) -> Result<Request, ApiError> {
-        let if_running = IfRunning::default();
-        let or_last = |at: Option<String>| {
-            at.or_else(|| self.last_prompt.clone())
-                .ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET))
+    /// What is in force where the next message goes.
+    async fn tell_settings(&mut self, usage: &str) -> Result<(), Failure> {
+        let session = self.session.clone().unwrap_or_default();
+        let view = match self.reached() {
+            Ok(reached) => open(reached, &session, Some(0)).await,
+            Err(error) => Err(error),
         };
+        match view {
+            Ok(view) => self.tell(Ink::Plain, &words::in_force(&view, usage)),
+            Err(error) => {
+                self.complain(&refused_here(&error));
+                Ok(())
+            }
+        }
+    }
+
+    /// The point that is named, else the last prompt on the way to the head.
+    async fn or_last(&self, session: &str, at: Option<String>) -> Result<String, ApiError> {
+        if let Some(at) = at {
+            return Ok(at);
+        }
+        let view = open(self.reached()?, session, Some(1)).await?;
+        let is_prompt = |entry: &&EntryView| matches!(entry.body, BodyView::Prompt(_));
+        let last = view.branch.entries.iter().rfind(is_prompt).map(|entry| entry.id.clone());
+        last.ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET))
+    }
+
+    async fn request(&self, session: String, typed: Typed) -> Result<Request, ApiError> {
+        let if_running = IfRunning::default();
         let set = Configure { session: session.clone(), ..Configure::default() };
         Ok(match typed {
             Typed::Say(text) => {
                 let prompt = PromptView::text(text);
-                Request::Send(Send { session, prompt, at: None, agent: None, if_running })
+                Request::Send(Send { session, prompt, if_running, ..Send::default() })
             }
-            Typed::BranchAt(at) => Request::Fork(Fork { session, at, to: ForkTo::Here, if_running }),
+            Typed::BranchAt(at) => {
+                Request::Fork(Fork { session, at, to: ForkTo::Here, title: None, if_running })
+            }
             Typed::Edit { at, text } => {
-                Request::Edit(Edit { session, at, text, files: Default::default(), if_running })
+                Request::Edit(Edit { session, at, text, if_running, ..Edit::default() })
             }
-            Typed::Retry(at) => Request::Retry(Retry { session, at: or_last(at)?, if_running }),
+            Typed::Retry(at) => {
+                let at = self.or_last(&session, at).await?;
+                Request::Retry(Retry { session, at, if_running, only_write: false })
+            }
             Typed::Version { at, step } => {
-                Request::Version(Version { session, at: or_last(at)?, step, if_running })
+                let at = self.or_last(&session, at).await?;
+                Request::Version(Version { session, at, step, if_running })
             }
             Typed::Label { at, text } => {
-                Request::Label(Label { session, at: or_last(at)?, label: Some(text) })
+                let at = self.or_last(&session, at).await?;
+                Request::Label(Label { session, at, label: Some(text) })
             }
             Typed::Rename(title) => Request::Rename(Rename { session, title: Some(title) }),
             Typed::Model(model) => Request::Configure(Configure { model: Some(model), ..set }),
@@ -314,26 +376,51 @@ impl<'h> Chat<'h> {
             Typed::Mode(mode) => Request::Configure(Configure { permission_mode: Some(mode), ..set }),
             Typed::Compact(instructions) => Request::Compact(Compact { session, instructions, if_running }),
             Typed::Clear => Request::Clear(Clear { session, if_running }),
-            Typed::Undo => Request::Undo(Session { session }),
-            Typed::Redo => Request::Redo(Session { session }),
-            Typed::Nothing | Typed::Help | Typed::Quit | Typed::Tree | Typed::Branches => {
+            Typed::Undo => Request::Undo(History { session, if_running }),
+            Typed::Redo => Request::Redo(History { session, if_running }),
+            Typed::Nothing
+            | Typed::Help
+            | Typed::Quit
+            | Typed::Tree
+            | Typed::Branches
+            | Typed::Settings { .. } => {
                 return Err(ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET));
             }
         })
     }
 
-    /// What is refused is told, and the conversation goes on.
+    /// A message to a conversation that was taken back begins another one: nobody would find it there.
     async fn do_this(&mut self, request: Request) -> Result<(), Failure> {
-        let is_quiet = matches!(request, Request::Answer(_) | Request::Interrupt(_));
+        let said = if let Request::Send(send) = &request { Some(send.clone()) } else { None };
+        match (self.called(request).await?, said) {
+            (Called::TakenBack, Some(send)) => {
+                self.tell(Ink::Faint, words::BEGINS_ANOTHER)?;
+                (self.session, self.events) = (None, None);
+                match self.begun().await {
+                    Ok(session) => {
+                        self.called(Request::Send(Send { session, ..send })).await?;
+                    }
+                    Err(error) => self.complain(&refused_here(&error)),
+                }
+                Ok(())
+            }
+            (Called::TakenBack | Called::Told, _) => Ok(()),
+        }
+    }
+
+    /// What is refused is told, and the conversation goes on.
+    async fn called(&mut self, request: Request) -> Result<Called, Failure> {
+        let is_said = matches!(request, Request::Send(_));
+        let after = After::of(&request);
         let answer = match self.reached() {
             Ok(reached) => reached.call(request).await,
             Err(error) => Err(error),
         };
-        match answer {
+        let told = match answer {
             Ok(Response::Sent(sent)) => {
                 self.turns.extend(sent.turn);
                 if sent.prompt.is_some() {
-                    self.last_prompt = sent.prompt;
+                    self.own_prompt = sent.prompt;
                 }
                 if sent.queued.is_some() {
                     self.tell(Ink::Faint, words::QUEUED)?;
@@ -343,21 +430,21 @@ impl<'h> Chat<'h> {
                     _ => Ok(()),
                 }
             }
-            Ok(Response::Moved(moved)) => match moved.version {
-                Some((number, of)) => self.tell(Ink::Faint, &words::version_line(number, of)),
-                None => self.tell(Ink::Faint, words::MOVED),
+            Ok(response) => match after.says(&response) {
+                Some(text) => self.tell(Ink::Faint, &text),
+                None => Ok(()),
             },
-            Ok(_) if is_quiet => Ok(()),
-            Ok(_) => self.tell(Ink::Faint, words::DONE),
+            Err(error) if error.hint == Some(Hint::Redo) && is_said => return Ok(Called::TakenBack),
             Err(error) if error.code == ErrorCode::Disconnected => {
-                self.complain(&refused(&error));
+                self.complain(&refused_here(&error));
                 self.reconnect().await
             }
             Err(error) => {
-                self.complain(&refused(&error));
+                self.complain(&refused_here(&error));
                 Ok(())
             }
-        }
+        };
+        told.map(|()| Called::Told)
     }
 
     /// The session, begun where there is none yet.
@@ -376,12 +463,12 @@ impl<'h> Chat<'h> {
         }
     }
 
-    fn reached(&self) -> Result<&Reached, ApiError> {
+    pub(super) fn reached(&self) -> Result<&Reached, ApiError> {
         let gone = || ApiError::new(ErrorCode::Disconnected, words::NOTHING_RUNS_HERE);
         self.reached.as_ref().ok_or_else(gone)
     }
 
-    fn tell(&mut self, ink: Ink, text: &str) -> Result<(), Failure> {
+    pub(super) fn tell(&mut self, ink: Ink, text: &str) -> Result<(), Failure> {
         print(&self.telling.line(ink, text))
     }
 
@@ -395,7 +482,7 @@ impl<'h> Chat<'h> {
         }
     }
 
-    fn complain(&mut self, failure: &Failure) {
+    pub(super) fn complain(&mut self, failure: &Failure) {
         let _ = print(&self.telling.line_end());
         // Who cannot read it any more does not miss it.
         let _ = std::io::stderr().lock().write_all(failure.told(&self.here.look).as_bytes());

@@ -5,6 +5,9 @@ use offshoot_api::views::{AnswerView, AskingView, ModelView, QuestionView, Scope
 
 use crate::words::talking as words;
 
+/// How much an agent may think, by the words that agents use.
+const LEVELS: [&str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Typed {
     Nothing,
@@ -30,6 +33,10 @@ pub(super) enum Typed {
         text: String,
     },
     Rename(String),
+    /// What is set now, and how to set it.
+    Settings {
+        usage: &'static str,
+    },
     Model(ModelView),
     Thinking(String),
     Tools(Vec<String>),
@@ -38,6 +45,35 @@ pub(super) enum Typed {
     Clear,
     Undo,
     Redo,
+}
+
+impl Typed {
+    /// Whether a conversation begins with it; everything else needs one that is there.
+    pub(super) fn begins(&self) -> bool {
+        match self {
+            Self::Say(_)
+            | Self::Rename(_)
+            | Self::Model(_)
+            | Self::Thinking(_)
+            | Self::Tools(_)
+            | Self::Mode(_) => true,
+            Self::Nothing
+            | Self::Help
+            | Self::Quit
+            | Self::Tree
+            | Self::Branches
+            | Self::Settings { .. }
+            | Self::BranchAt(_)
+            | Self::Edit { .. }
+            | Self::Retry(_)
+            | Self::Version { .. }
+            | Self::Label { .. }
+            | Self::Compact(_)
+            | Self::Clear
+            | Self::Undo
+            | Self::Redo => false,
+        }
+    }
 }
 
 /// The message says what is wrong with it.
@@ -70,13 +106,14 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
         "next" => Typed::Version { at: optional, step: Step::Next },
         "label" => label(&needed("/label [#N] TEXT")?)?,
         "rename" => Typed::Rename(needed("/rename TITLE")?),
-        "model" => Typed::Model(model(&needed("/model PROVIDER/NAME")?)),
-        "thinking" => Typed::Thinking(needed("/thinking LEVEL")?),
-        "tools" => {
-            let tools = needed("/tools A,B")?;
-            Typed::Tools(tools.split([',', ' ']).filter(|tool| !tool.is_empty()).map(str::to_owned).collect())
-        }
-        "mode" => Typed::Mode(needed("/mode MODE")?),
+        "model" if rest.is_empty() => Typed::Settings { usage: "/model PROVIDER/NAME" },
+        "model" => Typed::Model(model(rest)?),
+        "thinking" if rest.is_empty() => Typed::Settings { usage: "/thinking LEVEL" },
+        "thinking" => Typed::Thinking(level(rest)?),
+        "tools" if rest.is_empty() => Typed::Settings { usage: "/tools A,B" },
+        "tools" => Typed::Tools(tools(rest)?),
+        "mode" if rest.is_empty() => Typed::Settings { usage: "/mode MODE" },
+        "mode" => Typed::Mode(one_word(rest, "/mode MODE")?),
         "compact" => Typed::Compact(optional),
         "clear" => Typed::Clear,
         "undo" => Typed::Undo,
@@ -129,9 +166,30 @@ fn label(rest: &str) -> Result<Typed, String> {
     }
 }
 
-fn model(said: &str) -> ModelView {
-    let (provider, name) = said.split_once('/').unwrap_or(("", said));
-    ModelView { provider: provider.to_owned(), name: name.to_owned() }
+/// Without a provider the agent knows whose it is. Names of models may hold slashes too.
+fn model(said: &str) -> Result<ModelView, String> {
+    let said = one_word(said, "/model PROVIDER/NAME")?;
+    let (provider, name) = match said.split_once('/') {
+        Some(("", _) | (_, "")) => return Err(words::needs("/model PROVIDER/NAME")),
+        Some(parts) => parts,
+        None => ("", said.as_str()),
+    };
+    Ok(ModelView { provider: provider.to_owned(), name: name.to_owned() })
+}
+
+fn level(said: &str) -> Result<String, String> {
+    let level = said.to_lowercase();
+    if LEVELS.contains(&level.as_str()) { Ok(level) } else { Err(words::no_level(said, &LEVELS.join(", "))) }
+}
+
+fn tools(said: &str) -> Result<Vec<String>, String> {
+    let tools: Vec<String> =
+        said.split([',', ' ']).filter(|tool| !tool.is_empty()).map(str::to_owned).collect();
+    if tools.is_empty() { Err(words::needs("/tools A,B")) } else { Ok(tools) }
+}
+
+fn one_word(said: &str, usage: &str) -> Result<String, String> {
+    if said.contains(char::is_whitespace) { Err(words::one_word(said, usage)) } else { Ok(said.to_owned()) }
 }
 
 fn first_word(text: &str) -> (&str, &str) {
@@ -165,6 +223,25 @@ mod tests {
         );
         assert_eq!(typed("/label good one"), Ok(Typed::Label { at: None, text: "good one".into() }));
         assert_eq!(typed("/tools read, write"), Ok(Typed::Tools(vec!["read".into(), "write".into()])));
+    }
+
+    #[test]
+    fn settings_are_refused_where_they_cannot_be_meant() {
+        let model = |provider: &str, name: &str| {
+            Ok(Typed::Model(ModelView { provider: provider.into(), name: name.into() }))
+        };
+        assert_eq!(typed("/model anthropic/opus"), model("anthropic", "opus"));
+        assert_eq!(typed("/model openrouter/qwen/qwen3"), model("openrouter", "qwen/qwen3"));
+        assert_eq!(typed("/model opus"), model("", "opus"));
+        assert_eq!(typed("/thinking HIGH"), Ok(Typed::Thinking("high".into())));
+        for line in
+            ["/model /opus", "/model anthropic/", "/model big one", "/thinking hard", "/tools ,", "/mode a b"]
+        {
+            assert!(typed(line).is_err(), "{line}");
+        }
+        for line in ["/model", "/thinking ", "/tools", "/mode"] {
+            assert!(matches!(typed(line), Ok(Typed::Settings { .. })), "{line}");
+        }
     }
 
     #[test]

@@ -129,10 +129,12 @@ fn disk_use(home: &Home) -> String {
 /// What is kept of other programs' sessions.
 fn archive(here: &Here) -> Check {
     let survey = here.archive().map(|archive| archive.survey()).unwrap_or_default();
-    match settings::load(here) {
-        Ok(settings) if settings.keep => Check::well("archive", words::disk_use(&survey)),
-        Ok(_) => Check::well("archive", format!("{}, nothing new is kept", words::disk_use(&survey))),
-        Err(failure) => Check::problem("archive", failure.message(), "`offshoot keep --on` sets it anew"),
+    match settings::keeps(here) {
+        Ok(true) => Check::well("archive", words::disk_use(&survey)),
+        Ok(false) => Check::well("archive", format!("{}, nothing new is kept", words::disk_use(&survey))),
+        Err(failure) => {
+            Check::problem("archive", failure.message(), "`offshoot config show` lists what is wrong")
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! One session as a list tells it.
 
+use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -7,6 +8,7 @@ use offshoot_store::Archive;
 use offshoot_store::catalog::{self, SessionRow};
 use serde_json::{Value, json};
 
+use crate::naming::{Lies, Name, Standing};
 use crate::words;
 
 #[derive(Debug)]
@@ -52,10 +54,14 @@ pub(super) struct About {
 }
 
 impl Listed {
-    /// `None` for what is no session of its own, and for files of others that tell nothing.
+    /// Whether it is no session of its own, or a file of others that tells nothing.
+    pub(super) fn is_aside(row: &SessionRow) -> bool {
+        row.is_side || (!row.is_own && matches!(row.state, catalog::State::Unreadable(_)))
+    }
+
+    /// `None` for what no list shows.
     pub(super) fn of(row: SessionRow, archive: &Archive) -> Option<Self> {
-        let is_foreign_and_unread = !row.is_own && matches!(row.state, catalog::State::Unreadable(_));
-        if row.is_side || is_foreign_and_unread {
+        if Self::is_aside(&row) {
             return None;
         }
         let moment = |at: i64| Timestamp::from_microsecond(at).ok();
@@ -100,6 +106,17 @@ impl Listed {
         }
     }
 
+    pub(super) fn name(&self) -> Name {
+        let lies = match (self.is_own, &self.kept_from) {
+            (true, _) => Lies::Here,
+            (false, Some(_)) => Lies::InArchive,
+            (false, None) => Lies::WithProgram,
+        };
+        let updated_at = Reverse(self.updated_at.as_microsecond());
+        let standing = Standing { lies, updated_at, path: Reverse(self.path.clone()) };
+        Name { id: self.id.clone(), standing }
+    }
+
     pub(super) fn about(&self) -> Option<&About> {
         match &self.state {
             State::Whole(about) | State::Damaged(about, _) => Some(about),
@@ -107,8 +124,15 @@ impl Listed {
         }
     }
 
-    /// `parent` is the session it came from, where that is listed too.
-    pub(super) fn as_json(&self, parent: Option<&str>) -> Value {
+    pub(super) fn about_mut(&mut self) -> Option<&mut About> {
+        match &mut self.state {
+            State::Whole(about) | State::Damaged(about, _) => Some(about),
+            State::Unreadable(_) => None,
+        }
+    }
+
+    /// `called` names it; `parent` is the session it came from, where that is listed too.
+    pub(super) fn as_json(&self, called: &str, parent: Option<&str>) -> Value {
         let about = self.about();
         let (damaged, error) = match &self.state {
             State::Whole(_) => (0, None),
@@ -118,6 +142,7 @@ impl Listed {
         let named = about.and_then(|about| about.parent.as_deref());
         json!({
             "id": self.id,
+            "named": called,
             "title": about.and_then(|about| about.title.as_deref()),
             "first_prompt": about.and_then(|about| about.first_prompt.as_deref()),
             "agent": about.and_then(|about| about.agent.as_deref()),

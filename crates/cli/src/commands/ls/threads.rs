@@ -10,17 +10,15 @@ use offshoot_session::SessionId;
 use offshoot_session::graph::SessionGraph;
 
 use super::listed::Listed;
-
-/// Ids of sessions are not shown shorter than this.
-const SHORT_ID: usize = 6;
+use crate::naming::{self, Name};
 
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) session: Listed,
     pub(super) depth: usize,
     pub(super) parent: Option<String>,
-    /// As much of the id as tells it from the others.
-    pub(super) short_id: String,
+    /// What names it: as much of the id as tells it from the others.
+    pub(super) called: String,
 }
 
 /// The ids of all sessions, also of those that are not listed, with the first of each that has it.
@@ -29,19 +27,34 @@ pub(super) struct Names {
     keys: HashMap<String, i64>,
     /// Names under which sessions of other programs are known here.
     aliases: HashMap<String, String>,
+    /// What a session is called, where that is not its id.
+    called: HashMap<i64, String>,
 }
 
 impl Names {
-    pub(super) fn of(sessions: &[Listed]) -> Self {
+    /// `aside` are those that no list shows, and that can be named all the same.
+    pub(super) fn of(sessions: &[Listed], aside: Vec<Name>, ids: Ids) -> Self {
         let (mut keys, mut aliases) = (HashMap::new(), HashMap::new());
+        let mut twice: HashSet<&str> = HashSet::new();
         for session in sessions {
-            keys.entry(session.id.clone()).or_insert(session.key);
+            if *keys.entry(session.id.clone()).or_insert(session.key) != session.key {
+                twice.insert(&session.id);
+            }
             // what was forked here names it as it is called here
             if let Some(id) = &session.changed_as {
                 aliases.entry(id.clone()).or_insert_with(|| session.id.clone());
             }
         }
-        Self { keys, aliases }
+        // most ids name one session, and whole they need nothing else
+        let is_to_be_called = |session: &&Listed| ids == Ids::Short || twice.contains(session.id.as_str());
+        let sessions: Vec<&Listed> = sessions.iter().filter(is_to_be_called).collect();
+        let all: Vec<Name> = sessions.iter().map(|session| session.name()).chain(aside).collect();
+        let called = match ids {
+            Ids::Short => naming::short(&all),
+            Ids::Whole => naming::whole(&all),
+        };
+        let called = sessions.iter().map(|session| session.key).zip(called).collect();
+        Self { keys, aliases, called }
     }
 
     /// A header names its parent by id or by file; files are named after the session, often behind a time.
@@ -55,25 +68,6 @@ impl Names {
         let ends = stem.match_indices('_').filter_map(|(at, _)| stem.get(at + 1..));
         std::iter::once(stem).chain(ends).find_map(known)
     }
-
-    /// An id shares most with its neighbours in sorted order.
-    fn short(&self) -> HashMap<&str, String> {
-        let mut sorted: Vec<&str> = self.keys.keys().map(String::as_str).collect();
-        sorted.sort_unstable();
-        let shared = |one: Option<&&str>, other: &str| {
-            let pairs = one.map(|one| one.chars().zip(other.chars()));
-            pairs.map_or(0, |pairs| pairs.take_while(|(one, other)| one == other).count())
-        };
-        sorted
-            .iter()
-            .enumerate()
-            .map(|(at, id)| {
-                let before = at.checked_sub(1).and_then(|before| sorted.get(before));
-                let most = shared(before, id).max(shared(sorted.get(at + 1), id));
-                (*id, id.chars().take(SHORT_ID.max(most + 1)).collect())
-            })
-            .collect()
-    }
 }
 
 /// How much of an id is shown.
@@ -83,7 +77,7 @@ pub(super) enum Ids {
     Whole,
 }
 
-pub(super) fn threaded(mut sessions: Vec<Listed>, names: &Names, ids: Ids) -> Vec<Row> {
+pub(super) fn threaded(mut sessions: Vec<Listed>, names: &Names) -> Vec<Row> {
     // in whatever order they were found
     sessions.sort_by(|one, other| {
         other.updated_at.cmp(&one.updated_at).then_with(|| one.path.as_os_str().cmp(other.path.as_os_str()))
@@ -95,11 +89,10 @@ pub(super) fn threaded(mut sessions: Vec<Listed>, names: &Names, ids: Ids) -> Ve
             Some((session.key, names.meant(named).filter(|(_, parent)| *parent != session.key)?))
         })
         .collect();
-    let short_ids = if ids == Ids::Short { names.short() } else { HashMap::new() };
     let row = |session: Listed, depth: usize| Row {
         depth,
         parent: parents.get(&session.key).map(|(parent, _)| (*parent).to_owned()),
-        short_id: short_ids.get(session.id.as_str()).cloned().unwrap_or_default(),
+        called: names.called.get(&session.key).cloned().unwrap_or_else(|| session.id.clone()),
         session,
     };
     // most came from no other, and no other from them
@@ -156,14 +149,5 @@ mod tests {
         assert_eq!(found("20250304_140000_abcdef.jsonl").as_deref(), Some("20250304_140000_abcdef"));
         assert_eq!(found("/a/gone.jsonl"), None);
         assert_eq!(found(""), None);
-    }
-
-    #[test]
-    fn short_ids_tell_sessions_apart() {
-        let names = names(&["0195f3a1-aaaa", "0195f3a1-bbbb", "ffff0000-cccc", "ab"]);
-        let short = names.short();
-        let mut short: Vec<&str> = short.values().map(String::as_str).collect();
-        short.sort_unstable();
-        assert_eq!(short, ["0195f3a1-a", "0195f3a1-b", "ab", "ffff00"]);
     }
 }

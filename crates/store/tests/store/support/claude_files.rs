@@ -133,8 +133,12 @@ impl File {
         if let (Value::Object(line), Value::Object(body)) = (&mut line, body) {
             line.extend(body);
         }
+        let kept_beside = line.as_object_mut().and_then(|line| line.shift_remove("toolUseResult"));
         line["uuid"] = json!(id);
         line["timestamp"] = json!(self.time());
+        if let Some(kept_beside) = kept_beside {
+            line["toolUseResult"] = kept_beside;
+        }
         self.lines.push(line);
         self.ids.push(id.clone());
         self.tip = Some(id);
@@ -142,7 +146,9 @@ impl File {
 
     fn id(&mut self) -> String {
         self.count += 1;
-        format!("id-{}", self.count)
+        // short ids come from the first digits
+        let first = (self.count as u32).wrapping_mul(0x9e37_79b1) >> (self.count % 2 * 20);
+        format!("{first:08x}-0000-4000-8000-{:012x}", self.count)
     }
 
     fn time(&self) -> String {

@@ -197,6 +197,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
             agent_session: Some("theirs".into()),
             provenance: Provenance::ForkedAtMessage,
             last_message: None,
+            agent: None,
         }),
         fact(Fact::TurnEnded { turn: "turn1".into() }),
         fact(Fact::Archived { target: "e5".into(), archived: true }),

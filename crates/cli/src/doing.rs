@@ -1,0 +1,125 @@
+//! One step in a stored session: done by the engine of the home where one runs, and else alone.
+//!
+//! Where an engine runs it holds the session while a turn is being written, and whoever looks on listens to it; so what
+//! is changed is changed there, by the rules for what may be done meanwhile. Where none runs this process writes. Either
+//! way the session is read first and the same function decides, so a person reads the same words.
+//!
+//! A session of another program that nobody has changed yet has no journal, and nobody can be writing it: its first
+//! change is made alone.
+
+use offshoot_api::request::{IfRunning, Open};
+use offshoot_api::{ApiError, ErrorCode, Request, Response};
+use offshoot_session::plan::Plan;
+use offshoot_session::{SessionId, SessionTree, Stamps};
+
+use crate::engine;
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::stored::{Changed, change, read};
+use crate::talk::{refused, wait_for};
+
+/// The same step for both: a plan for whoever is alone, and words for an engine.
+pub(crate) struct Step {
+    pub(crate) plan: Plan,
+    pub(crate) request: Request,
+}
+
+impl Step {
+    pub(crate) fn of(plan: Option<Plan>, request: Request) -> Option<Self> {
+        plan.map(|plan| Self { plan, request })
+    }
+}
+
+/// What has become of a step.
+#[derive(Debug)]
+pub(crate) struct Done {
+    pub(crate) changed: Changed,
+    /// What the engine answered, where one did it.
+    pub(crate) answer: Option<Response>,
+}
+
+/// Takes the step that `decide` finds with the session as it is; `None` is nothing to do.
+pub(crate) fn take(
+    here: &Here,
+    id: &SessionId,
+    mut decide: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Option<Step>, Failure>,
+) -> Result<Done, Failure> {
+    if has_engine(here, id) {
+        let before = read(here, id)?.tree;
+        let Some(step) = decide(&before, &mut here.stamps())? else {
+            return Ok(Done { changed: Changed::nothing(before), answer: None });
+        };
+        match asked(here, step.request)? {
+            Asked::Answered(answer) => {
+                let changed = Changed { after: read(here, id)?.tree, before, is_change: true };
+                return Ok(Done { changed, answer: Some(answer) });
+            }
+            Asked::Nobody => {}
+            Asked::Lost(error) => return alone_unless_done(here, id, &before, &error, decide),
+        }
+    }
+    let changed = change(here, id, |tree, stamps| Ok(decide(tree, stamps)?.map(|step| step.plan)))?;
+    Ok(Done { changed, answer: None })
+}
+
+/// An engine that ended in the middle has done the step or it has not, and the journal tells which.
+fn alone_unless_done(
+    here: &Here,
+    id: &SessionId,
+    before: &SessionTree,
+    error: &ApiError,
+    mut decide: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Option<Step>, Failure>,
+) -> Result<Done, Failure> {
+    let known = before.log().count();
+    let changed = change(here, id, |tree, stamps| {
+        if tree.log().count() != known {
+            return Err(refused(error));
+        }
+        Ok(decide(tree, stamps)?.map(|step| step.plan))
+    })?;
+    Ok(Done { changed, answer: None })
+}
+
+pub(crate) enum Asked {
+    Answered(Response),
+    /// No engine runs.
+    Nobody,
+    /// It ended before it answered.
+    Lost(ApiError),
+}
+
+/// Says it to the engine that runs.
+pub(crate) fn asked(here: &Here, request: Request) -> Result<Asked, Failure> {
+    wait_for(async {
+        let Some(reached) = engine::running(here).await? else { return Ok(Asked::Nobody) };
+        let answer = reached.call(request).await;
+        reached.leave().await;
+        match answer {
+            Ok(answer) => Ok(Asked::Answered(answer)),
+            Err(error) if error.code == ErrorCode::Disconnected => Ok(Asked::Lost(error)),
+            Err(error) => Err(refused(&error)),
+        }
+    })
+}
+
+/// Something was written alone: an engine that runs looks at the session again, so that whoever follows it is told.
+pub(crate) fn tell_of_news(here: &Here, id: &SessionId) {
+    if has_engine(here, id) {
+        // It is safe already; at worst it is seen later.
+        drop(asked(here, Request::Open(Open { session: id.to_string(), turns: Some(0) })));
+    }
+}
+
+/// Whether there may be an engine to say it to.
+pub(crate) fn has_engine(here: &Here, id: &SessionId) -> bool {
+    engine::is_there(here) && here.store().is_ok_and(|store| store.home().journal(id).exists())
+}
+
+/// An entry for an engine, whatever its id looks like.
+pub(crate) fn exactly(id: &offshoot_session::EntryId) -> String {
+    format!("id:{id}")
+}
+
+pub(crate) fn if_running(abort_first: bool) -> IfRunning {
+    if abort_first { IfRunning::AbortFirst } else { IfRunning::Wait }
+}

@@ -1,0 +1,115 @@
+//! Settings as the engine takes them, read again when a file has changed.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use offshoot_engine::{Settings as EngineSettings, SettingsSource};
+use offshoot_session::Model;
+use offshoot_session::compaction::CompactionSettings;
+use offshoot_session::plan::ConfigChangeBranching;
+
+use super::hook::HookSetting;
+use super::keys;
+use super::layers::Settings;
+use super::reader::{Reader, Seen};
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::talk::note_now;
+use crate::text::harmless_line;
+
+pub(crate) fn engine_settings(settings: &Settings) -> Result<EngineSettings, Failure> {
+    let usual = EngineSettings::default();
+    let time = |key| settings.get::<Duration>(key);
+    let number = |key| settings.get::<u32>(key);
+    let count = |key| Ok::<_, Failure>(number(key)?.and_then(|number| usize::try_from(number).ok()));
+    let tokens = |key| Ok::<_, Failure>(number(key)?.map(i64::from));
+    let branching: Option<String> = settings.get(&keys::CONFIG_CHANGE_BRANCHING)?;
+    let limit = time(&keys::HOOK_TIME_LIMIT)?.unwrap_or_default();
+    let hooks: Vec<HookSetting> = settings.get(&keys::HOOKS)?.unwrap_or_default();
+    Ok(EngineSettings {
+        default_agent: settings.get(&keys::AGENT)?,
+        default_model: model(settings.get(&keys::MODEL)?),
+        default_thinking: settings.get(&keys::THINKING)?,
+        default_tools: settings.get(&keys::TOOLS)?,
+        default_permission_mode: settings.get(&keys::PERMISSION_MODE)?,
+        config_change_branching: branching
+            .and_then(|word| ConfigChangeBranching::named(&word))
+            .unwrap_or(usual.config_change_branching),
+        interrupt_wait: time(&keys::INTERRUPT_WAIT)?.unwrap_or(usual.interrupt_wait),
+        idle_agents: count(&keys::IDLE_AGENTS)?.unwrap_or(usual.idle_agents),
+        idle_close: time(&keys::IDLE_CLOSE)?.unwrap_or(usual.idle_close),
+        summary_agent: settings.get(&keys::SUMMARY_AGENT)?,
+        summary_model: model(settings.get(&keys::SUMMARY_MODEL)?),
+        summary_wait: time(&keys::SUMMARY_TIME_LIMIT)?.unwrap_or(usual.summary_wait),
+        summary_budget: tokens(&keys::SUMMARY_BUDGET)?.unwrap_or(usual.summary_budget),
+        compaction: CompactionSettings {
+            enabled: settings.get(&keys::COMPACTION_ENABLED)?.unwrap_or(usual.compaction.enabled),
+            reserve_tokens: tokens(&keys::COMPACTION_RESERVE_TOKENS)?
+                .unwrap_or(usual.compaction.reserve_tokens),
+            keep_recent_tokens: tokens(&keys::COMPACTION_KEEP_RECENT_TOKENS)?
+                .unwrap_or(usual.compaction.keep_recent_tokens),
+        },
+        context_window: tokens(&keys::COMPACTION_CONTEXT_WINDOW)?,
+        hooks: hooks.into_iter().map(|hook| hook.into_hook(limit)).collect(),
+        reach_wait: time(&keys::CONNECT_WAIT)?.unwrap_or(usual.reach_wait),
+        reach_again: count(&keys::CONNECT_AGAIN)?.unwrap_or(usual.reach_again),
+        ..usual
+    })
+}
+
+/// Before an engine begins: settings that are wrong stop it, those that are odd are told.
+pub(crate) fn check(here: &Here) -> Result<(), Failure> {
+    let settings = super::load(here);
+    engine_settings(&settings)?;
+    for note in super::odd(&settings).iter().filter(|_| !here.look.quiet) {
+        note_now(&harmless_line(note, here.look.ascii));
+    }
+    Ok(())
+}
+
+/// How the files were, and what they said.
+struct Known {
+    seen: Vec<Seen>,
+    settings: Arc<EngineSettings>,
+}
+
+/// For every project what counts there. Files are looked at each time and read when they are others than before.
+pub(crate) fn source(reader: Reader) -> SettingsSource {
+    let known: Mutex<HashMap<Option<String>, Known>> = Mutex::default();
+    SettingsSource::read_by(move |project| {
+        let folder = project.map(Path::new).filter(|folder| folder.is_absolute());
+        let seen = reader.seen(folder);
+        // Each change is whole, so a thread that died here left nothing half done.
+        let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
+        let project = project.map(str::to_owned);
+        if let Some(before) = known.get(&project).filter(|before| before.seen == seen) {
+            return Ok(before.settings.clone());
+        }
+        let read = engine_settings(&reader.read(folder)).map_err(|failure| failure.message().to_owned())?;
+        let settings = Arc::new(read);
+        known.insert(project, Known { seen, settings: settings.clone() });
+        Ok(settings)
+    })
+}
+
+fn model(text: Option<String>) -> Option<Model> {
+    let text = text?;
+    let (provider, name) = text.split_once('/').unwrap_or(("", &text));
+    Some(Model { provider: provider.to_owned(), name: name.to_owned() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The table of keys says what the engine does where nobody says anything.
+    #[test]
+    fn defaults_are_those_of_the_engine() {
+        let ours = engine_settings(&Settings::merged(Vec::new())).expect("defaults");
+        let agent = Some(offshoot_engine::installed::USUAL.to_owned());
+        let theirs = EngineSettings { default_agent: agent, ..EngineSettings::default() };
+        assert_eq!(format!("{ours:?}"), format!("{theirs:?}"));
+    }
+}

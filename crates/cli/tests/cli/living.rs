@@ -1,0 +1,141 @@
+//! Conversations that do not go straight on: sub-agents, steps back, prompts that wait, engines that are silent.
+
+use std::io::Read;
+
+use insta::assert_snapshot;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::Folder;
+use crate::talking::{Talk, new_session, run};
+
+#[test]
+fn a_second_agent_is_heard_and_the_conversation_goes_on() {
+    let folder = Folder::new();
+    assert_snapshot!(folder.run_with("chat", "delegate look around\nhello\n/retry\n"));
+    new_session(&folder, "Delegated");
+    let (whole, code) = run(&folder, &["send", "Delegated", "delegate look around", "--json"]);
+    let whole: Value = serde_json::from_str(&whole).expect("JSON");
+    assert_eq!(code, Some(0));
+    let text = whole["text"].as_str().expect("text");
+    assert!(
+        !text.is_empty() && whole["sub_agents"].as_array().is_some_and(|said| !said.is_empty()),
+        "{whole}"
+    );
+    assert_eq!(whole["entries"][0]["text"], "delegate look around", "the prompt is the person's: {whole}");
+}
+
+#[test]
+fn what_is_said_after_the_conversation_was_taken_back_begins_another_one() {
+    let folder = Folder::new();
+    assert_snapshot!(folder.run_with("chat", "/undo\n/retry\nhello\n/undo\n/undo\nsecret words\n/tree\n"));
+    let (list, _) = run(&folder, &["ls"]);
+    assert!(list.contains("secret words"), "what was said is found again: {list}");
+}
+
+#[test]
+fn a_message_that_waits_ends_when_the_answer_before_it_is_aborted() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    let mut waits = Talk::begin(&folder, &["send", "later"]);
+    until_queued(&folder);
+    assert_eq!(run(&folder, &["abort"]).1, Some(0));
+    assert_eq!(waits.child.wait().expect("it ends").code(), Some(4));
+    chat.until("Response interrupted");
+    chat.say("and on");
+    chat.until("You said “and on”. This is turn 2");
+    assert_eq!(chat.end(), Some(0), "what was not sent does not come later");
+}
+
+/// Ctrl-C takes it out of the queue, and it was never said.
+#[test]
+fn a_message_that_waits_is_called_off() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    let mut waits = Talk::begin(&folder, &["send", "later"]);
+    until_queued(&folder);
+    waits.ctrl_c();
+    assert_eq!(waits.child.wait().expect("it ends").code(), Some(130));
+    chat.say("2");
+    chat.until("You chose Down.");
+    assert_eq!(chat.end(), Some(0));
+    assert!(!run(&folder, &["show"]).0.contains("later"));
+}
+
+/// The queue lies beside the journal as soon as somebody waits.
+fn until_queued(folder: &Folder) {
+    let sessions = folder.home().join("sessions");
+    let is_waiting = || {
+        let names = std::fs::read_dir(&sessions).expect("sessions");
+        names.filter_map(Result::ok).any(|file| file.path().extension().is_some_and(|it| it == "waiting"))
+    };
+    while !is_waiting() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn an_engine_that_is_stopped_is_named_and_nobody_waits_for_it() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("hello");
+    chat.until("You said");
+    let host = Pid::from_child(&chat.child);
+    kill_process(host, Signal::STOP).expect("it runs");
+    let (told, code) = run(&folder, &["status"]);
+    kill_process(host, Signal::CONT).expect("it is there");
+    assert_eq!(code, Some(5), "{told}");
+    assert!(told.contains("does not answer"), "{told}");
+    chat.say("still here");
+    chat.until("You said “still here”.");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn a_session_of_another_program_is_talked_to_while_an_engine_runs_elsewhere() {
+    let folder = Folder::new();
+    let theirs = folder.path().join("2025_theirs.jsonl");
+    let lines = [
+        r#"{"type":"session","version":3,"id":"theirs","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/w"}"#,
+        r#"{"type":"message","id":"m1","parentId":null,"timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"said elsewhere"}}"#,
+    ];
+    let written = lines.map(|line| format!("{line}\n")).concat();
+    std::fs::write(&theirs, &written).expect("a file");
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("hello");
+    chat.until("You said");
+    let file = theirs.to_str().expect("text");
+    let (labelled, code) = run(&folder, &["label", file, "1", "noted"]);
+    assert_eq!(code, Some(0), "{labelled}");
+    let (answer, code) = run(&folder, &["send", file, "what did I say", "--agent", "built_in"]);
+    assert_eq!(code, Some(0), "{answer}");
+    assert!(answer.contains("said elsewhere"), "{answer}");
+    assert_eq!(std::fs::read_to_string(&theirs).expect("a file"), written, "their file stays as it was");
+    assert_eq!(chat.end(), Some(0));
+}
+
+/// Each number is a piece of the answer; at most 64 pieces that were shown are lost.
+#[test]
+fn a_killed_answer_comes_back_as_far_as_it_was_read() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("count to 100000");
+    let (mut read, mut bytes) = (String::new(), [0; 512]);
+    while read.len() < 20_000 {
+        let count = chat.stdout.read(&mut bytes).expect("text");
+        assert!(count > 0, "it ended too early: {read}");
+        read.push_str(&String::from_utf8_lossy(&bytes[..count]));
+    }
+    chat.kill();
+    let whole = &read[..read.rfind(' ').expect("numbers")];
+    let last: usize = whole.rsplit(' ').next().and_then(|word| word.parse().ok()).expect("a number");
+    let (answer, _) = run(&folder, &["send", "and on"]);
+    assert!(answer.contains("This is turn 2"), "{answer}");
+    let (shown, _) = run(&folder, &["show", "--json"]);
+    assert!(shown.contains(&format!(" {} ", last - 64)), "{last} was read, and less is left");
+    assert!(shown.contains("interrupted"), "and it is marked");
+}

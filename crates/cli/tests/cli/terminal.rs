@@ -1,0 +1,223 @@
+//! `offshoot chat` as a person meets it: in a real terminal, with keys. Needs tmux, and says so where there is none.
+//!
+//! What the program prints is read from the pane as it comes, so nothing is waited for by the clock; a test that never
+//! sees what it waits for fails after [`PATIENCE`].
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use crate::support::Folder;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+struct Terminal {
+    socket: PathBuf,
+    arrived: Receiver<Vec<u8>>,
+    /// What came and was not waited for yet.
+    unread: String,
+    folder: Folder,
+}
+
+fn has_tmux() -> bool {
+    Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success())
+}
+
+impl Terminal {
+    /// `None`, and a line that says so, where there is no tmux.
+    fn open(test: &str, folder: Folder, words: &str) -> Option<Self> {
+        if !has_tmux() {
+            println!("skipped: {test} (tmux is not installed)");
+            return None;
+        }
+        let (sender, arrived) = channel();
+        let socket = folder.path().join("tmux.sock");
+        let pipe = folder.path().join("pane");
+        let _ = std::fs::remove_file(&pipe);
+        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        let terminal = Self { socket, arrived, unread: String::new(), folder };
+        // The program starts when the pane is listened to.
+        let program = format!(
+            "tmux -S '{}' wait-for heard; exec '{}' {words}",
+            terminal.socket.display(),
+            env!("CARGO_BIN_EXE_offshoot")
+        );
+        terminal.tmux(&[
+            "-f",
+            "/dev/null",
+            "new-session",
+            "-d",
+            "-x",
+            "100",
+            "-y",
+            "30",
+            "sh",
+            "-c",
+            &program,
+        ]);
+        terminal.tmux(&["pipe-pane", "-O", &format!("cat > '{}'", pipe.display())]);
+        let mut pane = std::fs::File::open(&pipe).expect("a pipe");
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(read @ 1..) = pane.read(&mut bytes) {
+                if sender.send(bytes[..read].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        terminal.tmux(&["wait-for", "-S", "heard"]);
+        Some(terminal)
+    }
+
+    fn tmux(&self, words: &[&str]) -> Output {
+        let mut command = Command::new("tmux");
+        command.arg("-u").arg("-S").arg(&self.socket).args(words).current_dir(self.folder.path());
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("TERM", "xterm-256color");
+        command.env("OFFSHOOT_HOME", self.folder.home()).env("TZ", "UTC");
+        let output = command.output().expect("tmux runs");
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        output
+    }
+
+    fn type_line(&self, line: &str) {
+        self.tmux(&["send-keys", "-l", line]);
+        self.press("Enter");
+    }
+
+    fn press(&self, key: &str) {
+        self.tmux(&["send-keys", key]);
+    }
+
+    /// Waits for these words and returns what came before them.
+    fn until(&mut self, words: &str) -> String {
+        loop {
+            if let Some(at) = self.unread.find(words) {
+                let before = self.unread[..at].to_owned();
+                self.unread.drain(..at + words.len());
+                return before;
+            }
+            match self.arrived.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.unread.push_str(&plain(&String::from_utf8_lossy(&bytes))),
+                Err(why) => panic!("`{words}` did not come ({why}), but: {}", self.unread),
+            }
+        }
+    }
+
+    /// Waits until the program has ended, and returns what it still said.
+    fn until_gone(&mut self) -> String {
+        loop {
+            match self.arrived.recv_timeout(PATIENCE) {
+                Ok(bytes) => self.unread.push_str(&plain(&String::from_utf8_lossy(&bytes))),
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => {
+                    return std::mem::take(&mut self.unread);
+                }
+                Err(why) => panic!("it did not end ({why}), but: {}", self.unread),
+            }
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // A server that has ended with its last pane need not be ended.
+        let _ = Command::new("tmux").arg("-S").arg(&self.socket).arg("kill-server").output();
+    }
+}
+
+/// Without colours and returns.
+fn plain(text: &str) -> String {
+    let mut plain = String::new();
+    let mut signs = text.chars();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '\u{1b}' => drop(signs.by_ref().skip(1).find(char::is_ascii_alphabetic)),
+            '\r' => {}
+            sign => plain.push(sign),
+        }
+    }
+    plain
+}
+
+#[test]
+fn a_person_takes_the_tour_and_talks() {
+    let Some(mut terminal) = Terminal::open("a_person_takes_the_tour_and_talks", Folder::new(), "chat")
+    else {
+        return;
+    };
+    // The first run says what this is, and what to say.
+    terminal.until("`/help` lists what can be done.");
+    terminal.until("Say `show me around` or `help`.\n> ");
+    terminal.type_line("show me around");
+    terminal.until("Three things to try");
+    terminal.until("that I understand.\n> ");
+
+    // Words come one after the other, and Ctrl-C keeps those that came.
+    terminal.type_line("count to 5000");
+    terminal.until(" 20");
+    terminal.press("C-c");
+    let before = terminal.until("Interrupting. Ctrl-C again leaves.");
+    assert!(!before.contains("4999"), "it was complete before it was interrupted");
+    terminal.until("Response interrupted\n> ");
+
+    // A permission is asked for and answered.
+    terminal.type_line("run echo from-the-shell");
+    terminal.until("May it use shell?");
+    terminal.until("n WORDS: no, and say why\n> ");
+    terminal.type_line("perhaps");
+    terminal.until("is none of the answers: y, a, n\n> ");
+    terminal.type_line("y");
+    terminal.until("→ from-the-shell\n> ");
+
+    // What the tour tells to do can be done.
+    terminal.type_line("/edit 1 hello you");
+    terminal.until("Version 2 of 2.");
+    terminal.until("You said “hello you”.");
+    terminal.until("say `help`.\n> ");
+    terminal.type_line("/tree");
+    let tree = terminal.until("> ");
+    assert!(tree.contains("hello you  ← head  ") && tree.contains("2/2\n"), "{tree}");
+    terminal.type_line("/prev");
+    terminal.until("Version 1 of 2.\n> ");
+    terminal.type_line("/undo");
+    terminal.until("Taken back.");
+    terminal.until("\n> ");
+
+    // In a smaller window the tree is drawn smaller.
+    terminal.type_line(&format!("/edit 1 a long message that does not fit {}", "at all ".repeat(12)));
+    terminal.until("say `help`.\n> ");
+    terminal.tmux(&["resize-window", "-x", "40", "-y", "15"]);
+    terminal.type_line("/tree");
+    terminal.until("/tree\n");
+    let tree = terminal.until("\n> ");
+    assert!(tree.lines().all(|line| line.chars().count() <= 40), "{tree}");
+    assert!(tree.contains('…'), "{tree}");
+
+    // Ctrl-C at rest says how to leave; once more leaves, and says how to come back.
+    terminal.press("C-c");
+    terminal.until("Ctrl-C again leaves; so does `/quit`.\n> ");
+    terminal.press("C-c");
+    let said = terminal.until_gone();
+    assert!(said.contains("\nGo on with: offshoot chat "), "{said}");
+}
+
+#[test]
+fn a_person_comes_back_and_leaves_by_ending_the_input() {
+    let folder = Folder::new();
+    folder.run_with("chat", "hello there\n");
+    let test = "a_person_comes_back_and_leaves_by_ending_the_input";
+    let Some(mut terminal) = Terminal::open(test, folder, "chat --continue") else { return };
+    terminal.until("Session ");
+    terminal.until("> hello there\nYou said “hello there”.");
+    terminal.until("say `help`.\n> ");
+    terminal.type_line("and on");
+    terminal.until("This is turn 2");
+    terminal.until("say `help`.\n> ");
+    terminal.press("C-d");
+    let said = terminal.until_gone();
+    assert!(said.starts_with("\nGo on with: offshoot chat "), "{said:?}");
+}

@@ -1,0 +1,276 @@
+//! What waits to be said.
+//!
+//! A prompt that waits has an id already, and its turn will have the same one. So whoever lost the connection says the
+//! message again under that id and it counts once, whether it still waits, is being answered, or is answered. The queue
+//! is kept beside the journal: a crash leaves it as it was, waiting.
+
+use jiff::Timestamp;
+use offshoot_api::event::{EventKind, TurnEnd};
+use offshoot_api::views::QueuedView;
+use offshoot_api::{ApiError, ErrorCode, Response, request, response};
+use offshoot_session::guard::Refusal;
+use offshoot_session::queue::{NotQueued, Queued, QueuedId, SendQueue};
+use offshoot_session::{
+    Body, Entry, EntryId, HeadName, OperationId, SessionId, SessionTree, Setting, Stamps, Stop, TurnId,
+};
+
+use super::SessionActor;
+use super::halt::{Halt, refused};
+use super::talk::{Head, end_of_turn, telling};
+use crate::failure::not_drafted;
+use crate::shelf::Book;
+
+/// Stamps for a prompt whose turn has its id already, where it has.
+pub(super) struct InTurn<'s> {
+    pub(super) stamps: &'s mut (dyn Stamps + Send),
+    pub(super) turn: Option<TurnId>,
+}
+
+impl Stamps for InTurn<'_> {
+    fn now(&mut self) -> Timestamp {
+        self.stamps.now()
+    }
+
+    fn entry_id(&mut self) -> EntryId {
+        self.stamps.entry_id()
+    }
+
+    fn turn_id(&mut self) -> TurnId {
+        self.turn.take().unwrap_or_else(|| self.stamps.turn_id())
+    }
+
+    fn operation_id(&mut self) -> OperationId {
+        self.stamps.operation_id()
+    }
+
+    fn session_id(&mut self) -> SessionId {
+        self.stamps.session_id()
+    }
+}
+
+/// What an earlier engine has left waiting. What was said and not yet taken out of the queue waits no more.
+pub(super) fn left_waiting(book: &dyn Book) -> SendQueue {
+    let mut queue = SendQueue::default();
+    // A queue that cannot be read keeps nobody from the session.
+    for waits in book.waiting_left().unwrap_or_default() {
+        if prompt_of(book.tree(), &TurnId::from(waits.id.as_str())).is_none() {
+            queue.add(waits);
+        }
+    }
+    queue
+}
+
+impl SessionActor {
+    /// What was said under this id before, and what became of it. What waits and need not wait any more is said now.
+    pub(super) async fn said_before(&mut self, client_id: Option<&str>) -> Result<Option<Response>, Halt> {
+        let Some(id) = client_id else { return Ok(None) };
+        if id.trim().is_empty() {
+            return Err(refused(ApiError::new(ErrorCode::Invalid, "a `client_id` is not blank")));
+        }
+        let waits = self.queue.iter().find(|waits| waits.id.as_str() == id).cloned();
+        if let Some(waits) = waits {
+            return self.said_while_waiting(waits).await.map(Some);
+        }
+        let turn = TurnId::from(id);
+        let Some(prompt) = prompt_of(&self.tree, &turn) else { return Ok(None) };
+        if self.is_unanswered(&prompt, &turn) {
+            let at = Some(format!("id:{prompt}"));
+            return self.resume(&request::Resume { session: self.id.to_string(), at }).await.map(Some);
+        }
+        let is_running = self.turns.contains_key(&turn);
+        let end = (!is_running).then(|| end_of(&self.tree, &turn));
+        Ok(Some(Response::Sent(response::Sent { end, ..self.sent(Some(&prompt), Some(&turn)) })))
+    }
+
+    /// A crash came between the prompt and the agent.
+    fn is_unanswered(&self, prompt: &EntryId, turn: &TurnId) -> bool {
+        self.tree.main_head() == Some(prompt)
+            && !self.tree.turn_ended(turn)
+            && !self.turns.contains_key(turn)
+            && !self.tree.has_children(prompt)
+    }
+
+    async fn said_while_waiting(&mut self, waits: Queued) -> Result<Response, Halt> {
+        if self.turns.contains_key(&waits.behind) {
+            return Ok(self.waits(&waits.id));
+        }
+        self.after_stopping(self.place_of(&waits).as_ref())?;
+        let response = self.say_queued(&waits).await?;
+        // It is said: that it is not in the queue any more follows from that.
+        let _ = self.queue.cancel(&waits.id);
+        self.queue_changed().await;
+        Ok(response)
+    }
+
+    fn waits(&self, id: &QueuedId) -> Response {
+        Response::Sent(response::Sent { queued: Some(id.to_string()), ..self.sent(None, None) })
+    }
+
+    pub(super) async fn enqueue(&mut self, send: request::Send, behind: TurnId) -> Result<Response, Halt> {
+        let id = QueuedId::named(send.client_id.unwrap_or_else(|| self.stamps.turn_id().to_string()));
+        let place = self.turns.get(&behind).map(|running| running.turn.prompt().clone());
+        let (queued_at, head) = (self.stamps.now(), HeadName::main());
+        let (agent, prompt) = (send.agent, send.prompt.into_prompt());
+        let before = self.queue.clone();
+        self.queue.add(Queued { id: id.clone(), behind, place, head, agent, prompt, queued_at });
+        self.keep_queue_or(before).await?;
+        Ok(self.waits(&id))
+    }
+
+    /// The first that waits on the branch of the head for a turn that did not end well.
+    pub(super) fn held_here(&self) -> Option<Queued> {
+        let head = self.tree.main_head();
+        let is_here = |queued: &Queued| match (&queued.place, head) {
+            (None, _) => true,
+            (Some(place), Some(head)) => self.tree.is_ancestor(place, head),
+            (Some(_), None) => false,
+        };
+        self.queue.iter().find(|queued| self.is_held(queued) && is_here(queued)).cloned()
+    }
+
+    /// What was said first is answered first: this goes behind what is held, and both go on from where the person is.
+    pub(super) async fn say_after(&mut self, send: request::Send, first: &Queued) -> Result<Response, Halt> {
+        let below = self.tree.main_head().cloned();
+        self.say_queued_below(first, below, Head::Goes).await?;
+        let _ = self.queue.cancel(&first.id);
+        self.queue_changed().await;
+        self.enqueue(send, TurnId::from(first.id.as_str())).await
+    }
+
+    fn is_held(&self, queued: &Queued) -> bool {
+        !self.turns.contains_key(&queued.behind)
+    }
+
+    /// What waited for a turn that did not end well waits for the next one on its branch.
+    pub(super) fn queue_behind(&mut self, turn: &TurnId, prompt: &EntryId) {
+        let (turns, tree) = (&self.turns, &self.tree);
+        self.queue.go_behind(turn, prompt, |queued| {
+            let is_below = queued.place.as_ref().is_none_or(|place| tree.is_ancestor(place, prompt));
+            !turns.contains_key(&queued.behind) && is_below
+        });
+    }
+
+    /// The turn has not ended well: whoever waits for it hears that.
+    pub(super) fn tell_held(&mut self, turn: &TurnId) {
+        if self.queue.iter().any(|queued| queued.behind == *turn) {
+            self.tell_queue();
+        }
+    }
+
+    /// The turn is done: the first that waited for it is said. `false`: nothing waited.
+    pub(super) async fn say_next(&mut self, turn: &TurnId) -> bool {
+        let Some(next) = self.queue.next_after(turn) else { return false };
+        if let Err(Halt::Refused(error)) = self.say_queued(&next).await {
+            let text = format!("what waits could not be sent: {error}");
+            self.publish(None, EventKind::Notice { text });
+            self.queue.put_back(next);
+        }
+        self.queue_changed().await;
+        true
+    }
+
+    /// Below the answer it waited for. The head goes along where it stands there.
+    async fn say_queued(&mut self, queued: &Queued) -> Result<Response, Halt> {
+        let below = self.place_of(queued);
+        let head = if self.tree.head(&queued.head) == below.as_ref() { Head::Goes } else { Head::Stays };
+        self.say_queued_below(queued, below, head).await
+    }
+
+    async fn say_queued_below(
+        &mut self,
+        queued: &Queued,
+        below: Option<EntryId>,
+        head: Head,
+    ) -> Result<Response, Halt> {
+        let agent = match &queued.agent {
+            Some(name) => self.shared.agents.get(name).cloned().ok_or(Refusal::NoAgent),
+            None => self.agent_at(below.as_ref()),
+        };
+        let (agent, chosen) = (agent.map_err(refused)?, queued.agent.clone().map(Setting::Agent));
+        let turn = Some(TurnId::from(queued.id.as_str()));
+        let sent = self.plan_saying(below.as_ref(), queued.prompt.clone(), chosen, turn, head)?;
+        self.say(sent, agent).await
+    }
+
+    fn place_of(&self, queued: &Queued) -> Option<EntryId> {
+        match queued.place.as_ref().filter(|place| self.tree.contains(place)) {
+            Some(prompt) => Some(end_of_turn(&self.tree, prompt)),
+            None => self.tree.head(&queued.head).cloned(),
+        }
+    }
+
+    pub(super) fn queue_view(&self) -> Response {
+        Response::Queue { queue: self.queued_views() }
+    }
+
+    pub(super) async fn change_queued(&mut self, change: request::ChangeQueued) -> Result<Response, Halt> {
+        if telling(&change.prompt).trim().is_empty() {
+            return Err(refused(Refusal::Blank));
+        }
+        let (id, before) = (QueuedId::named(change.queued), self.queue.clone());
+        self.queue.change(&id, change.prompt.into_prompt()).map_err(refused)?;
+        self.keep_queue_or(before).await?;
+        Ok(Response::Done { changed: true })
+    }
+
+    pub(super) async fn cancel_queued(&mut self, cancel: request::CancelQueued) -> Result<Response, Halt> {
+        let (id, before) = (QueuedId::named(cancel.queued), self.queue.clone());
+        self.queue.cancel(&id).map_err(|gone: NotQueued| refused(gone))?;
+        self.keep_queue_or(before).await?;
+        Ok(Response::Done { changed: true })
+    }
+
+    /// Durable, then visible; what could not be kept did not happen.
+    async fn keep_queue_or(&mut self, before: SendQueue) -> Result<(), Halt> {
+        if let Err(error) = self.keep_queue().await {
+            self.queue = before;
+            return Err(Halt::Refused(error));
+        }
+        self.tell_queue();
+        Ok(())
+    }
+
+    /// Something that waited is said. The journal knows it, so a queue that could not be kept says too much at worst.
+    async fn queue_changed(&mut self) {
+        let _ = self.keep_queue().await;
+        self.tell_queue();
+    }
+
+    async fn keep_queue(&mut self) -> Result<(), ApiError> {
+        let waiting: Vec<Queued> = self.queue.iter().cloned().collect();
+        self.with_book(move |book| book.keep_waiting(&waiting).map_err(|error| not_drafted(&error))).await?
+    }
+
+    fn tell_queue(&mut self) {
+        let queue = self.queued_views();
+        self.publish(None, EventKind::Queue { queue });
+    }
+
+    pub(super) fn queued_views(&self) -> Vec<QueuedView> {
+        let held = |queued: &Queued| QueuedView { held: self.is_held(queued), ..QueuedView::from(queued) };
+        self.queue.iter().map(held).collect()
+    }
+}
+
+/// The prompt of a turn, undone or not: what was taken back was said all the same.
+fn prompt_of(tree: &SessionTree, turn: &TurnId) -> Option<EntryId> {
+    let is_it = |entry: &&Entry| entry.turn.as_ref() == Some(turn) && entry.body.is_prompt();
+    tree.log().filter_map(|record| record.as_entry()).find(is_it).map(|entry| entry.id.clone())
+}
+
+/// How a turn that does not run any more has ended, by what it left.
+fn end_of(tree: &SessionTree, turn: &TurnId) -> TurnEnd {
+    if !tree.turn_ended(turn) {
+        return TurnEnd::Interrupted;
+    }
+    let last = tree.entries().filter(|entry| entry.turn.as_ref() == Some(turn)).last();
+    match last.map(|entry| &entry.body) {
+        Some(Body::Interrupted) => TurnEnd::Interrupted,
+        Some(Body::Reply(reply)) => match &reply.stop {
+            Some(Stop::Error(message)) => TurnEnd::Failed { message: message.clone() },
+            Some(Stop::Length) => TurnEnd::Limit,
+            _ => TurnEnd::Done,
+        },
+        _ => TurnEnd::Done,
+    }
+}

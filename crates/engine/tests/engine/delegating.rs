@@ -1,0 +1,89 @@
+//! Agents that an agent starts: told, asked and seen under the turn that started them.
+
+use offshoot_api::event::EventKind;
+use offshoot_api::request::{self, IfRunning};
+use offshoot_api::{Request, Response};
+use offshoot_session::agent::Said;
+use offshoot_session::asks::{Asking, Permission};
+use offshoot_session::{Block, ToolResult};
+use serde_json::json;
+
+use crate::scripted::{Do, ScriptedAgent, whole};
+use crate::world::{World, send};
+
+fn result(call: &str, text: &str) -> Said {
+    let blocks = vec![Block::Text(text.to_owned())];
+    Said::ToolResult(ToolResult { call: call.into(), tool: String::new(), blocks, failed: false })
+}
+
+fn delegating() -> ScriptedAgent {
+    let task = json!({ "description": "look around", "prompt": "Look around." });
+    let asking = Asking::Permission(Permission {
+        tool: "shell".into(),
+        input: json!({ "command": "ls" }),
+        call: None,
+        reason: None,
+    });
+    ScriptedAgent::new().on(
+        "delegate",
+        vec![
+            Do::Say(Said::tool_use("m1", "call1", "agent", task)),
+            Do::SubSay("call1", Said::words("s1", "I see ")),
+            Do::SubSay("call1", Said::words("s1", "trees.")),
+            Do::SubSay("call1", Said::Asks { request: "ls".to_owned(), asking }),
+            Do::Gate,
+            Do::SubSay("call1", Said::Withdraws { request: "ls".to_owned() }),
+            Do::Say(result("call1", "trees")),
+            Do::Say(whole("There are trees.")),
+        ],
+    )
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sub_agent_is_told_under_its_turn() {
+    let mut world = World::new(delegating()).await;
+    let Response::Sent(sent) = world.send("delegate").await.unwrap() else { panic!("not sent") };
+    let turn = sent.turn.unwrap();
+    world.until(|kind| matches!(kind, EventKind::Asked { .. })).await;
+    let view = world.view().await;
+    assert_eq!(view.turns.iter().map(|row| row.turn.as_str()).collect::<Vec<_>>(), [turn.as_str()]);
+    let [sub_agent] = view.branch.sub_agents.as_slice() else { panic!("{:?}", view.branch.sub_agents) };
+    assert_eq!((sub_agent.call.as_str(), sub_agent.running), ("call1", true));
+    assert_eq!(sub_agent.task.as_deref(), Some("look around"));
+    assert!(view.branch.entries.iter().any(|entry| entry.id == sub_agent.entry));
+    // What it says is a branch of its own that can be looked at.
+    let show = request::Show { session: "s".into(), at: Some(sub_agent.tip.clone()), turns: None };
+    let Response::Branch(branch) = world.call(Request::Show(show)).await.unwrap() else {
+        panic!("no branch")
+    };
+    assert_eq!(branch.entries.first().unwrap().id, sub_agent.begins);
+    assert!(serde_json::to_string(&branch.entries).unwrap().contains("I see trees."));
+    world.agent.open_gate();
+    world.until_ready().await;
+    assert!(!world.view().await.branch.sub_agents[0].running);
+    let strangers: Vec<&String> =
+        world.log.iter().filter(|line| line.starts_with("turn") && !line.starts_with(&turn)).collect();
+    assert!(strangers.is_empty(), "every event is one of the turn that was begun: {strangers:?}");
+    insta::assert_snapshot!(world.story());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_view_says_which_turns_run_and_where() {
+    let agent = ScriptedAgent::new().on("wait", vec![Do::Gate]).on("wait too", vec![Do::Gate]);
+    let mut world = World::new(agent).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    world.send("wait").await.unwrap();
+    let beside = request::Send { if_running: IfRunning::Beside, ..send("wait too") };
+    world.call(Request::Send(beside)).await.unwrap();
+    let view = world.view().await;
+    let said: Vec<&str> = view.turns.iter().map(|row| row.what.as_str()).collect();
+    assert_eq!(said, ["wait", "wait too"]);
+    let here: Vec<bool> =
+        view.turns.iter().map(|row| view.branch.entries.iter().any(|entry| entry.id == row.prompt)).collect();
+    assert_eq!(here, [false, true], "one of them is on the branch in view");
+    world.agent.open_gate();
+    world.agent.open_gate();
+    world.until_ready().await;
+    assert!(world.view().await.turns.is_empty());
+}

@@ -1,0 +1,120 @@
+//! Where things land: sessions that were taken back, branches, prompts that wait.
+
+use offshoot_api::event::EventKind;
+use offshoot_api::request::{self, ForkTo, IfRunning};
+use offshoot_api::{ErrorCode, Hint, Request, Response};
+
+use crate::scripted::{Do, ScriptedAgent};
+use crate::world::{World, send};
+
+fn s() -> String {
+    "s".to_owned()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_was_taken_back_is_not_written_until_it_is_brought_back() {
+    let world = World::new(ScriptedAgent::new()).await;
+    let Response::Session(begun) = world.call(Request::Begin(request::Begin::default())).await.unwrap()
+    else {
+        panic!("not begun")
+    };
+    let step = || request::History { session: begun.id.clone(), ..Default::default() };
+    world.call(Request::Undo(step())).await.unwrap();
+    let said = request::Send { session: begun.id.clone(), agent: Some("scripted".into()), ..send("secret") };
+    for request in [
+        Request::Send(said.clone()),
+        Request::Rename(request::Rename { session: begun.id.clone(), title: Some("x".into()) }),
+        Request::Undo(step()),
+    ] {
+        let refused = world.call(request).await.unwrap_err();
+        assert_eq!((refused.code, refused.hint), (ErrorCode::NotFound, Some(Hint::Redo)), "{refused}");
+    }
+    world.call(Request::Open(request::Open { session: begun.id.clone(), turns: None })).await.unwrap();
+    world.call(Request::Redo(step())).await.unwrap();
+    world.call(Request::Send(said)).await.unwrap();
+}
+
+/// A number stands for a turn: what is said next comes below its answer, here and in a session of its own.
+#[tokio::test(start_paused = true)]
+async fn a_branch_at_a_turn_begins_below_its_answer() {
+    let mut world = World::new(ScriptedAgent::new()).await;
+    for words in ["one", "two"] {
+        world.send(words).await.unwrap();
+        world.until_ready().await;
+    }
+    let fork = |to| {
+        let at = "#1".to_owned();
+        Request::Fork(request::Fork { session: s(), at, to, ..request::Fork::default() })
+    };
+    let Response::Moved(moved) = world.call(fork(ForkTo::NewSession)).await.unwrap() else {
+        panic!("not moved")
+    };
+    let open = Request::Open(request::Open { session: moved.session, turns: None });
+    let Response::Session(child) = world.call(open).await.unwrap() else { panic!("not opened") };
+    assert_eq!(child.branch.entries.len(), 2, "with the answer");
+    world.call(fork(ForkTo::Here)).await.unwrap();
+    world.send("three").await.unwrap();
+    world.until_ready().await;
+    let tree = world.tree();
+    let said: Vec<String> =
+        tree.path_to(tree.main_head()).into_iter().map(|entry| entry.body.text()).collect();
+    assert_eq!(said, ["one", "re: one", "three", "re: three"]);
+}
+
+/// `u` waits for `t` on one branch; meanwhile the head goes to another one, where a turn runs too.
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_said_where_it_was_sent() {
+    let gate = || vec![Do::Gate];
+    let agent = ScriptedAgent::new().on("slow", gate()).on("elsewhere", gate());
+    let mut world = World::new(agent).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    world.send("slow").await.unwrap();
+    let Response::Sent(sent) = world.send("after slow").await.unwrap() else { panic!("not sent") };
+    let waits = sent.queued.unwrap();
+    let beside = request::Send { if_running: IfRunning::Beside, ..send("elsewhere") };
+    world.call(Request::Send(beside)).await.unwrap();
+    // The first permit goes to who asked first.
+    world.agent.open_gate();
+    world.until(|kind| matches!(kind, EventKind::Queue { queue } if queue.is_empty())).await;
+    world.until_turn_ended().await;
+    let tree = world.tree();
+    let said = tree.entries().find(|entry| entry.turn == Some(waits.as_str().into())).unwrap();
+    let path: Vec<String> = tree.path_to(Some(&said.id)).into_iter().map(|entry| entry.body.text()).collect();
+    assert_eq!(path, ["one", "re: one", "slow", "after slow"], "below what it waited for");
+    let head = tree.path_to(tree.main_head()).last().unwrap().body.text();
+    assert_eq!(head, "elsewhere", "the head stays where it was put");
+    world.agent.open_gate();
+    world.until_ready().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_held_is_told_and_said_before_the_next_message() {
+    let mut world = World::new(ScriptedAgent::new().on("slow", vec![Do::Gate])).await;
+    world.send("slow").await.unwrap();
+    world.send("first").await.unwrap();
+    world.call(Request::Interrupt(request::Interrupt { session: s(), turn: None })).await.unwrap();
+    world.until(|kind| matches!(kind, EventKind::Queue { queue } if queue.iter().any(|it| it.held))).await;
+    let Response::Sent(sent) = world.send("second").await.unwrap() else { panic!("not sent") };
+    assert!(sent.queued.is_some());
+    world.until(|kind| matches!(kind, EventKind::Queue { queue } if queue.is_empty())).await;
+    world.until(|kind| matches!(kind, EventKind::Queue { queue } if queue.is_empty())).await;
+    world.until_ready().await;
+    let tree = world.tree();
+    let prompts = tree.path_to(tree.main_head()).into_iter().filter(|entry| entry.body.is_prompt());
+    assert_eq!(prompts.map(|entry| entry.body.text()).collect::<Vec<_>>(), ["slow", "first", "second"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_is_answered_by_whom_it_was_sent_to() {
+    let mut world = World::new(ScriptedAgent::new().on("slow", vec![Do::Gate])).await;
+    world.send("slow").await.unwrap();
+    let missing = request::Send { agent: Some("nobody".into()), ..send("to whom?") };
+    assert_eq!(world.call(Request::Send(missing)).await.unwrap_err().code, ErrorCode::NoAgent);
+    let chosen = request::Send { agent: Some("scripted".into()), ..send("to you") };
+    world.call(Request::Send(chosen)).await.unwrap();
+    world.agent.open_gate();
+    world.until_ready().await;
+    let tree = world.tree();
+    assert_eq!(tree.path_to(tree.main_head()).last().unwrap().body.text(), "re: to you");
+}
