@@ -40,7 +40,7 @@ impl Suite {
     }
 }
 
-const PROOFS: [Proof; 11] = [
+const PROOFS: [Proof; 12] = [
     Proof {
         name: "crash",
         what: "10,000 crash points on a disk that forgets",
@@ -90,6 +90,12 @@ const PROOFS: [Proof; 11] = [
         what: "100 syncs ended by kill -9",
         home: Suite::Everywhere,
         tests: "trouble::a_killed_sync",
+    },
+    Proof {
+        name: "keep",
+        what: "100 times 2 keepings ended by kill -9",
+        home: Suite::Everywhere,
+        tests: "kept::whoever_is_killed",
     },
     Proof { name: "frozen", what: "stores of earlier versions", home: Suite::Store, tests: "frozen::" },
 ];

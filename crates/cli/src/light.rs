@@ -7,12 +7,12 @@ use offshoot_session::about::prompts;
 use offshoot_session::outline::{TurnOutline, TurnTreeRow, one_line};
 use offshoot_session::{Body, EntryId, Odd, Oddity, SessionTree, ToolCallId};
 use offshoot_store::ending::{Ending, Last, ending};
+use offshoot_store::titles_beside::titled;
 use offshoot_store::{LightSession, beside};
 
 use crate::here::Here;
 use crate::opened::Opened;
 use crate::session_file::{Forgiven, SessionFile, absolute, notes_on};
-use crate::title_beside::titled;
 use crate::which::Which;
 use crate::{database, long};
 
@@ -42,9 +42,9 @@ fn long_file(which: &Which) -> Option<&Path> {
 }
 
 /// The session with the words of some entries, and of those that name it.
-pub(crate) fn opened(session: &LightSession, mut words_of: Vec<EntryId>) -> Option<Opened> {
+pub(crate) fn opened(here: &Here, session: &LightSession, mut words_of: Vec<EntryId>) -> Option<Opened> {
     words_of.extend(first_prompt(session.tree()));
-    let tree = titled(session.path(), session.tree_with(&words_of).ok()?, None);
+    let tree = titled(session.path(), session.tree_with(&words_of).ok()?, here.archive().as_ref());
     Some(Opened { tree, notes: notes_on(&oddities(session), session.grew()) })
 }
 
@@ -52,7 +52,7 @@ pub(crate) fn opened(session: &LightSession, mut words_of: Vec<EntryId>) -> Opti
 pub(crate) fn file(here: &Here, which: &Which) -> Option<SessionFile> {
     let Which::File(path) = which else { return None };
     let session = light_session(here, which)?;
-    let Opened { tree, notes } = opened(&session, Vec::new())?;
+    let Opened { tree, notes } = opened(here, &session, Vec::new())?;
     let (bytes, lines) = session.size();
     let (bytes, oddities) = (usize::try_from(bytes).ok()?, oddities(&session));
     Some(SessionFile {

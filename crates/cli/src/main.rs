@@ -42,7 +42,6 @@ mod stored;
 mod table;
 mod talk;
 mod text;
-mod title_beside;
 mod watching;
 mod which;
 mod words;

@@ -8,12 +8,12 @@ use offshoot_session::{Odd, Oddity, SessionId, SessionTree};
 use offshoot_store::archive::Kept;
 use offshoot_store::opencode_storage::Messages;
 use offshoot_store::steady::{Changed, Steady, read_steadily};
+use offshoot_store::titles_beside::titled;
 use offshoot_store::{DiskFiles, Finding, Loaded, beside};
 use offshoot_transcripts::{Transcript, Unreadable, Watched};
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::title_beside::titled;
 use crate::{database, progress, stored, words};
 
 #[derive(Debug)]

@@ -1,18 +1,22 @@
 //! Tokens and money.
 //!
-//! What a session has used is a list of [`Charge`]s, one for each reply that was counted. A charge has a name that a
-//! copy of the reply has too, so that histories which several sessions hold are counted once, and whatever is asked
-//! about (a branch, a day, a model) is a sum of charges. Money comes from the session where it says it, else from a
-//! table of [`Prices`].
+//! What a session has used is a list of [`Charge`]s, one for each reply that was counted. A charge has names that a
+//! copy of the reply has too ([`ChargeName`]), so that histories which several sessions hold are counted once
+//! ([`CountedOnce`]), and whatever is asked about (a branch, a day, a model) is a sum of charges. Money comes from the
+//! session where it says it, else from a table of [`Prices`].
 
 mod branches;
 mod charges;
+mod names;
 mod prices;
+mod spent;
 mod turns;
 
 pub use branches::{BranchCost, BranchKind, by_branch};
-pub use charges::{Charge, charges};
+pub use charges::{Charge, Counted, Counting, charges, priced, used};
+pub use names::{ChargeName, CountedOnce, ReplyWords};
 pub use prices::{Price, Prices, fits};
+pub use spent::Spent;
 pub use turns::{TurnCost, by_turn};
 
 use crate::{Body, SessionTree, Usage};

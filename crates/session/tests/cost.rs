@@ -1,9 +1,12 @@
 //! Tokens and money: every reply once, whoever holds it.
 
-use std::collections::HashSet;
-
-use offshoot_session::cost::{BranchKind, Charge, Price, Prices, Tally, by_branch, by_turn, charges, fits};
-use offshoot_session::{Body, Change, Entry, Fact, Model, Record, Reply, SessionHeader, SessionTree, Usage};
+use jiff::SignedDuration;
+use offshoot_session::cost::{
+    BranchKind, Charge, CountedOnce, Price, Prices, Tally, by_branch, by_turn, charges, fits,
+};
+use offshoot_session::{
+    Body, Change, Entry, EntryId, Fact, Lineage, Model, Record, Reply, SessionHeader, SessionTree, Usage,
+};
 use offshoot_testkit::FixedStamps;
 
 fn reply(id: &str, parent: &str, tokens: i64) -> Record {
@@ -55,8 +58,9 @@ fn a_shared_beginning_is_counted_once() {
 fn copies_have_the_same_names() {
     let (_, one) = charged(records());
     let (_, fork) = charged(records().into_iter().take(5).collect());
-    let names: HashSet<&str> = one.iter().chain(&fork).map(|charge| charge.name.as_str()).collect();
-    assert_eq!(names.len(), one.len());
+    let mut once = CountedOnce::default();
+    assert_eq!(once.new_among(one.clone()).len(), one.len());
+    assert_eq!(once.new_among(fork), [], "copied with their ids");
     // copied under other ids, and counted by the provider under one name
     let (tree, _) = SessionTree::replay([
         entry("u1", None, Body::prompt("one")),
@@ -64,6 +68,89 @@ fn copies_have_the_same_names() {
         reply("copy", "u1", 5),
     ]);
     assert_eq!(charges(&tree, &Prices::listed(), |_| Some("message 1".to_owned())).len(), 1);
+}
+
+/// The same replies under other ids, each so much later.
+fn copied(records: &[Record], later: i64) -> Vec<Record> {
+    let copy = |record: &Record| match &record.change {
+        Change::Entry(entry) => {
+            let other = |id: &EntryId| EntryId::from(format!("copy-{id}"));
+            let written_at = entry.written_at + SignedDuration::from_millis(later);
+            let parent = entry.parent.as_ref().map(other);
+            Record::entry(Entry { id: other(&entry.id), parent, written_at, ..Entry::clone(entry) })
+        }
+        _ => record.clone(),
+    };
+    records.iter().map(copy).collect()
+}
+
+fn opened(agent: &str, id: &str, parent: Option<&str>) -> Record {
+    let lineage = parent.map(|parent| Lineage {
+        parent: parent.to_owned(),
+        at: None,
+        message_index: None,
+        reason: None,
+        metadata: None,
+    });
+    let header = SessionHeader::new(id.into(), FixedStamps::start());
+    Record::opened(SessionHeader { agent: Some(agent.to_owned()), lineage, ..header })
+}
+
+fn tokens_of_both(one: Vec<Record>, other: Vec<Record>) -> i64 {
+    let mut once = CountedOnce::default();
+    let mut all = once.new_among(charged(one).1);
+    all.extend(once.new_among(charged(other).1));
+    Tally::of(&all).usage.input / 1_000_000
+}
+
+#[test]
+fn a_copy_under_other_ids_is_known_by_its_moment_and_its_count() {
+    let first: Vec<Record> = records().into_iter().skip(1).take(4).collect();
+    let session = |id, entries: Vec<Record>| {
+        std::iter::once(opened("opencode", id, None)).chain(entries).collect::<Vec<_>>()
+    };
+    let mut fork = copied(&first, 0);
+    fork.push(entry("u9", Some("copy-a2"), Body::prompt("nine")));
+    fork.push(reply("a9", "u9", 16_000_000));
+    assert_eq!(tokens_of_both(session("one", first.clone()), session("two", fork)), 1 + 2 + 16);
+    // asked again a moment later it is another reply, whatever it says
+    assert_eq!(tokens_of_both(session("one", first.clone()), session("two", copied(&first, 1))), 2 * (1 + 2));
+    // and two replies of one session are two
+    let twins = vec![reply("a1", "u1", 1_000_000), reply("a2", "u1", 1_000_000)];
+    assert_eq!(charged(session("one", twins)).1.len(), 2);
+}
+
+#[test]
+fn a_copy_of_a_thread_is_known_by_all_that_was_counted_before() {
+    let first: Vec<Record> = records().into_iter().skip(1).take(4).collect();
+    let thread = |id, parent, entries: Vec<Record>| {
+        std::iter::once(opened("codex", id, parent)).chain(entries).collect::<Vec<_>>()
+    };
+    // copied at the time of the fork, under ids of the fork
+    let mut fork = copied(&first, 60_000);
+    fork.push(entry("u9", Some("copy-a2"), Body::prompt("nine")));
+    fork.push(reply("a9", "u9", 16_000_000));
+    let origin = || thread("one", None, first.clone());
+    assert_eq!(tokens_of_both(origin(), thread("two", Some("one"), fork.clone())), 1 + 2 + 16);
+    assert_eq!(
+        tokens_of_both(origin(), thread("two", None, fork)),
+        2 * (1 + 2) + 16,
+        "a stranger is no copy"
+    );
+    // the same count at another place of the thread is another reply
+    let later: Vec<Record> = copied(&first[2..], 60_000);
+    assert_eq!(tokens_of_both(origin(), thread("two", Some("one"), later)), 1 + 2 + 2);
+}
+
+#[test]
+fn a_reply_whose_line_was_lost_is_still_the_same() {
+    let (with_lines, _) = SessionTree::replay(records());
+    let billed = |record: &Record| record.as_entry().map(|entry| format!("message of {}", entry.id));
+    let one = charges(&with_lines, &Prices::listed(), billed);
+    let (_, other) = charged(records());
+    let mut once = CountedOnce::default();
+    assert_eq!(once.new_among(one).len(), 4);
+    assert_eq!(once.new_among(other), []);
 }
 
 #[test]

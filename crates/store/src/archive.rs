@@ -17,11 +17,14 @@
 //! | the files that belong to it | `beside` |
 //! | which of two states of a file says more | `compare` |
 //! | sessions of a database as lines | `rows` |
+//! | a database whole | `backup` |
+//! | titles that stood beside sessions | `titles` |
 //! | how much is kept, and proof that it is whole | `survey` |
 //!
 //! A kept file only grows, or is replaced whole. A process that is killed leaves an end that nobody reads, and the next
 //! one cuts it off.
 
+mod backup;
 mod beside;
 mod compare;
 mod frames;
@@ -29,6 +32,7 @@ mod keep;
 mod place;
 mod rows;
 mod survey;
+mod titles;
 
 use std::collections::BTreeSet;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};

@@ -13,6 +13,7 @@ use offshoot_transcripts::{Dialect, FileRole, Transcript, Unreadable, Watched, c
 use crate::archive::Archive;
 use crate::light::AgentBeside;
 use crate::opencode_storage::{self, Messages};
+use crate::titles_beside::INDEX_OF_CODEX;
 
 /// Folders tell too, so the path is a whole one: the file of a sub-agent lies in one that is named after its session.
 pub fn read(
@@ -51,14 +52,17 @@ pub fn continues_another(path: &Path) -> bool {
 
 /// The file in which Codex writes what people call their sessions: beside the folder of all of them; for a rollout that
 /// lies elsewhere, beside it.
-pub fn names_of_codex(rollout: &Path) -> PathBuf {
-    top_of_codex(rollout).unwrap_or(rollout).with_file_name("session_index.jsonl")
+pub(crate) fn names_of_codex(rollout: &Path) -> PathBuf {
+    top_of_codex(rollout).unwrap_or(rollout).with_file_name(INDEX_OF_CODEX)
 }
 
 /// The folder in which Codex keeps its sessions by year, month and day.
 fn top_of_codex(rollout: &Path) -> Option<&Path> {
-    let is_top = |folder: &&Path| folder.ends_with("sessions") || folder.ends_with("archived_sessions");
-    rollout.ancestors().skip(1).find(is_top)
+    rollout.ancestors().skip(1).find(|folder| is_top_of_codex(folder))
+}
+
+pub(crate) fn is_top_of_codex(folder: &Path) -> bool {
+    folder.ends_with("sessions") || folder.ends_with("archived_sessions")
 }
 
 /// The files around a session: those that lie there, and those that only the archive has any more.

@@ -12,6 +12,8 @@
 //! | all of it, in batches | `sync` |
 //! | keeping what was read in the archive, packing it, and listing what only that has | `keep`, `ahead`, `loose`, `in_archive` |
 //! | the tables, one row of them, and rows by what they are called | `schema`, `write`, `rows`, `named` |
+//! | what was used | `charges` |
+//! | titles that stand beside sessions | `titles` |
 //! | what a person asks for | [`query`] |
 //! | answers by the index, and by looking through the files | `search`, `scan` |
 //! | indexes that are made little by little | `parts`, `tools` |
@@ -23,6 +25,7 @@
 //! when the file was read. A process that is killed loses the batch it was at.
 
 mod ahead;
+mod charges;
 mod in_archive;
 mod keep;
 mod loose;
@@ -35,6 +38,7 @@ mod scan;
 mod schema;
 mod search;
 mod sync;
+mod titles;
 mod tools;
 mod visit;
 mod walk;
@@ -47,6 +51,7 @@ use std::time::Duration;
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use thiserror::Error;
 
+pub use charges::{SessionCharges, SpentText};
 pub use keep::{Keep, Keeping};
 pub use parts::Reached;
 pub use query::{NotAQuery, Query};

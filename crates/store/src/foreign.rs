@@ -27,6 +27,7 @@ use crate::files::{DiskFiles, FileError, Files as _, Identity};
 use crate::opencode_database::{DatabaseError, OpencodeDatabase};
 use crate::opencode_storage::Messages;
 use crate::steady::{Steady, read_steadily};
+use crate::titles_beside::with_title;
 
 /// A place where the bytes of another program's session can be had, if it has them.
 pub trait ForeignBytes: fmt::Debug + Send + Sync {
@@ -264,6 +265,16 @@ impl OtherPrograms {
     }
 
     fn transcript(&self, source: &ForeignSource, copy: ForeignCopy) -> Option<Transcript> {
+        let path = copy.path.clone();
+        self.said_in(source, copy).map(|transcript| self.with_title(&path, transcript))
+    }
+
+    fn with_title(&self, path: &Path, transcript: Transcript) -> Transcript {
+        let records = with_title(path, transcript.records, self.archive.as_ref());
+        Transcript { records, ..transcript }
+    }
+
+    fn said_in(&self, source: &ForeignSource, copy: ForeignCopy) -> Option<Transcript> {
         match copy.content {
             ForeignContent::Bytes(bytes) => {
                 let messages = match copy.of {
@@ -296,7 +307,7 @@ impl OtherPrograms {
         let Steady { bytes, .. } = read_steadily(&DiskFiles, path)?;
         let file = Watched::from(bytes.as_slice());
         match beside::read(path, file, self.archive.as_ref(), Messages::ThatAreThere) {
-            Ok(transcript) => Ok(understood(transcript, shown, &bytes)),
+            Ok(transcript) => Ok(understood(self.with_title(path, transcript), shown, &bytes)),
             Err(reason) => Err(IntroduceError::Unreadable { path: path.to_owned(), bytes, reason }),
         }
     }
@@ -318,7 +329,10 @@ impl OtherPrograms {
             Version::Was(_) | Version::Old(_) => &kept.path,
         };
         match transcript {
-            Ok(transcript) => Ok(understood(transcript, path.to_string_lossy().into_owned(), &bytes)),
+            Ok(transcript) => {
+                let transcript = self.with_title(&kept.original, transcript);
+                Ok(understood(transcript, path.to_string_lossy().into_owned(), &bytes))
+            }
             Err(reason) => Err(IntroduceError::Unreadable { path: kept.path.clone(), bytes, reason }),
         }
     }

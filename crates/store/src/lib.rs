@@ -14,6 +14,7 @@
 //! | its last turns, with their numbers and versions | [`ending`](mod@ending) |
 //! | what another program's session says now, for a journal that goes on with it | [`foreign`] |
 //! | files beside a session file that belong to it | [`beside`] |
+//! | titles that stand beside sessions | [`titles_beside`] |
 //! | the database of opencode, read where it lies | [`opencode_database`] |
 //! | its older storage of many files | [`opencode_storage`] |
 //! | a whole file that somebody else may be writing | [`steady`] |
@@ -51,6 +52,7 @@ pub mod opencode_storage;
 pub mod recent;
 pub mod steady;
 pub mod store;
+pub mod titles_beside;
 pub mod waiting;
 
 pub use archive::Archive;

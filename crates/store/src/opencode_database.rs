@@ -15,10 +15,12 @@
 mod still;
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use offshoot_transcripts::Transcript;
 use offshoot_transcripts::opencode::{Row, Rows, Table, read_rows};
+use rusqlite::backup::Backup;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params_from_iter};
 use serde_json::{Map, Value};
@@ -29,6 +31,9 @@ use still::{How, Marks, open_still};
 
 /// So often a database that changes while it is read is read again.
 const TRIES: usize = 5;
+
+/// So many pages of a database are copied at a time.
+const PAGES: i32 = 1_024;
 
 #[derive(Debug)]
 pub struct OpencodeDatabase {
@@ -134,6 +139,16 @@ impl OpencodeDatabase {
             let parts = of(Table::Part, "session_id", "message_id, id")?;
             let is_there = session.is_some() || !messages.is_empty();
             Ok(is_there.then_some(Rows { session, messages, parts }))
+        })
+    }
+
+    /// A copy of the whole database as it is now, made by SQLite itself. `to` must not exist yet.
+    pub fn back_up(&mut self, to: &Path) -> Result<(), DatabaseError> {
+        self.look(|connection| {
+            let mut copy = Connection::open(to)?;
+            Backup::new(connection, &mut copy)?.run_to_completion(PAGES, Duration::ZERO, None)?;
+            // a file that stands alone
+            copy.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
         })
     }
 

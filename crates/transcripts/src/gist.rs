@@ -8,6 +8,7 @@
 //! What is kept between two visits ([`Follow::keep`]) belongs to a catalog that can be made again. It has no version
 //! of its own: the catalog has.
 
+mod beginning;
 mod follow;
 mod journal;
 mod shape;
@@ -18,10 +19,11 @@ use std::collections::BTreeMap;
 use offshoot_session::{Block, Body, Fact, TitleSource};
 use serde::{Deserialize, Serialize};
 
+use beginning::Beginning;
 pub use follow::{Follow, Lines, lines_of, moment_of_line, words_of_line};
 pub(crate) use follow::{Heard, Taken};
 pub(crate) use shape::{Shape, Step};
-pub use whole::{of_tree, words_of_tree};
+pub use whole::{charges_of_tree, of_tree, words_of_tree};
 
 /// What a list says of a session. Times are in microseconds since 1970.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +50,9 @@ pub struct Gist {
     /// are the same on both.
     pub branches: u64,
     pub prompts: u64,
-    pub cost_micros: i64,
+    /// A hash of how it begins: a session that another one was copied from has the same. `None` where too little was
+    /// said yet.
+    pub beginning: Option<u64>,
 }
 
 impl Gist {
@@ -72,7 +76,6 @@ impl Gist {
             Fact::Label { target, .. } => {
                 self.labels.remove(target.as_str());
             }
-            Fact::Spent { usage } => self.cost_micros += usage.cost_micros,
             _ => {}
         }
     }

@@ -1,11 +1,10 @@
 //! Sessions whose cost their program has told, where the folder with them is at hand: the table comes to the same sum,
 //! and a history that was copied is counted once.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use offshoot_session::SessionTree;
-use offshoot_session::cost::{Charge, Prices, Tally, charges};
+use offshoot_session::cost::{Charge, CountedOnce, Prices, Tally, charges};
 use offshoot_transcripts::claude::{billed_as, read};
 
 #[test]
@@ -30,9 +29,10 @@ fn costs_are_those_that_the_program_told() {
     assert_eq!(tally.usage.cost_micros, 469_488);
     // copies under the same ids, and under new ones
     for fork in ["cli-fork-at-assistant.jsonl", "sdk-forkSession.jsonl"] {
-        let known: HashSet<&str> = base.iter().map(|charge| charge.name.as_str()).collect();
+        let mut once = CountedOnce::default();
+        once.new_among(base.clone());
         let fork = of(fork);
-        let new = fork.iter().filter(|charge| !known.contains(charge.name.as_str())).count();
+        let new = once.new_among(fork.clone()).len();
         assert!(new < fork.len(), "{new} of {} replies are new", fork.len());
     }
 }

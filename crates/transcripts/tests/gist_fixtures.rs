@@ -9,8 +9,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use offshoot_session::SessionTree;
-use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, lines_of, of_tree};
+use offshoot_session::cost::{Charge, ChargeName};
+use offshoot_session::{Model, SessionTree, Usage};
+use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, charges_of_tree, lines_of, of_tree};
 
 /// Reading a file whole at every line of it takes the square of its length.
 const PREFIXES: usize = 20;
@@ -42,6 +43,25 @@ fn whole(name: &str, bytes: &[u8]) -> Option<(Gist, Vec<Said>)> {
 /// The gist, and for each text its entry, its words and its turn.
 type Told = (Gist, Vec<(String, String, Option<u32>)>);
 
+fn charges_in(name: &str, bytes: &[u8]) -> Vec<Charge> {
+    let transcript = offshoot_transcripts::read(Some(name), bytes).expect("a session");
+    charges_of_tree(&SessionTree::replay(transcript.records).0)
+}
+
+/// The names of a reply, what was used for it, the model, and whether it is a sum.
+type Used = (Vec<ChargeName>, Usage, Option<Model>, bool);
+
+/// What was used for each reply, as it was told last. Nothing is nothing, told or not.
+fn used(charges: &[Charge]) -> BTreeMap<Option<ChargeName>, Used> {
+    let mut used = BTreeMap::new();
+    for Charge { names, model, usage, is_sum, .. } in charges {
+        if usage.context_tokens() > 0 || usage.cost_micros != 0 {
+            used.insert(names.first().copied(), (names.clone(), *usage, model.clone(), *is_sum));
+        }
+    }
+    used
+}
+
 /// What a list and a search tell; who is a sub-agent is told by the quick reading only.
 fn told(gist: &Gist, said: &[Said]) -> Told {
     // whether a session without a turn has a branch is nobody's question
@@ -63,6 +83,7 @@ fn a_file_that_grows_is_told_of_as_if_it_were_read_whole() {
         let step = all.len().div_ceil(PREFIXES).max(1);
         let (mut follow, mut said, mut at) = (Follow::begin(lines, Some(&name)), Vec::new(), 0);
         let mut is_followed = true;
+        let mut charges = Vec::new();
         for (n, line) in all.iter().enumerate() {
             let content = line.strip_suffix(b"\n").unwrap_or(line);
             if content.len() == line.len()
@@ -78,6 +99,7 @@ fn a_file_that_grows_is_told_of_as_if_it_were_read_whole() {
             if n % step != 0 && n + 1 != all.len() {
                 continue;
             }
+            charges.extend(follow.take_charges());
             follow = Follow::resume(&follow.keep()).expect("what was kept");
             let (Ok(gist), Some((expected, words))) = (follow.gist(Some(&name)), whole(&name, &bytes[..at]))
             else {
@@ -88,6 +110,7 @@ fn a_file_that_grows_is_told_of_as_if_it_were_read_whole() {
             }
             let (mut now, mut expected) = (told(&gist, &said), told(&expected, &words));
             let place = format!("{name} at line {}", n + 1);
+            assert_eq!(used(&charges), used(&charges_in(&name, &bytes[..at])), "{place}");
             if matches!(lines, Lines::Pi | Lines::Claude) {
                 now.0.branches = expected.0.branches; // where only answers part, it sees one way
             }

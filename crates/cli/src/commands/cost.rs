@@ -1,12 +1,13 @@
 //! `offshoot cost [SESSION] [--by …]`: tokens and money, every reply counted once.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::tz::TimeZone;
+use offshoot_session::SessionTree;
 use offshoot_session::cost::{
-    BranchCost, BranchKind, Charge, Prices, Tally, TurnCost, by_branch, by_turn, charges,
+    BranchCost, BranchKind, Charge, CountedOnce, Prices, Tally, TurnCost, by_branch, by_turn, charges, priced,
 };
-use offshoot_session::{SessionId, SessionTree};
+use offshoot_store::catalog::State;
 use offshoot_transcripts::claude::billed_as;
 use serde_json::{Value, json};
 
@@ -20,10 +21,9 @@ use crate::here::Here;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{grouped, money, thousands};
 use crate::opened::{Opened, open_this};
-use crate::prices::{self, PriceTable};
-use crate::progress::Progress;
+use crate::prices::{self, Looked, PriceTable};
 use crate::text::harmless_line;
-use crate::which::{Which, which};
+use crate::which::which;
 use crate::words::reading as words;
 
 /// One line of the answer.
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &CostArgs, here: &Here) -> Result<Answer, Failure> {
         let turns = offshoot_session::about::prompts(&tree).len();
         (rows, all, ("session", Some(turns)), notes)
     } else {
-        let (all, notes) = of_all_sessions(&table.prices, here)?;
+        let (all, notes) = of_all_sessions(table.prices, here)?;
         let group = match by {
             CostBy::Model => Group::Model,
             CostBy::Day => Group::Day,
@@ -94,29 +94,22 @@ fn project_of(tree: &SessionTree) -> String {
 
 type OfProject = (Charge, String);
 
-/// All sessions of all agents, the oldest first: what several of them hold is counted with the first.
-fn of_all_sessions(prices: &Prices, here: &Here) -> Result<(Vec<OfProject>, Vec<String>), Failure> {
+/// All sessions of all agents, the oldest first: what several of them hold is counted with the first. The catalog has
+/// what each of them used, so no file is read for it.
+fn of_all_sessions(prices: Prices, here: &Here) -> Result<(Vec<OfProject>, Vec<String>), Failure> {
     let mut ready = cataloged(here, &[], Fresh::Now)?;
-    let mut rows = ready.ask(here, |catalog, _| catalog.sessions())?;
-    rows.retain(|row| !row.is_side); // told with the session it is a part of
+    let (mut rows, charges) = ready.ask(here, |catalog, _| Ok((catalog.sessions()?, catalog.charges()?)))?;
     rows.sort_by(|one, other| (one.opened_at, &one.path).cmp(&(other.opened_at, &other.path)));
-    let mut progress = Progress::of("sessions", &here.look);
-    let (mut all, mut seen, mut unread) = (Vec::new(), HashSet::new(), 0);
-    for (at, row) in rows.iter().enumerate() {
-        progress.at(at, rows.len());
-        let which = match row.is_own {
-            true => Which::Stored(SessionId::from(row.id.as_str())),
-            false => Which::File(row.path.clone()),
-        };
-        let Ok(Opened { tree, .. }) = open_this(here, &which) else {
-            unread += 1;
-            continue;
-        };
-        let project = project_of(&tree);
-        let new = charges_of(&tree, prices).into_iter().filter(|charge| seen.insert(charge.name.clone()));
-        all.extend(new.map(|charge| (charge, project.clone())));
+    let mut charges: HashMap<i64, Vec<Charge>> =
+        charges.into_iter().map(|of| (of.session, of.charges)).collect();
+    let looked = Looked::up_in(prices);
+    let (mut all, mut once, mut unread) = (Vec::new(), CountedOnce::default(), 0);
+    for row in rows {
+        unread += usize::from(row.is_own && matches!(row.state, State::Unreadable(_)));
+        let project = row.project.unwrap_or_default();
+        let of_row = priced(charges.remove(&row.key).unwrap_or_default(), |model| looked.price_of(model));
+        all.extend(once.new_among(of_row).into_iter().map(|charge| (charge, project.clone())));
     }
-    drop(progress);
     let mut notes = ready.notes;
     if unread > 0 {
         notes.push(words::sessions_damaged(unread).trim_end().to_owned());

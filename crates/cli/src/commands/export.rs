@@ -10,9 +10,10 @@ mod native;
 mod plain;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use offshoot_session::foreign::by_itself;
-use offshoot_session::{EntryId, Record, SessionTree};
+use offshoot_session::{Entry, EntryId, Record, SessionTree};
 use offshoot_transcripts::{Loss, Lost, Target, pi, rollouts};
 
 use super::head::destination;
@@ -69,7 +70,9 @@ pub(crate) fn run(args: &ExportArgs, here: &Here) -> Result<Answer, Failure> {
         }
         Format::Claude => native::export(Target::ClaudeCode, &tree, tip.as_ref(), here)?,
         Format::Codex => native::export(Target::Codex, &tree, tip.as_ref(), here)?,
-        Format::Pi if tip.is_some() => native::export(Target::Pi, &tree, tip.as_ref(), here)?,
+        Format::Pi if tip.is_some() || is_of_another_program(&tree) => {
+            native::export(Target::Pi, &tree, tip.as_ref(), here)?
+        }
         Format::Pi => to_pi(&tree),
         Format::Rollouts => to_rollouts(&tree, tip.as_ref())?,
         Format::Markdown => to_markdown(&tree, tip.as_ref()),
@@ -96,6 +99,12 @@ fn tip_of(tree: &SessionTree, text: &str) -> Result<EntryId, Failure> {
     let head = tree.main_head().filter(|head| tree.is_ancestor(&at, head));
     let tip = head.or_else(|| tree.remembered_leaf(&at).map(|leaf| &leaf.id));
     Ok(tip.cloned().unwrap_or(at))
+}
+
+/// Whose tools have names that pi does not know: one branch of it is translated. Sessions of pi and our own go whole.
+fn is_of_another_program(tree: &SessionTree) -> bool {
+    let agent = tree.header().and_then(|header| header.agent.as_deref());
+    matches!(agent, Some("claude-code" | "codex" | "gemini" | "opencode"))
 }
 
 /// All branches in one file.
@@ -140,11 +149,7 @@ fn to_rollouts(tree: &SessionTree, tip: Option<&EntryId>) -> Result<Export, Fail
 
 fn to_markdown(tree: &SessionTree, tip: Option<&EntryId>) -> Export {
     let at = tip.or(tree.main_head());
-    let others =
-        tree.leaves().iter().filter(|leaf| at.is_none_or(|at| !tree.is_ancestor(&leaf.id, at))).count();
-    // The end of the branch itself may lie below the head.
-    let below = at.is_some_and(|at| tree.has_children(at));
-    let others = others.saturating_sub(usize::from(below));
+    let others = other_branches(tree, at);
     Export {
         files: vec![ExportFile {
             name: format!("{}.md", id_of(tree)).into(),
@@ -153,6 +158,15 @@ fn to_markdown(tree: &SessionTree, tip: Option<&EntryId>) -> Export {
         notes: if others > 0 { vec![words::other_branches(others)] } else { Vec::new() },
         ..Export::default()
     }
+}
+
+/// How many branches are not on the way to this point.
+fn other_branches(tree: &SessionTree, at: Option<&EntryId>) -> usize {
+    let is_other = |leaf: &&Arc<Entry>| at.is_none_or(|at| !tree.is_ancestor(&leaf.id, at));
+    let others = tree.leaves().into_iter().filter(is_other).count();
+    // The end of the branch itself may lie below the head.
+    let below = at.is_some_and(|at| tree.has_children(at));
+    others.saturating_sub(usize::from(below))
 }
 
 fn id_of(tree: &SessionTree) -> String {

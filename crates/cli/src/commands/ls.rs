@@ -7,11 +7,13 @@ mod changed;
 mod listed;
 mod threads;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use offshoot_session::Stamps;
+use offshoot_session::cost::Prices;
 use offshoot_store::{Archive, SessionStore};
 use serde_json::{Value, json};
 
@@ -27,12 +29,13 @@ use crate::known::name_of;
 use crate::look::{Ink, Look, Sign};
 use crate::naming::Name;
 use crate::numbers::{counted, grouped, money};
+use crate::prices::{self, Looked};
 use crate::stored::list_failed;
 use crate::words::{catalog as about_all, reading as words};
 use crate::{Answer, text};
 use changed::together;
 use listed::{Listed, State};
-use offshoot_store::catalog::Problem;
+use offshoot_store::catalog::{Problem, SessionRow, SpentText};
 use threads::{Ids, Names, Row, threaded};
 
 /// More than these are counted, not listed, unless all are wanted. Only people are spared: a pipe gets all.
@@ -61,7 +64,10 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let sessions = ready.list(here)?;
     let aside = sessions.iter().filter(|row| Listed::is_aside(row)).map(|row| name_of(row, &archive));
     let aside: Vec<Name> = aside.collect();
-    let everything: Vec<Listed> = sessions.into_iter().filter_map(|row| Listed::of(row, &archive)).collect();
+    let of_agents = spent_by_sub_agents(&sessions);
+    let mut everything: Vec<Listed> =
+        sessions.into_iter().filter_map(|row| Listed::of(row, &archive)).collect();
+    add_sub_agents(&mut everything, of_agents);
     let references = here.store()?.references().map_err(|error| list_failed(&error))?;
     let mut everything = together(everything, &references, &archive, here);
     everything.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
@@ -72,9 +78,11 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let sessions: Vec<Listed> =
         everything.into_iter().filter(|session| wanted.lets_through(session)).collect();
     let mut rows = threaded(sessions, &names);
+    // a table that cannot be read is told by `cost`
+    let looked = Looked::up_in(prices::load(here).map_or_else(|_| Prices::listed(), |table| table.prices));
     if let Some(shape) = args.json.json {
         let sessions: Vec<Value> =
-            rows.iter().map(|row| row.session.as_json(&row.called, row.parent.as_deref())).collect();
+            rows.iter().map(|row| row.session.as_json(&row.called, row.parent.as_deref(), &looked)).collect();
         return Ok(Answer {
             text: printed(json!({ "sessions": sessions }), "sessions", shape),
             ..Answer::default()
@@ -84,7 +92,7 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     if look.for_a_person {
         by_project(&mut rows, shown);
     }
-    let mut text = table(rows.get(..shown).unwrap_or_default(), now, look);
+    let mut text = table(rows.get(..shown).unwrap_or_default(), now, &looked, look);
     if look.for_a_person && !look.quiet {
         text.push_str(&closing(&rows, shown, is_empty_home));
     }
@@ -100,8 +108,9 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
 /// More rows than this are worth a second thread.
 const MANY: usize = 500;
 
-fn table(rows: &[Row], now: Timestamp, look: &Look) -> String {
-    let cells = |rows: &[Row]| rows.iter().map(|row| row_cells(row, now, look)).collect::<Vec<Vec<Cell>>>();
+fn table(rows: &[Row], now: Timestamp, looked: &Looked, look: &Look) -> String {
+    let cells =
+        |rows: &[Row]| rows.iter().map(|row| row_cells(row, now, looked, look)).collect::<Vec<Vec<Cell>>>();
     // columns are as wide as their widest row; without a width each row stands for itself
     if look.width.is_some() || rows.len() < MANY {
         return drawn(&COLUMNS, &cells(rows), look);
@@ -188,7 +197,29 @@ impl Wanted {
     }
 }
 
-fn row_cells(row: &Row, now: Timestamp, look: &Look) -> Vec<Cell> {
+/// What sub-agents used belongs to the session that set them to work, which has no row of theirs.
+fn spent_by_sub_agents(sessions: &[SessionRow]) -> HashMap<String, Vec<SpentText>> {
+    let mut spent: HashMap<String, Vec<SpentText>> = HashMap::new();
+    for row in sessions.iter().filter(|row| row.is_side) {
+        if let (Some(parent), Some(used)) = (&row.parent, &row.spent) {
+            spent.entry(parent.clone()).or_default().push(used.clone());
+        }
+    }
+    spent
+}
+
+fn add_sub_agents(sessions: &mut [Listed], mut spent: HashMap<String, Vec<SpentText>>) {
+    for session in sessions {
+        if spent.is_empty() {
+            return;
+        }
+        if let Some(used) = spent.remove(&session.id) {
+            session.spend(used);
+        }
+    }
+}
+
+fn row_cells(row: &Row, now: Timestamp, looked: &Looked, look: &Look) -> Vec<Cell> {
     let session = &row.session;
     let harmless = |words: &str| text::harmless_line(words, look.ascii);
     let mut title = String::new();
@@ -218,7 +249,7 @@ fn row_cells(row: &Row, now: Timestamp, look: &Look) -> Vec<Cell> {
     let agent = if look.for_a_person { agent.map(agent_name) } else { agent };
     let agent = agent.map(harmless).unwrap_or_default();
     let prompts = about.map(|about| about.prompts);
-    let cost = about.and_then(|about| money(about.cost_micros)).unwrap_or_default();
+    let cost = about.and_then(|about| about.cost(looked)).and_then(money).unwrap_or_default();
     let active = if look.for_a_person {
         ago(session.updated_at, now, &TimeZone::system())
     } else {

@@ -67,7 +67,7 @@ fn last_turns(args: &ShowArgs, here: &Here, which: &Which) -> Option<String> {
 fn in_parts(args: &ShowArgs, here: &Here, which: &Which) -> Option<Result<Opened, Failure>> {
     let session = light_session(here, which)?;
     match shown(session.tree(), args) {
-        Ok(entries) => light::opened(&session, entries).map(Ok),
+        Ok(entries) => light::opened(here, &session, entries).map(Ok),
         Err(failure) => Some(Err(failure)),
     }
 }

@@ -55,7 +55,7 @@ fn in_parts(here: &Here, which: &Which) -> Option<Opened> {
         return Some(Opened { tree, notes: Vec::new() });
     }
     let session = light_session(here, which)?;
-    light::opened(&session, light::told_in_rows(session.tree()))
+    light::opened(here, &session, light::told_in_rows(session.tree()))
 }
 
 /// A turn is drawn without what its tools gave back, which is most of a long session. Only one that begins a branch

@@ -84,7 +84,7 @@ impl LogFile {
         match options.open(self.path(0)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match DirBuilder::new().mode(0o700).create(self.folder()) {
-                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
                     _ => options.open(self.path(0)),
                 }
             }

@@ -101,5 +101,13 @@ pub(crate) fn did_not_work(program: &str, why: &str) -> String {
 /// `1,284 kept files with 210 MB, for 1.7 GB`
 pub(crate) fn disk_use(survey: &Survey) -> String {
     let on_disk = bytes(survey.packed + survey.linked);
-    format!("{} with {on_disk}, for {}", counted(survey.files, "file", "files"), bytes(survey.bytes))
+    let files = counted(survey.files, "file", "files");
+    let backups = match survey.backups {
+        0 => String::new(),
+        count => {
+            let backups = counted(count, "backup of a database", "backups of databases");
+            format!("; {backups} with {}", bytes(survey.backed_up))
+        }
+    };
+    format!("{files} with {on_disk}, for {}{backups}", bytes(survey.bytes))
 }

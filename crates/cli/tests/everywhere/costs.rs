@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::person::Person;
+use crate::person::{NOW, Person};
 
 const PI: &str = ".pi/agent/sessions/p/";
 const CLAUDE: &str = ".claude/projects/-home-dev-ledger/";
@@ -131,4 +131,48 @@ fn copied_histories_are_paid_once_over_all_agents() {
         "a price that nobody knows is not guessed"
     );
     assert!(person.run("cost two --by turn --width 80").contains("–"), "and shown as unknown");
+}
+
+/// A line of the last reply of a session again, with another count: Claude Code writes one for each part of it.
+fn grow(person: &Person, session: &str, line: &Value) {
+    use std::io::Write;
+    let path = person.user(&format!("{CLAUDE}{session}.jsonl"));
+    let mut file = std::fs::OpenOptions::new().append(true).open(path).expect("a file");
+    writeln!(file, "{line}").expect("own file");
+}
+
+#[test]
+fn the_list_and_the_sums_know_what_a_session_costs() {
+    let person = with_copies();
+    let cost_of = |id: &str| person.json(&format!("cost {id} --json"))["total"]["cost_micros"].clone();
+    let listed = |now: u64, id: &str| {
+        let rows = person.json_lines_at(now, "ls --json=lines");
+        rows.iter().find(|row| row["id"] == id).map_or(Value::Null, |row| row["cost_micros"].clone())
+    };
+    let claude_ids = ["0f5c0000-0000-4000-8000-000000000001", "0f5c0000-0000-4000-8000-000000000002"];
+    for id in ["one", "two"].into_iter().chain(claude_ids) {
+        assert_eq!(listed(NOW, id), cost_of(id), "{id}");
+    }
+    assert!(person.run("ls --width 95 --agent claude").contains("$0.0"), "by the table of prices");
+    // the reply goes on, a sub-agent is set to work, and another reply comes
+    let id = claude_ids[1];
+    grow(&person, id, &claude(id, "d5", Some("d4"), Some(("msg-2", 25_000))));
+    grow(&person, id, &claude(id, "d6", Some("d5"), Some(("msg-3", 1_000))));
+    let mut aside = claude(id, "e1", None, Some(("msg-4", 500)));
+    aside["isSidechain"] = true.into();
+    aside["agentId"] = "a1".into();
+    person.write(&format!("{CLAUDE}{id}/subagents/agent-a1.jsonl"), &[aside]);
+    let by_day = person.json("cost --by day --json");
+    assert_eq!(by_day["total"]["input"], 7_000 + 10_000 + 25_000 + 1_000 + 500);
+    assert_eq!(listed(NOW + 1, id), cost_of(id));
+    // another price is asked for, and nothing is read again
+    std::fs::write(
+        person.home().join("prices.toml"),
+        "[[model]]\nname = \"claude-sonnet-4-5\"\ninput = 1000.0\noutput = 0.0\n",
+    )
+    .expect("own file");
+    assert_eq!(listed(NOW + 1, id), 1_000 * (10_000 + 25_000 + 1_000 + 500));
+    assert_eq!(listed(NOW + 1, id), cost_of(id));
+    std::fs::remove_file(person.home().join("catalog.db")).expect("own file");
+    assert_eq!(person.json("cost --by day --json")["total"]["input"], by_day["total"]["input"]);
 }

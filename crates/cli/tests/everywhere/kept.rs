@@ -549,6 +549,54 @@ fn forks_and_reverts_of_codex_stand_below_what_they_came_from() {
     assert_eq!(drawn.matches('╰').count(), 2, "{drawn}");
 }
 
+/// What is not a row of a session is in a backup of the whole database: one a day, the last two stay.
+#[test]
+fn a_database_is_kept_whole_once_a_day() {
+    const A_DAY: u64 = 24 * 60 * 60;
+    let person = Person::alone();
+    let path = person.user(".local/share/opencode/opencode.db");
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    let database = rusqlite::Connection::open(&path).expect("a database");
+    database
+        .execute_batch(
+            "PRAGMA journal_mode = WAL;
+             CREATE TABLE session(id TEXT PRIMARY KEY, title TEXT, directory TEXT, time_created INTEGER, time_updated INTEGER);
+             CREATE TABLE message(id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+             CREATE TABLE part(id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);
+             CREATE TABLE todo(session_id TEXT, content TEXT);
+             INSERT INTO session VALUES ('ses_a', 'Things', '/w', 1741096800000, 1741096800000);
+             INSERT INTO message VALUES ('m1', 'ses_a', 1741096800000, '{\"role\":\"user\"}');
+             INSERT INTO part VALUES ('p1', 'm1', 'ses_a', '{\"type\":\"text\",\"text\":\"hello\"}');",
+        )
+        .expect("tables");
+    let backups = || -> Vec<PathBuf> {
+        let items = std::fs::read_dir(person.home().join("archive/backups")).expect("a folder");
+        let mut items: Vec<PathBuf> = items.map(|item| item.expect("an item").path()).collect();
+        items.sort();
+        items
+    };
+    for day in 0..3 {
+        database.execute("INSERT INTO todo VALUES ('ses_a', ?1)", [format!("task {day}")]).expect("a row");
+        database.execute("UPDATE session SET time_updated = time_updated + 1", []).expect("a row");
+        for _ in 0..2 {
+            person.run_at(NOW + day * A_DAY, "sync");
+        }
+        assert_eq!(backups().len(), 1 + usize::from(day > 0), "{:?}", backups());
+    }
+    assert!(person.run("doctor").contains("2 backups of databases with "), "{}", person.run("doctor"));
+    // whoever lost the database has it again, with all tables
+    drop(database);
+    let last = backups().pop().expect("a backup");
+    let restored = person.user("restored.db");
+    let bytes = zstd::decode_all(std::fs::File::open(last).expect("a file")).expect("frames");
+    std::fs::write(&restored, bytes).expect("own file");
+    let restored = rusqlite::Connection::open(restored).expect("a database");
+    let tasks: i64 = restored.query_row("SELECT count(*) FROM todo", [], |row| row.get(0)).expect("a table");
+    assert_eq!(tasks, 3);
+    let proof: Value = serde_json::from_str(&person.run("fsck --json")).expect("JSON");
+    assert_eq!((&proof["clean"], &proof["kept"]), (&true.into(), &1.into()));
+}
+
 /// Codex takes a session that it deletes out of its list of names too.
 #[test]
 fn a_name_that_codex_gave_outlives_the_session() {
@@ -577,5 +625,8 @@ fn a_name_that_codex_gave_outlives_the_session() {
     person.run_at(NOW + 2, "sync");
     assert_eq!(title(), "Refused bursts");
     std::fs::remove_file(person.user(".codex/session_index.jsonl")).expect("own file");
+    assert_eq!(title(), "Refused bursts");
+    // the list itself is kept besides the titles
+    std::fs::remove_file(person.home().join("archive/titles.jsonl")).expect("own file");
     assert_eq!(title(), "Refused bursts");
 }

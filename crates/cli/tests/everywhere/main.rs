@@ -3,8 +3,13 @@
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
 mod changed;
+mod copied;
 mod costs;
+mod elsewhere;
+mod handed;
 mod kept;
+mod lineage;
+mod named;
 mod names;
 mod person;
 mod trouble;

@@ -1,7 +1,7 @@
 //! A person with a home, in which agents have left sessions.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -14,6 +14,8 @@ const PI: &str = ".pi/agent/sessions/--home-dev-gatehouse--/2025-03-04T12-00-00-
 
 pub(crate) struct Person {
     dir: TempDir,
+    /// Where Offshoot keeps what is its own, if not below the folder of the person.
+    home: Option<TempDir>,
 }
 
 impl Person {
@@ -22,7 +24,15 @@ impl Person {
         for folder in ["user", "work"] {
             std::fs::create_dir(dir.path().join(folder)).expect("a folder");
         }
-        Self { dir }
+        Self { dir, home: None }
+    }
+
+    /// With the agents, and what Offshoot keeps in another place, such as another disk. `None` where that cannot be
+    /// written.
+    pub(crate) fn with_home_in(folder: &Path) -> Option<Self> {
+        let home = tempfile::tempdir_in(folder).ok()?;
+        let person = Self::with_agents();
+        Some(Self { home: Some(home), ..person })
     }
 
     /// pi with a session and a fork of it, Claude Code and Codex with one each.
@@ -76,7 +86,10 @@ impl Person {
     }
 
     pub(crate) fn home(&self) -> PathBuf {
-        self.user(".local/share/offshoot")
+        match &self.home {
+            Some(home) => home.path().to_owned(),
+            None => self.user(".local/share/offshoot"),
+        }
     }
 
     pub(crate) fn write(&self, name: &str, lines: &[Value]) {
@@ -115,6 +128,9 @@ impl Person {
     pub(crate) fn prepared(&self, mut command: Command, now: u64) -> Command {
         command.current_dir(self.dir.path().join("work")).env_clear().env("TZ", "UTC");
         command.env("OFFSHOOT_FIXED_STAMPS", now.to_string()).env("HOME", self.dir.path().join("user"));
+        if let Some(home) = &self.home {
+            command.env("OFFSHOOT_HOME", home.path());
+        }
         command
     }
 

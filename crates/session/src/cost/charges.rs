@@ -4,82 +4,144 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::Prices;
-use crate::{Body, Change, EntryId, Fact, Model, Record, SessionTree, Usage};
+use super::{ChargeName, Prices, ReplyWords};
+use crate::{Body, Change, Entry, EntryId, Fact, Model, Record, Reply, SessionHeader, SessionTree, Usage};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Charge {
-    /// The same for every copy of a reply.
-    pub name: String,
+    /// A copy of the reply has at least one of them too.
+    pub names: Vec<ChargeName>,
     /// The reply; `None` for what belongs to none.
     pub entry: Option<EntryId>,
     pub at: Timestamp,
     pub model: Option<Model>,
     pub usage: Usage,
+    /// What all of a session has cost so far, and not one reply. Some programs write it down, and take that sum along
+    /// into forks.
+    pub is_sum: bool,
     /// It has tokens, and nobody knows what they cost.
     pub is_unpriced: bool,
 }
 
-/// Everything a session has used, each reply once. `billed_as` tells under which name its provider counted a reply,
-/// where the line it was read from says it: copies can have other ids and still be the same reply.
-///
-/// Some programs write down what all of it has cost so far, and take that sum along into forks. It counts only where
-/// no reply has a cost of its own or a price.
+/// Everything a session has used, each reply once, with what its tokens cost. `billed_as` tells under which name its
+/// provider counted a reply, where the line it was read from says it.
 pub fn charges(
     tree: &SessionTree,
     prices: &Prices,
     billed_as: impl Fn(&Record) -> Option<String>,
 ) -> Vec<Charge> {
+    priced(used(tree, billed_as), |model| prices.of(model).cloned())
+}
+
+/// The same as the session itself tells it: without prices, and with sums.
+pub fn used(tree: &SessionTree, billed_as: impl Fn(&Record) -> Option<String>) -> Vec<Charge> {
+    let mut counting = Counting::of(tree.header());
     let mut seen = HashSet::new();
     let mut charges = Vec::new();
-    let mut sums = Vec::new();
     for record in tree.log() {
         match &record.change {
             Change::Entry(entry) if tree.contains(&entry.id) => {
                 let Body::Reply(reply) = &entry.body else { continue };
-                let Some(usage) = reply.usage else { continue };
-                let own = || format!("{}@{}", entry.id, entry.written_at.as_millisecond());
-                let name = billed_as(record).unwrap_or_else(own);
-                let price = reply.model.as_ref().and_then(|model| prices.of(model));
-                let charge = Charge {
-                    name,
-                    entry: Some(entry.id.clone()),
-                    at: entry.written_at,
-                    model: reply.model.clone(),
-                    usage,
-                    is_unpriced: false,
-                };
-                charges.push(charge.priced(price.map(|price| price.cost(&usage))));
+                let provider = reply.usage.and_then(|_| billed_as(record));
+                charges.extend(counting.reply(entry, reply, provider.as_deref()));
             }
             Change::Marked(mark) => {
                 let Fact::Spent { usage } = &mark.fact else { continue };
-                let tokens = usage.context_tokens();
-                let charge = Charge {
-                    name: format!("spent@{}:{tokens}:{}", mark.marked_at.as_millisecond(), usage.cost_micros),
-                    entry: None,
-                    at: mark.marked_at,
-                    model: None,
-                    usage: *usage,
-                    is_unpriced: tokens > 0 && usage.cost_micros == 0,
-                };
-                if tokens == 0 { sums.push(charge) } else { charges.push(charge) }
+                charges.push(counting.beside(mark.marked_at, usage));
             }
             Change::Opened(_) | Change::Entry(_) | Change::HeadMoved(_) | Change::Unknown => {}
         }
     }
-    if charges.iter().all(|charge| charge.usage.cost_micros == 0) {
-        charges.append(&mut sums);
-    }
-    charges.retain(|charge| seen.insert(charge.name.clone()));
+    charges.retain(|charge| charge.own_name().is_none_or(|name| seen.insert(name)));
     charges
 }
 
-impl Charge {
-    fn priced(mut self, by_table: Option<i64>) -> Self {
-        if self.usage.cost_micros == 0 {
-            self.is_unpriced = by_table.is_none() && self.usage.context_tokens() > 0;
-            self.usage.cost_micros = by_table.unwrap_or(0);
+/// With money: what the session says, else what `price_of` says. Sums count only where no reply has a cost.
+pub fn priced(mut charges: Vec<Charge>, price_of: impl Fn(&Model) -> Option<super::Price>) -> Vec<Charge> {
+    for charge in &mut charges {
+        if charge.usage.cost_micros == 0 {
+            let price = charge.model.as_ref().and_then(&price_of);
+            charge.is_unpriced = price.is_none() && charge.usage.context_tokens() > 0;
+            charge.usage.cost_micros = price.map_or(0, |price| price.cost(&charge.usage));
         }
-        self
+    }
+    let has_cost = charges.iter().any(|charge| !charge.is_sum && charge.usage.cost_micros != 0);
+    charges.retain(|charge| !(charge.is_sum && has_cost));
+    charges
+}
+
+/// Charges in the order of a session, one after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Counting {
+    /// The session itself, and the one it came from, where its program copies histories without ids and times.
+    pub threads: Vec<String>,
+    /// All tokens that were counted.
+    pub so_far: i64,
+}
+
+impl Counting {
+    pub fn of(header: Option<&SessionHeader>) -> Self {
+        let header = header.filter(|header| header.agent.as_deref() == Some("codex"));
+        let threads = header.map_or_else(Vec::new, |header| {
+            let own = header.foreign.as_ref().map_or(header.id.as_str(), |source| source.session.as_str());
+            let from = header.lineage.as_ref().map(|lineage| lineage.parent.as_str());
+            std::iter::once(own).chain(from).map(str::to_owned).collect()
+        });
+        Self { threads, so_far: 0 }
+    }
+
+    /// `None` where it was not counted.
+    pub fn reply(&mut self, entry: &Entry, reply: &Reply, provider: Option<&str>) -> Option<Charge> {
+        let usage = reply.usage?;
+        let counted =
+            Counted { entry: entry.id.as_str(), at: entry.written_at, words: ReplyWords::of(reply) };
+        Some(self.counted(&counted, reply.model.clone(), usage, provider))
+    }
+
+    /// A reply that is known only as far as its names need it.
+    pub fn counted(
+        &mut self,
+        reply: &Counted<'_>,
+        model: Option<Model>,
+        usage: Usage,
+        provider: Option<&str>,
+    ) -> Charge {
+        // the name that tells replies of one session apart comes first
+        let mut names: Vec<ChargeName> = provider.map(ChargeName::by_provider).into_iter().collect();
+        names.push(ChargeName::of_entry(reply.entry, reply.at));
+        names.extend(ChargeName::of_moment(reply.at, model.as_ref(), &usage));
+        let in_thread = |thread: &String| ChargeName::in_thread(thread, self.so_far, &usage, reply.words);
+        names.extend(self.threads.iter().filter_map(in_thread));
+        self.so_far = self.so_far.saturating_add(usage.context_tokens());
+        let entry = Some(EntryId::from(reply.entry));
+        Charge { names, entry, at: reply.at, model, usage, is_sum: false, is_unpriced: false }
+    }
+
+    /// What belongs to no reply.
+    pub fn beside(&mut self, at: Timestamp, usage: &Usage) -> Charge {
+        let tokens = usage.context_tokens();
+        let spent = format!("spent@{}:{tokens}:{}", at.as_millisecond(), usage.cost_micros);
+        let mut names = vec![ChargeName::by_provider(&spent)];
+        let in_thread =
+            |thread: &String| ChargeName::in_thread(thread, self.so_far, usage, ReplyWords::default());
+        names.extend(self.threads.iter().filter_map(in_thread));
+        self.so_far = self.so_far.saturating_add(tokens);
+        let (entry, model, is_unpriced) = (None, None, tokens > 0 && usage.cost_micros == 0);
+        Charge { names, entry, at, model, usage: *usage, is_sum: tokens == 0, is_unpriced }
+    }
+}
+
+/// A reply that was counted, as far as it is named by it.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted<'e> {
+    pub entry: &'e str,
+    pub at: Timestamp,
+    pub words: ReplyWords,
+}
+
+impl Charge {
+    /// Tells it from the others of its session; a reply of many lines is counted once.
+    pub fn own_name(&self) -> Option<ChargeName> {
+        self.names.first().copied()
     }
 }

@@ -21,6 +21,9 @@ pub struct Survey {
     pub packed: u64,
     /// Only the archive has a name for these bytes any more: the original is gone, and not yet packed.
     pub linked: u64,
+    /// Databases that are kept whole besides, and how large these backups are.
+    pub backups: usize,
+    pub backed_up: u64,
     /// When the first was kept, in microseconds since 1970.
     pub since: Option<i64>,
 }
@@ -38,6 +41,10 @@ pub struct Proof {
 impl Archive {
     pub fn survey(&self) -> Survey {
         let mut survey = Survey::default();
+        for backup in self.backups() {
+            survey.backups += 1;
+            survey.backed_up += std::fs::metadata(backup).map_or(0, |file| file.len());
+        }
         for file in self.files() {
             let Some(kept) = self.kept_at(&file) else {
                 let metadata = std::fs::metadata(&file).ok();
@@ -90,6 +97,8 @@ impl Archive {
                 }
             }
         }
+        let backups = self.place_of_backups();
+        found.retain(|file| *file != self.place_of_titles() && !file.starts_with(&backups));
         found.sort();
         found
     }

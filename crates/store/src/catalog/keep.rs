@@ -19,6 +19,7 @@ use super::loose;
 use super::read::Outcome;
 use super::rows::{NO_SESSION, UNREADABLE, all_known, path_of};
 use super::sync::{Problem, Synced, Writer, begin};
+use super::titles;
 use super::visit::Known;
 use super::walk::Sources;
 use super::write::{Put, put};
@@ -27,6 +28,7 @@ use crate::archive::{
     Archive, AsItIs, Hold, Kept, SecondName, State, Stood, Taken, Version, Wrote, lines_of,
 };
 use crate::opencode_database::OpencodeDatabase;
+use crate::titles_beside::is_index;
 
 /// Whether more is to be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,6 +123,9 @@ fn kept(
         return Ok(keeping);
     }
     let archive = Archive::of(&sources.home);
+    if keep == Keep::All {
+        titles::keep(connection, &archive, &mut keeping.problems)?;
+    }
     let pending = pending(connection, &archive, now)?;
     if !pending.is_empty() {
         let hold = match (keep, archive.try_hold()) {
@@ -186,7 +191,8 @@ fn pending(connection: &Connection, archive: &Archive, now: i64) -> Result<Vec<P
         Ok(Pending { key: row.get(0)?, path, state: row.get(2)?, modified: row.get(3)? })
     })?;
     let rows: Result<Vec<Pending>, _> = rows.collect();
-    Ok(rows?.into_iter().filter(|one| !one.path.starts_with(archive.root())).collect())
+    let is_to_be_kept = |one: &Pending| !one.path.starts_with(archive.root()) && !is_index(&one.path);
+    Ok(rows?.into_iter().filter(is_to_be_kept).collect())
 }
 
 struct Keeper<'k> {
@@ -334,6 +340,11 @@ impl Keeper<'_> {
                     continue;
                 }
             };
+            if let Err(error) = self.archive.back_up(hold, &mut database, self.now) {
+                keeping
+                    .problems
+                    .push(Problem { path: path.to_owned(), reason: format!("not backed up: {error}") });
+            }
             for one in sessions {
                 match self.in_database(&mut database, hold, one) {
                     Ok(done) => all.push(done),

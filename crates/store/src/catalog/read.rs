@@ -6,8 +6,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use offshoot_session::SessionTree;
+use offshoot_session::cost::Charge;
 use offshoot_session::format::Flaw;
-use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, Unusual, lines_of, of_tree};
+use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, Unusual, charges_of_tree, lines_of, of_tree};
 
 use super::visit::{Known, Visit};
 use super::walk::{Kind, Seen, Stamp};
@@ -17,6 +18,7 @@ use crate::journal_store::JournalStore;
 use crate::opencode_database::OpencodeDatabase;
 use crate::opencode_storage::{self, Messages};
 use crate::store::{Finding, ReadError, SessionStore};
+use crate::titles_beside::{TitleBeside, titles_in};
 
 /// What reading brought.
 #[derive(Debug)]
@@ -34,6 +36,8 @@ pub(super) enum Outcome {
     /// More was said, behind what was said before.
     More(Box<Told>),
     All(Box<Told>),
+    /// No session, but what some sessions are called.
+    Titles(Vec<TitleBeside>),
     /// Nothing that a list shows; remembered, so that it is not read again.
     NoSession,
     Unreadable(String),
@@ -45,6 +49,7 @@ pub(super) enum Outcome {
 pub(super) struct Told {
     pub(super) gist: Gist,
     pub(super) said: Vec<Said>,
+    pub(super) charges: Vec<Charge>,
     /// So many records could not be read.
     pub(super) damaged: u64,
     pub(super) follow: Option<Follow>,
@@ -146,6 +151,11 @@ impl<'s> Reader<'s> {
                 }
             },
             Kind::File => self.whole(&file, &stamp, &seen.path, Messages::ThatAreThere)?,
+            Kind::Index => {
+                let mut bytes = vec![0; usize::try_from(stamp.length).unwrap_or_default()];
+                let length = self.read_at(&file, 0, &mut bytes)?;
+                Outcome::Titles(titles_in(&seen.path, bytes.get(..length).unwrap_or_default()))
+            }
             Kind::Database | Kind::Kept(_) => Outcome::NoSession,
         };
         Ok((self.with_ends(outcome, &file, &stamp)?, stamp))
@@ -279,7 +289,8 @@ impl<'s> Reader<'s> {
         }
         let Ok(gist) = follow.gist(Some(name)) else { return Ok(Err(Unusual)) };
         let ends = self.ends(file, at)?;
-        Ok(Ok(Told { gist, said, damaged: 0, follow: Some(follow), ends }))
+        let charges = follow.take_charges();
+        Ok(Ok(Told { gist, said, charges, damaged: 0, follow: Some(follow), ends }))
     }
 
     fn ends(&mut self, file: &File, read_to: u64) -> io::Result<Ends> {
@@ -334,7 +345,8 @@ fn is_damage(finding: &Finding) -> bool {
 
 fn told_by(tree: &SessionTree, damaged: u64) -> Told {
     let (gist, said) = of_tree(tree);
-    Told { gist, said, damaged, follow: None, ends: Ends::default() }
+    let charges = charges_of_tree(tree);
+    Told { gist, said, charges, damaged, follow: None, ends: Ends::default() }
 }
 
 /// A session of a database, with what changes when it does.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
+use super::charges::SpentText;
 use super::visit::Known;
 use super::write::stamp_at;
 use super::{Catalog, CatalogError};
@@ -43,7 +44,10 @@ pub struct SessionRow {
     pub entries: u64,
     pub branches: u64,
     pub prompts: u64,
-    pub cost_micros: i64,
+    /// What it has used, as far as its own file tells it.
+    pub spent: Option<SpentText>,
+    /// The same for a session and one that was copied from it.
+    pub beginning: Option<i64>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,9 +64,9 @@ pub(super) const UNREADABLE: i64 = 2;
 
 const COLUMNS: &str = "key, path, length, modified, inode, tail, is_own, is_side, state, damaged, reason, agent, id, \
     project, title, is_user_title, first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, \
-    prompts, cost_micros";
+    prompts, spent, beginning";
 /// So many columns are these.
-const COUNT: usize = 26;
+const COUNT: usize = 27;
 
 impl Catalog {
     /// All sessions, in no order.
@@ -183,7 +187,8 @@ fn session_row(row: &Row<'_>) -> Result<SessionRow, rusqlite::Error> {
         entries: row.get::<_, i64>(22)? as u64,
         branches: row.get::<_, i64>(23)? as u64,
         prompts: row.get::<_, i64>(24)? as u64,
-        cost_micros: row.get(25)?,
+        spent: row.get::<_, Option<String>>(25)?.map(SpentText::kept),
+        beginning: row.get(26)?,
         path,
     })
 }

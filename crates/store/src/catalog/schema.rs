@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
-const VERSION: i64 = 5;
+const VERSION: i64 = 6;
 
 /// A session has room for so many texts, as bits.
 pub(super) const ROOM: u32 = 24;
@@ -48,6 +48,7 @@ CREATE TABLE IF NOT EXISTS session(
     project TEXT,
     title TEXT,
     is_user_title INTEGER NOT NULL,
+    is_titled_beside INTEGER NOT NULL,
     first_prompt TEXT,
     model TEXT,
     parent TEXT,
@@ -57,11 +58,27 @@ CREATE TABLE IF NOT EXISTS session(
     entries INTEGER NOT NULL,
     branches INTEGER NOT NULL,
     prompts INTEGER NOT NULL,
-    cost_micros INTEGER NOT NULL
+    -- what was used in all, without prices
+    spent TEXT,
+    -- a hash of how it begins
+    beginning INTEGER
 );
+
+-- titles that programs keep beside their sessions
+CREATE TABLE IF NOT EXISTS title(
+    agent TEXT NOT NULL,
+    id TEXT NOT NULL,
+    title TEXT NOT NULL,
+    is_user INTEGER NOT NULL,
+    is_kept INTEGER NOT NULL,
+    PRIMARY KEY(agent, id)
+) WITHOUT ROWID;
 
 -- what reading on needs to know, apart from the rows that every list reads
 CREATE TABLE IF NOT EXISTS kept(session INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+
+-- every reply that was counted, packed
+CREATE TABLE IF NOT EXISTS charges(session INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
 
 -- the files as they were when they were kept in the archive
 CREATE TABLE IF NOT EXISTS archived(

@@ -19,6 +19,7 @@ use super::{Catalog, CatalogError};
 use crate::archive::Archive;
 use crate::journal_store::JournalStore;
 use crate::lock::Locking;
+use crate::titles_beside::is_index;
 
 /// What a sync found and did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -111,10 +112,12 @@ fn sync(
         (walked.join().unwrap_or_default(), known)
     });
     let (mut known, mut rows) = known?;
-    let mut synced = Synced { files: walked.seen.len(), ..Synced::default() };
+    let files = walked.seen.iter().filter(|seen| seen.kind != Kind::Index).count();
+    let mut synced = Synced { files, ..Synced::default() };
     let mut jobs = Vec::new();
     let mut databases = Vec::new();
     let archive = Archive::of(&sources.home);
+    super::titles::recall(connection, &archive)?;
     let mut in_archive = InArchive::before(connection, &archive, sources, &walked.seen, &mut known)?;
     for seen in walked.seen {
         let known = known.remove(&seen.path);
@@ -156,6 +159,9 @@ fn sync(
     }
     let unseen: HashSet<&Path> = walked.unseen.iter().map(|(path, _)| path.as_path()).collect();
     known.retain(|path, _| !path.ancestors().any(|above| unseen.contains(above)));
+    let (indexes, known): (HashMap<_, _>, HashMap<_, _>) =
+        known.into_iter().partition(|(path, _)| is_index(path));
+    writer.forget(indexes)?;
     let is_complete = known.is_empty();
     let problems = in_archive.take_up(&known, sources, now);
     let from_archive = in_archive.jobs();
@@ -335,7 +341,7 @@ fn take<'j>(jobs: &'j [Job], next: &AtomicUsize) -> Option<(usize, &'j Job)> {
 fn text_in(outcome: &Outcome) -> usize {
     match outcome {
         Outcome::More(told) | Outcome::All(told) => told.said.iter().map(|said| said.text.len()).sum(),
-        Outcome::Same | Outcome::NoSession | Outcome::Unreadable(_) | Outcome::Gone => 0,
+        Outcome::Same | Outcome::Titles(_) | Outcome::NoSession | Outcome::Unreadable(_) | Outcome::Gone => 0,
     }
 }
 
@@ -352,7 +358,7 @@ fn count(synced: &mut Synced, path: &Path, is_known: bool, outcome: &Outcome) {
         Outcome::Unreadable(reason) => {
             synced.problems.push(Problem { path: path.to_owned(), reason: reason.clone() });
         }
-        Outcome::Same | Outcome::NoSession => {}
+        Outcome::Same | Outcome::Titles(_) | Outcome::NoSession => {}
     }
 }
 

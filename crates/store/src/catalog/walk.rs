@@ -12,6 +12,7 @@ use offshoot_transcripts::{FileRole, classify};
 use crate::archive::Kept;
 use crate::home::{Home, session_of};
 use crate::opencode_storage::holds_no_sessions;
+use crate::titles_beside::{index_beside, is_index};
 
 /// Where sessions may lie. Nothing of it has to exist.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub(super) struct Seen {
 pub(super) enum Kind {
     Journal(SessionId),
     File,
+    /// A list of titles, which is no session.
+    Index,
     Database,
     /// Kept in the archive, because its original cannot stand for it any more.
     Kept(Box<Kept>),
@@ -48,7 +51,7 @@ impl Kind {
         match self {
             Self::Journal(id) => Some(id.as_str()),
             Self::Kept(kept) => kept.id_in_database(),
-            Self::File | Self::Database => None,
+            Self::File | Self::Index | Self::Database => None,
         }
     }
 }
@@ -115,6 +118,10 @@ pub(super) fn walk(sources: &Sources) -> Walked {
     for folder in &sources.folders {
         files(folder, &mut visited, &mut found, &mut walked);
     }
+    let mut beside: Vec<PathBuf> = sources.folders.iter().filter_map(|folder| index_beside(folder)).collect();
+    beside.dedup();
+    beside.retain(|index| !found.iter().any(|(path, _)| path == index));
+    found.extend(beside.into_iter().map(|index| (index, Kind::Index)));
     look_at(found, &mut walked);
     for path in &sources.databases {
         database(path, &mut walked);
@@ -167,6 +174,8 @@ fn files(folder: &Path, visited: &mut Visited, found: &mut Vec<Named>, walked: &
                 if !holds_no_sessions(&path) {
                     open.push(path);
                 }
+            } else if is_index(&path) {
+                found.push((path, Kind::Index));
             } else if may_be_a_session(&path, &name) {
                 found.push((path, Kind::File));
             }

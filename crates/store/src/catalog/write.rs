@@ -6,10 +6,12 @@ use std::path::Path;
 use offshoot_transcripts::gist::{Role, Said};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
+use super::charges::{self, Behind};
 use super::query::spread;
 use super::read::{Outcome, Told, lines_number};
 use super::rows::{NO_SESSION, UNREADABLE, WHOLE, bytes_of};
 use super::schema::ROOM;
+use super::titles::{self, Title};
 use super::visit::{Known, is_settled};
 use super::walk::Stamp;
 
@@ -47,16 +49,24 @@ pub(super) fn put(batch: &Transaction<'_>, put: &Put<'_>) -> Result<Done, rusqli
             .map(drop)?,
         Outcome::Gone => key.map_or(Ok(()), |key| forget(batch, key))?,
         Outcome::More(told) => {
-            let title = key.map(|key| title_of(batch, key)).transpose()?.flatten();
-            let key = row(batch, put, key, Some(told), WHOLE, None)?;
+            let before = key.map(|key| title_before(batch, key)).transpose()?.flatten();
+            let title = titles::title_of(batch, &told.gist)?;
+            let key = row(batch, put, key, Some((told, &title)), WHOLE, None)?;
+            charge(batch, key, told, Behind::All)?;
             add_said(batch, key, &told.said)?;
-            put_title(batch, key, title.as_deref(), told.gist.title())?;
+            put_title(batch, key, before.as_deref(), title.text.as_deref())?;
         }
         Outcome::All(told) => {
             key.map_or(Ok(()), |key| forget_said(batch, key))?;
-            let key = row(batch, put, key, Some(told), WHOLE, None)?;
+            let title = titles::title_of(batch, &told.gist)?;
+            let key = row(batch, put, key, Some((told, &title)), WHOLE, None)?;
+            charge(batch, key, told, Behind::Nothing)?;
             add_said(batch, key, &told.said)?;
-            put_title(batch, key, None, told.gist.title())?;
+            put_title(batch, key, None, title.text.as_deref())?;
+        }
+        Outcome::Titles(titles) => {
+            row(batch, put, key, None, NO_SESSION, None)?;
+            titles::put(batch, titles)?;
         }
         Outcome::NoSession => {
             key.map_or(Ok(()), |key| forget_said(batch, key))?;
@@ -94,10 +104,12 @@ fn row(
     batch: &Connection,
     put: &Put<'_>,
     key: Option<i64>,
-    told: Option<&Told>,
+    told: Option<(&Told, &Title<'_>)>,
     state: i64,
     reason: Option<&str>,
 ) -> Result<i64, rusqlite::Error> {
+    let (told, title) = told.unzip();
+    let title = title.cloned().unwrap_or_default();
     let gist = told.map(|told| Cow::Borrowed(&told.gist)).unwrap_or_default();
     let ends = told.map(|told| told.ends).unwrap_or_default();
     let lines = told.and_then(|told| told.follow.as_ref()).map(|follow| lines_number(follow.lines()));
@@ -106,10 +118,10 @@ fn row(
     // one that could not be read is tried again each time
     let length = if state == UNREADABLE { -1 } else { put.stamp.length };
     let sql = "INSERT OR REPLACE INTO session(key, path, length, modified, changed, inode, device, links,
-            is_settled, read_to, head, tail, lines, state, damaged, reason, is_own, is_side, agent, id, project, title, is_user_title,
-            first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, prompts, cost_micros)
+            is_settled, read_to, head, tail, lines, state, damaged, reason, is_own, is_side, agent, id, project, title, is_user_title, is_titled_beside,
+            first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, prompts, beginning)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-            ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33)";
+            ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34)";
     batch.prepare_cached(sql)?.execute(params![
         key,
         bytes_of(put.path),
@@ -132,8 +144,9 @@ fn row(
         gist.agent,
         put.id.or(gist.id.as_deref()),
         gist.project,
-        gist.title(),
-        gist.user_title.is_some(),
+        title.text,
+        title.is_by_user,
+        title.is_beside,
         gist.first_prompt,
         gist.model,
         gist.parent,
@@ -143,7 +156,7 @@ fn row(
         gist.entries as i64,
         gist.branches as i64,
         gist.prompts as i64,
-        gist.cost_micros,
+        gist.beginning.map(u64::cast_signed),
     ])?;
     let key = key.unwrap_or_else(|| batch.last_insert_rowid());
     match told.and_then(|told| told.follow.as_ref()) {
@@ -153,6 +166,15 @@ fn row(
         None => batch.prepare_cached("DELETE FROM kept WHERE session = ?1")?.execute([key])?,
     };
     Ok(key)
+}
+
+fn charge(batch: &Connection, key: i64, told: &Told, behind: Behind) -> Result<(), rusqlite::Error> {
+    if let Some(spent) = charges::put(batch, key, &told.charges, behind)? {
+        batch
+            .prepare_cached("UPDATE session SET spent = ?2 WHERE key = ?1")?
+            .execute(params![key, spent.as_str()])?;
+    }
+    Ok(())
 }
 
 fn add_said(batch: &Connection, key: i64, said: &[Said]) -> Result<(), rusqlite::Error> {
@@ -192,7 +214,7 @@ fn add_said(batch: &Connection, key: i64, said: &[Said]) -> Result<(), rusqlite:
 }
 
 /// A title is found like something that was said. `before` is the one that was there.
-fn put_title(
+pub(super) fn put_title(
     batch: &Connection,
     key: i64,
     before: Option<&str>,
@@ -215,7 +237,7 @@ fn put_title(
     Ok(())
 }
 
-fn title_of(batch: &Connection, key: i64) -> Result<Option<String>, rusqlite::Error> {
+fn title_before(batch: &Connection, key: i64) -> Result<Option<String>, rusqlite::Error> {
     let mut statement = batch.prepare_cached("SELECT title FROM session WHERE key = ?1")?;
     statement.query_row([key], |row| row.get(0)).optional().map(Option::flatten)
 }
@@ -228,7 +250,7 @@ pub(super) fn forget(batch: &Connection, key: i64) -> Result<(), rusqlite::Error
     Ok(())
 }
 
-/// Everything that was said, and the title.
+/// Everything that was said, what was used for it, and the title.
 fn forget_said(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
     let (first, last) = numbers_of(key);
     let numbers: Vec<i64> = batch
@@ -249,6 +271,7 @@ fn forget_said(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
     }
     batch.prepare_cached("DELETE FROM said WHERE number BETWEEN ?1 AND ?2")?.execute([first, last])?;
     batch.prepare_cached("DELETE FROM reached WHERE session = ?1")?.execute([key])?;
+    charges::forget(batch, key)?;
     forget_tools(batch, key)
 }
 

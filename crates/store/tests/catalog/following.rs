@@ -180,7 +180,7 @@ fn a_file_read_in_pieces_is_the_same_as_read_at_once() {
                     (row.title.as_deref(), row.labels.as_slice()),
                     (Some("Fish"), &["kept".to_owned()][..])
                 );
-                assert_eq!(row.cost_micros, 2_000);
+                assert_eq!(row.spent.map(|spent| spent.understood().told), Some(2_000));
             }
         }
     }
@@ -219,8 +219,8 @@ fn the_quick_reading_tells_what_the_whole_reading_tells() {
         assert_eq!((row.opened_at, Some(row.updated_at)), (whole.opened_at, whole.updated_at));
         assert_eq!((&row.project, &row.agent, &row.model), (&whole.project, &whole.agent, &whole.model));
         assert_eq!(
-            (&row.first_prompt, &row.parent, row.cost_micros),
-            (&whole.first_prompt, &whole.parent, whole.cost_micros)
+            (&row.first_prompt, &row.parent, row.beginning.map(i64::cast_unsigned)),
+            (&whole.first_prompt, &whole.parent, whole.beginning)
         );
     }
 }
@@ -306,4 +306,54 @@ fn nothing_is_read_where_nothing_has_changed() {
     sync();
     let again = sync();
     assert_eq!((again.files, again.new, again.changed, again.bytes_read), (1, 0, 0, 0));
+}
+
+#[test]
+fn what_was_used_is_known_without_the_files_and_grows_with_them() {
+    let count = |second: u32, last: i64, total: i64| {
+        let of = |tokens: i64| json!({"input_tokens":tokens,"output_tokens":1,"total_tokens":tokens + 1});
+        codex_line(
+            second,
+            "event_msg",
+            json!({"type":"token_count","info":{"last_token_usage":of(last),"total_token_usage":of(total)}}),
+        )
+    };
+    let claude_reply = |uuid: &str, parent: &str, input: i64| {
+        let message = json!({"id":"msg-1","role":"assistant","model":"claude-opus-4","content":[{"type":"text","text":uuid}],"usage":{"input_tokens":input,"output_tokens":1}});
+        format!(
+            "{}\n",
+            json!({"type":"assistant","uuid":uuid,"parentUuid":parent,"isSidechain":false,"sessionId":"0f5c0000-0000-4000-8000-000000000001","timestamp":"2025-03-05T09:00:09.000Z","requestId":"r1","message":message})
+        )
+    };
+    let machine = Machine::new();
+    machine.write(CODEX, &(codex_session("A fish needs credit.") + &count(5, 100, 100)));
+    machine.write(CLAUDE, &(claude_session() + &claude_reply("c5", "c4", 10)));
+    machine.sync();
+    // a count that is said again, a reply whose count comes in the next piece, a message that goes on
+    machine.append(CODEX, &(count(6, 100, 100) + &codex_said(7, "assistant", "And patience.")));
+    machine.sync();
+    machine.append(CODEX, &count(8, 200, 300));
+    machine.append(CLAUDE, &claude_reply("c6", "c5", 30));
+    // what a sub-agent answers in the same file is nobody's turn and used all the same
+    let by_sub_agent = claude_reply("s1", "c6", 7).replace(r#""isSidechain":false"#, r#""isSidechain":true"#);
+    machine.append(CLAUDE, &by_sub_agent.replace("msg-1", "msg-2"));
+    machine.sync();
+    let used = |catalog: &offshoot_store::catalog::Catalog| {
+        let charges = catalog.charges().expect("charges").into_iter().flat_map(|session| session.charges);
+        let mut used: Vec<_> = charges.map(|charge| (charge.usage.input, charge.at, charge.names)).collect();
+        used.sort();
+        used
+    };
+    let grown = used(&machine.catalog());
+    assert_eq!(grown.iter().map(|charge| charge.0).collect::<Vec<_>>(), [7, 30, 100, 200]);
+    let mut fresh = offshoot_store::catalog::Catalog::in_memory().expect("a catalog");
+    machine.sync_into(&mut fresh);
+    assert_eq!(used(&fresh), grown);
+    assert_eq!(machine.fresh_answers(&[]), machine.answers(&[]));
+    for file in [CODEX, CLAUDE] {
+        std::fs::remove_file(machine.path(file)).expect("own file");
+    }
+    assert_eq!(used(&machine.catalog()), grown, "nobody reads a file for it");
+    machine.sync();
+    assert!(used(&machine.catalog()).is_empty(), "and it goes with them");
 }

@@ -4,7 +4,7 @@
 use offshoot_session::RawLine;
 use serde_json::Value;
 
-use crate::json::{id_text, text};
+use crate::json::{Map, id_text, text};
 use crate::lines::json_text;
 
 /// `None` where the line is no reply of Claude Code, or one that it made itself.
@@ -17,6 +17,11 @@ pub fn billed_as(line: &RawLine) -> Option<String> {
         return None;
     }
     let id = message.get("id").and_then(id_text)?;
+    Some(billed(&id, &line))
+}
+
+/// The name of a message that a line of it tells. Every line of a message counts the whole of it.
+pub(super) fn billed(message: &str, line: &Map) -> String {
     let request = line.get("requestId").and_then(id_text).unwrap_or_default();
-    Some(format!("anthropic:{id}:{request}"))
+    format!("anthropic:{message}:{request}")
 }

@@ -5,10 +5,11 @@ use std::fmt;
 
 use jiff::Timestamp;
 use offshoot_session::skeleton::Moment;
-use offshoot_session::{Body, Fact, RawLine, Setting, TitleSource};
+use offshoot_session::{Body, Fact, RawLine, Setting, TitleSource, Usage};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
+use super::billed::billed;
 use super::draft::{Asides, Draft, ParentField, What};
 use super::subagents::{session_in_path, stem};
 use crate::gist::{Gist, Heard, Shape, Step, Taken, Unusual};
@@ -107,13 +108,13 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
             if file.shape.knows(id.as_str()) {
                 return Ok(()); // the first one counts
             }
-            pay(&mut file, draft.message.as_deref(), body);
             file.gist.entries += results.len() as u64;
+            let provider = draft.message.as_deref().map(|message| billed(message, &map));
             if draft.is_sidechain {
                 let step = step_beside(&mut file, draft.agent.as_deref(), parent);
-                file.side_entry(id.as_str(), parent, at, body, step);
+                file.side_entry(id.as_str(), parent, at, body, step, provider.as_deref());
             } else {
-                file.entry(id.as_str(), parent, at, body);
+                file.entry_billed(id.as_str(), parent, at, body, provider.as_deref());
             }
         }
         What::Pass => {
@@ -133,7 +134,9 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
         }
         What::CostSoFar(cost) => {
             let before = std::mem::replace(&mut file.heard.cost_so_far, *cost);
-            file.gist.cost_micros += if *cost >= before { cost - before } else { *cost };
+            let cost_micros = if *cost >= before { cost - before } else { *cost };
+            let moment = at.or(file.gist.updated_at);
+            file.spend(moment, &Usage { cost_micros, ..Usage::default() });
         }
         What::Setting(setting) => change(file.heard, setting),
         What::Leaf(_) | What::Silent | What::Nameless => {}
@@ -187,18 +190,6 @@ fn step_beside(file: &mut Taken<'_>, agent: Option<&str>, parent: Option<&str>) 
         file.heard.noted_agents.extend(agent.map(str::to_owned));
     }
     Step::Task
-}
-
-/// Every line of a message says what the whole of it cost.
-fn pay(file: &mut Taken<'_>, message: Option<&str>, body: &Body) {
-    let Body::Reply(reply) = body else { return };
-    let Some(usage) = reply.usage else { return };
-    let paid = match (&file.heard.priced, message) {
-        (Some((priced, paid)), Some(message)) if priced == message => *paid,
-        _ => 0,
-    };
-    file.gist.cost_micros += usage.cost_micros - paid;
-    file.heard.priced = message.map(|message| (message.to_owned(), usage.cost_micros));
 }
 
 /// The format has no header: what it would say stands on the lines, or is the name of the file.

@@ -4,6 +4,7 @@
 //! that changes something that was taken already, the file is for the whole reading.
 
 use jiff::Timestamp;
+use offshoot_session::cost::{Counted, Counting, ReplyWords};
 use offshoot_session::{Block, Body, RawLine, Reply, System, TurnId, text_of};
 use serde::{Deserialize, Serialize};
 
@@ -27,8 +28,12 @@ pub(crate) struct Thread {
     prompt: Option<usize>,
     settings: Settings,
     is_in_turn: bool,
-    /// The next count is about a reply.
-    awaits_count: bool,
+    /// The next count is about this reply.
+    uncounted: Option<Uncounted>,
+    /// Under which threads its replies are known: its own, and the one that it was copied from.
+    threads: Vec<String>,
+    /// All tokens that were counted.
+    so_far: i64,
     /// The running total of the last count.
     total: Option<[i64; 5]>,
     /// Kinds of which there are items, and events that were taken because there were none.
@@ -40,6 +45,13 @@ pub(crate) struct Thread {
     is_anything_told: bool,
     /// In microseconds since 1970.
     now: Option<i64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Uncounted {
+    entry: String,
+    at: Option<i64>,
+    words: u64,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -108,6 +120,7 @@ impl Thread {
         self.rollout = Some(named);
         self.now = Some(opened_at);
         self.settings = Settings::with_provider(meta.provider.clone());
+        self.threads = Counting::of(Some(&header)).threads;
         file.heard.has_header = true;
         file.open(&header);
         Ok(())
@@ -193,7 +206,8 @@ impl Thread {
             return Err(Unusual);
         }
         if let Body::Reply(reply) = body {
-            self.awaits_count = !reply.failed();
+            let uncounted = Uncounted { entry: id.clone(), at: self.now, words: ReplyWords::of(reply).0 };
+            self.uncounted = (!reply.failed()).then_some(uncounted);
         }
         file.entry(&id, self.tip.as_deref(), self.now, body);
         self.tip = Some(id);
@@ -214,9 +228,23 @@ impl Thread {
             return;
         }
         self.total = total;
-        if !std::mem::take(&mut self.awaits_count) {
-            file.moment(self.now);
+        let moment = |at: Option<i64>| at.and_then(|at| Timestamp::from_microsecond(at).ok());
+        let mut counting = Counting { threads: std::mem::take(&mut self.threads), so_far: self.so_far };
+        match self.uncounted.take() {
+            Some(Uncounted { entry, at, words }) => {
+                if let Some(at) = moment(at) {
+                    let reply = Counted { entry: &entry, at, words: ReplyWords(words) };
+                    file.charge(counting.counted(&reply, self.settings.model(), count.last, None));
+                }
+            }
+            None => {
+                file.moment(self.now);
+                if let Some(at) = moment(self.now) {
+                    file.charge(counting.beside(at, &count.last));
+                }
+            }
         }
+        Counting { threads: self.threads, so_far: self.so_far } = counting;
     }
 
     fn roll_back(&mut self, file: &mut Taken<'_>, turns: u64) {
@@ -224,7 +252,7 @@ impl Thread {
             let Some(link) = self.prompt.and_then(|at| self.prompts.get(at)) else { break };
             self.tip.clone_from(&link.above);
             self.prompt = link.earlier;
-            self.awaits_count = false;
+            self.uncounted = None;
             file.moment(self.now);
         }
     }

@@ -1,11 +1,13 @@
 //! A file taken line by line.
 
+use jiff::Timestamp;
+use offshoot_session::cost::{Charge, Counted, Counting, ReplyWords};
 use offshoot_session::outline::one_line;
-use offshoot_session::{Body, Note, SessionHeader};
+use offshoot_session::{Body, Fact, Note, Reply, SessionHeader, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::shape::Step;
-use super::{Gist, Place, Role, Said, Shape, Unusual, beginning, journal, said_in, tools_in};
+use super::{Beginning, Gist, Place, Role, Said, Shape, Unusual, beginning, journal, said_in, tools_in};
 use crate::dialect::{Family, family_of};
 use crate::{claude, codex, pi, rollouts};
 
@@ -52,6 +54,8 @@ pub struct Follow {
     heard: Heard,
     shape: Shape,
     gist: Gist,
+    /// What was used, as far as nobody took it.
+    charges: Vec<Charge>,
 }
 
 /// What has to be remembered of lines beside the gist.
@@ -66,9 +70,8 @@ pub(crate) struct Heard {
     pub(crate) has_own_entries: bool,
     pub(crate) side_agent: Option<String>,
     pub(crate) forked_from: Option<String>,
-    /// The last message that was paid for: each of its lines says the same price.
-    pub(crate) priced: Option<(String, i64)>,
     pub(crate) cost_so_far: i64,
+    beginning: Beginning,
     /// Titles that count once the entry they name has come, in the order they were told.
     pub(crate) titles_to_come: Vec<(String, Option<String>)>,
     pub(crate) permission_mode: Option<String>,
@@ -91,13 +94,14 @@ pub(crate) struct Taken<'f> {
     pub(crate) shape: &'f mut Shape,
     pub(crate) gist: &'f mut Gist,
     said: &'f mut Vec<Said>,
+    charges: &'f mut Vec<Charge>,
     place: Place,
 }
 
 impl Follow {
     pub fn begin(lines: Lines, file_name: Option<&str>) -> Self {
         let heard = Heard { codex: codex::follow::Thread::of_file(file_name), ..Heard::default() };
-        Self { lines, heard, shape: Shape::default(), gist: Gist::default() }
+        Self { lines, heard, shape: Shape::default(), gist: Gist::default(), charges: Vec::new() }
     }
 
     /// Takes one line, without its newline, that begins at `offset`. What it says is added to `said`.
@@ -107,20 +111,30 @@ impl Follow {
             return Ok(());
         }
         let length = u32::try_from(line.len()).map_err(|_| Unusual)?;
+        let before = said.len();
         let taken = Taken {
             heard: &mut self.heard,
             shape: &mut self.shape,
             gist: &mut self.gist,
             said,
+            charges: &mut self.charges,
             place: Place { offset, length },
         };
-        match self.lines {
+        let is_taken = match self.lines {
             Lines::Pi => pi::follow::take(taken, line),
             Lines::Claude => claude::follow::take(taken, line),
             Lines::Codex => codex::follow::take(taken, line),
             Lines::Rollouts => rollouts::follow::take(taken, line),
             Lines::Journal => journal::take(taken, line),
-        }
+        };
+        self.heard.beginning.hear(said.get(before..).unwrap_or_default());
+        is_taken
+    }
+
+    /// What was used according to the lines since this was last asked. A reply that is told in several lines may come
+    /// several times; the last one counts.
+    pub fn take_charges(&mut self) -> Vec<Charge> {
+        std::mem::take(&mut self.charges)
     }
 
     /// What a list says of the file as far as it was taken.
@@ -128,6 +142,7 @@ impl Follow {
         let mut gist = self.gist.clone();
         gist.prompts = self.shape.prompts();
         gist.branches = self.shape.branches();
+        gist.beginning = self.heard.beginning.told();
         match self.lines {
             Lines::Pi => pi::follow::finish(&self.heard, &mut gist)?,
             Lines::Claude => claude::follow::finish(&self.heard, &self.shape, file_name, &mut gist),
@@ -165,7 +180,7 @@ impl Follow {
         let (length, rest) = rest.split_first_chunk::<4>()?;
         let (words, shape) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
         let (gist, heard) = serde_json::from_slice(words).ok()?;
-        Some(Self { lines, heard, shape: Shape::kept(shape)?, gist })
+        Some(Self { lines, heard, shape: Shape::kept(shape)?, gist, charges: Vec::new() })
     }
 }
 
@@ -181,6 +196,18 @@ impl Taken<'_> {
 
     /// An entry; `parent` may be an id that nobody has.
     pub(crate) fn entry(&mut self, id: &str, parent: Option<&str>, at: Option<i64>, body: &Body) {
+        self.entry_billed(id, parent, at, body, None);
+    }
+
+    /// The same; `provider` is the name under which a reply was counted. The next line may tell it again.
+    pub(crate) fn entry_billed(
+        &mut self,
+        id: &str,
+        parent: Option<&str>,
+        at: Option<i64>,
+        body: &Body,
+        provider: Option<&str>,
+    ) {
         let step = match body {
             Body::Prompt(_) => Step::Prompt,
             Body::Note(note) if note.kind == Note::SUB_AGENT => Step::Task,
@@ -194,15 +221,17 @@ impl Taken<'_> {
         if self.gist.first_prompt.is_none() && step == Step::Prompt && !self.shape.is_delegated(id) {
             self.gist.first_prompt = Some(beginning(&one_line(body))).filter(|line| !line.is_empty());
         }
-        self.hear_model(body);
+        self.hear_reply(id, at, body, provider);
         self.hear(id, self.shape.number(id), at, body);
     }
 
-    fn hear_model(&mut self, body: &Body) {
-        if let Body::Reply(reply) = body
-            && let Some(model) = &reply.model
-        {
-            self.gist.model = Some(model.name.clone());
+    /// Who answered, and what for.
+    fn hear_reply(&mut self, id: &str, at: Option<i64>, body: &Body, provider: Option<&str>) {
+        if let Body::Reply(reply) = body {
+            if let Some(model) = &reply.model {
+                self.gist.model = Some(model.name.clone());
+            }
+            self.pay(id, at, reply, provider);
         }
     }
 
@@ -213,7 +242,40 @@ impl Taken<'_> {
         }
     }
 
-    /// What a sub-agent said or was asked, which is no turn of the person. `step`: whether it begins here.
+    fn pay(&mut self, id: &str, at: Option<i64>, reply: &Reply, provider: Option<&str>) {
+        let at = at.and_then(|at| Timestamp::from_microsecond(at).ok());
+        let (Some(usage), Some(at)) = (reply.usage, at) else { return };
+        let counted = Counted { entry: id, at, words: ReplyWords::default() };
+        let charge = Counting::default().counted(&counted, reply.model.clone(), usage, provider);
+        self.charge(charge);
+    }
+
+    /// One that has the name of the last one takes its place.
+    pub(crate) fn charge(&mut self, charge: Charge) {
+        match self.charges.last_mut().filter(|last| last.own_name() == charge.own_name()) {
+            Some(last) => *last = charge,
+            None => self.charges.push(charge),
+        }
+    }
+
+    /// A fact that a list tells of, or a sum.
+    pub(crate) fn tell(&mut self, fact: &Fact, at: Option<i64>) {
+        match fact {
+            Fact::Spent { usage } => self.spend(at, usage),
+            fact => self.gist.tell(fact),
+        }
+    }
+
+    /// What belongs to no reply.
+    pub(crate) fn spend(&mut self, at: Option<i64>, usage: &Usage) {
+        if let Some(at) = at.and_then(|at| Timestamp::from_microsecond(at).ok()) {
+            let charge = Counting::default().beside(at, usage);
+            self.charge(charge);
+        }
+    }
+
+    /// What a sub-agent said or was asked, which is no turn of the person, and was used all the same. `step`: whether it
+    /// begins here.
     pub(crate) fn side_entry(
         &mut self,
         id: &str,
@@ -221,11 +283,12 @@ impl Taken<'_> {
         at: Option<i64>,
         body: &Body,
         step: Step,
+        provider: Option<&str>,
     ) {
         self.pass(id, parent, step);
         self.gist.entries += 1;
         self.gist.at(at);
-        self.hear_model(body);
+        self.hear_reply(id, at, body, provider);
         self.hear(id, None, at, body);
     }
 
@@ -276,6 +339,6 @@ pub fn moment_of_line(line: &[u8]) -> Option<i64> {
         timestamp: Option<std::borrow::Cow<'l, str>>,
     }
     let outside: Outside<'_> = serde_json::from_slice(line).ok()?;
-    let moment: jiff::Timestamp = outside.timestamp?.parse().ok()?;
+    let moment: Timestamp = outside.timestamp?.parse().ok()?;
     Some(moment.as_microsecond())
 }

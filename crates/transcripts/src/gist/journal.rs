@@ -7,6 +7,7 @@ use offshoot_session::format::{InBatch, NoBlobs, decode};
 use offshoot_session::{Body, Change, Fact};
 
 use super::{Taken, Unusual};
+use crate::claude::billed_as;
 
 pub(super) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
     let decoded = decode(line, &NoBlobs).map_err(|_| Unusual)?;
@@ -24,20 +25,18 @@ pub(super) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
             if is_said && !decoded.notes.is_empty() {
                 return Err(Unusual);
             }
-            if let Body::Reply(reply) = &entry.body
-                && !file.shape.knows(entry.id.as_str())
-            {
-                file.gist.cost_micros += reply.usage.map_or(0, |usage| usage.cost_micros);
-            }
             let parent = entry.parent.as_ref().map(|parent| parent.as_str());
             let at = Some(entry.written_at.as_microsecond());
-            file.entry(entry.id.as_str(), parent, at, &entry.body);
+            let provider = decoded.record.source.as_ref().and_then(billed_as);
+            file.entry_billed(entry.id.as_str(), parent, at, &entry.body, provider.as_deref());
         }
         Change::HeadMoved(head_move) => file.moment(Some(head_move.moved_at.as_microsecond())),
         Change::Marked(mark) => {
             file.moment(Some(mark.marked_at.as_microsecond()));
             match &mark.fact {
-                Fact::Label { .. } | Fact::Title { .. } | Fact::Spent { .. } => file.gist.tell(&mark.fact),
+                Fact::Label { .. } | Fact::Title { .. } | Fact::Spent { .. } => {
+                    file.tell(&mark.fact, Some(mark.marked_at.as_microsecond()));
+                }
                 Fact::Undone { .. } | Fact::Redone { .. } | Fact::BranchName { .. } => return Err(Unusual),
                 Fact::Checkpoint { .. }
                 | Fact::Bound { .. }

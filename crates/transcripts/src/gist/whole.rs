@@ -2,11 +2,13 @@
 
 use jiff::Timestamp;
 use offshoot_session::about::prompts;
+use offshoot_session::cost::{self, Charge};
 use offshoot_session::outline::{TurnOutline, one_line};
-use offshoot_session::{Body, Change, Note, SessionTree, cost};
+use offshoot_session::{Body, Change, Note, SessionTree};
 use std::collections::HashMap;
 
-use super::{Gist, Role, Said, beginning, said_in, tools_in};
+use super::{Beginning, Gist, Role, Said, beginning, said_in, tools_in};
+use crate::claude::billed_as;
 
 /// The gist, and all that was said, in the order of writing.
 pub fn of_tree(tree: &SessionTree) -> (Gist, Vec<Said>) {
@@ -38,11 +40,18 @@ pub fn of_tree(tree: &SessionTree) -> (Gist, Vec<Said>) {
         entries: tree.len() as u64,
         branches: TurnOutline::of(tree).branches as u64,
         prompts: asked.len() as u64,
-        cost_micros: cost::usage_of(tree).cost_micros,
+        beginning: None,
     };
     let mut said = words_of_tree(tree);
     said.retain(|said| said.role != Role::Tool);
-    (gist, said)
+    let mut beginning = Beginning::default();
+    beginning.hear(&said);
+    (Gist { beginning: beginning.told(), ..gist }, said)
+}
+
+/// What the session has used.
+pub fn charges_of_tree(tree: &SessionTree) -> Vec<Charge> {
+    cost::used(tree, |record| record.source.as_ref().and_then(billed_as))
 }
 
 fn last_written(tree: &SessionTree) -> Option<Timestamp> {

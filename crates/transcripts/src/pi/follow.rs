@@ -17,10 +17,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
             return Ok(());
         }
         let Some(LineEntry { body, .. }) = entry_of_line(line) else { return Ok(()) };
-        let cost = cost_of(&body);
-        let is_new = !file.shape.knows(fields.id);
         file.entry(fields.id, fields.parent, at, &body);
-        file.gist.cost_micros += if is_new { cost } else { 0 };
         return Ok(());
     }
     let Some(draft) = Draft::of_source(&RawLine::new(line)) else { return Ok(()) };
@@ -39,11 +36,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
             file.gist.tell(fact);
         }
         What::Entry(body) => match (&draft.id, at) {
-            (Some(id), Some(_)) => {
-                let cost = if file.shape.knows(id.as_str()) { 0 } else { cost_of(body) };
-                file.entry(id.as_str(), parent, at, body);
-                file.gist.cost_micros += cost;
-            }
+            (Some(id), Some(_)) => file.entry(id.as_str(), parent, at, body),
             (None, _) if draft.unknown_type.is_some() => {}
             _ => return Err(Unusual),
         },
@@ -53,7 +46,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
             }
             file.moment(at);
             if let What::Fact(fact) = &draft.what {
-                file.gist.tell(fact);
+                file.tell(fact, at);
             }
         }
     }
@@ -76,13 +69,6 @@ fn open(file: &mut Taken<'_>, header: &Header) -> Result<(), Unusual> {
         file.gist.tell(fact);
     }
     Ok(())
-}
-
-fn cost_of(body: &Body) -> i64 {
-    match body {
-        Body::Reply(reply) => reply.usage.map_or(0, |usage| usage.cost_micros),
-        _ => 0,
-    }
 }
 
 pub(crate) fn finish(heard: &Heard, gist: &mut Gist) -> Result<(), Unusual> {

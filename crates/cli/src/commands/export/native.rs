@@ -7,7 +7,7 @@ use offshoot_transcripts::{Destination, Fate, HandedOver, Report, Target, claude
 use serde_json::{Value, json};
 
 use super::super::json::printed_object;
-use super::{Export, ExportFile, told};
+use super::{Export, ExportFile, other_branches, told};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::words::reading as words;
@@ -27,7 +27,10 @@ pub(super) fn export(
     tip: Option<&EntryId>,
     here: &Here,
 ) -> Result<Export, Failure> {
+    let is_chosen = tip.is_some();
     let tip = end_of(tree, tip)?;
+    // whoever names no branch may think that all of them go
+    let others = if is_chosen { 0 } else { other_branches(tree, Some(tip)) };
     let project = tree.header().and_then(|header| header.project.clone());
     let mut to = destination(project.unwrap_or_else(|| here.folder.to_string_lossy().into_owned()), here);
     to.lineage = tree.header().map(|whole| Lineage {
@@ -38,7 +41,8 @@ pub(super) fn export(
         metadata: None,
     });
     let HandedOver { bytes, report } = handed_over(target, tree, tip, &to);
-    let notes = notes(target, &report);
+    let mut notes = notes(target, &report);
+    notes.extend((others > 0).then(|| words::other_branches(others)));
     let files = vec![ExportFile { name: format!("{}.jsonl", to.id).into(), bytes }];
     Ok(Export { files, notes, needs_folder: false, report: Some(Handed { target, to, report }) })
 }

@@ -4,11 +4,13 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use offshoot_session::cost::Spent;
 use offshoot_store::Archive;
-use offshoot_store::catalog::{self, SessionRow};
+use offshoot_store::catalog::{self, SessionRow, SpentText};
 use serde_json::{Value, json};
 
 use crate::naming::{Lies, Name, Standing};
+use crate::prices::Looked;
 use crate::words;
 
 #[derive(Debug)]
@@ -50,7 +52,9 @@ pub(super) struct About {
     pub(super) entries: u64,
     pub(super) branches: u64,
     pub(super) prompts: usize,
-    pub(super) cost_micros: i64,
+    /// What was used, by the file and by what was added here.
+    pub(super) spent: Vec<SpentText>,
+    pub(super) beginning: Option<i64>,
 }
 
 impl Listed {
@@ -77,7 +81,8 @@ impl Listed {
             entries: row.entries,
             branches: row.branches,
             prompts: usize::try_from(row.prompts).unwrap_or(usize::MAX),
-            cost_micros: row.cost_micros,
+            spent: row.spent.into_iter().collect(),
+            beginning: row.beginning,
         };
         let state = match row.state {
             catalog::State::Whole => State::Whole(about),
@@ -103,6 +108,13 @@ impl Listed {
                 self.state = State::Damaged(about.clone(), lost);
             }
             State::Unreadable(reason) => self.state = State::Unreadable(reason),
+        }
+    }
+
+    /// Something that was used for it elsewhere.
+    pub(super) fn spend(&mut self, spent: Vec<SpentText>) {
+        if let State::Whole(about) | State::Damaged(about, _) = &mut self.state {
+            about.spent.extend(spent);
         }
     }
 
@@ -132,7 +144,7 @@ impl Listed {
     }
 
     /// `called` names it; `parent` is the session it came from, where that is listed too.
-    pub(super) fn as_json(&self, called: &str, parent: Option<&str>) -> Value {
+    pub(super) fn as_json(&self, called: &str, parent: Option<&str>, looked: &Looked) -> Value {
         let about = self.about();
         let (damaged, error) = match &self.state {
             State::Whole(_) => (0, None),
@@ -155,7 +167,7 @@ impl Listed {
             "updated_at": self.updated_at.to_string(),
             "opened_at": about.and_then(|about| about.opened_at).map(|at| at.to_string()),
             "parent": parent.or(named),
-            "cost_micros": about.map(|about| about.cost_micros),
+            "cost_micros": about.and_then(|about| about.cost(looked)),
             "damaged_records": damaged,
             "error": error,
             "path": self.path.to_string_lossy(),
@@ -174,7 +186,14 @@ impl About {
         self.entries += added.entries;
         self.branches += added.branches;
         self.prompts += added.prompts;
-        self.cost_micros += added.cost_micros;
+        self.spent.extend(added.spent);
+    }
+
+    /// In millionths of a dollar; `None` where nobody knows a price.
+    pub(super) fn cost(&self, looked: &Looked) -> Option<i64> {
+        let mut all = Spent::default();
+        self.spent.iter().for_each(|spent| all.plus(&spent.understood()));
+        all.money(|model| looked.price_of(model))
     }
 
     /// The title; where there is none, what was asked first.

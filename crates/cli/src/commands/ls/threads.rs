@@ -27,6 +27,8 @@ pub(super) struct Names {
     keys: HashMap<String, i64>,
     /// Names under which sessions of other programs are known here.
     aliases: HashMap<String, String>,
+    /// Of the sessions that begin with the same words at the same moments, the one that was opened first.
+    origins: HashMap<i64, (String, i64)>,
     /// What a session is called, where that is not its id.
     called: HashMap<i64, String>,
 }
@@ -45,6 +47,7 @@ impl Names {
                 aliases.entry(id.clone()).or_insert_with(|| session.id.clone());
             }
         }
+        let origins = origins(sessions);
         // most ids name one session, and whole they need nothing else
         let is_to_be_called = |session: &&Listed| ids == Ids::Short || twice.contains(session.id.as_str());
         let sessions: Vec<&Listed> = sessions.iter().filter(is_to_be_called).collect();
@@ -54,7 +57,17 @@ impl Names {
             Ids::Whole => naming::whole(&all),
         };
         let called = sessions.iter().map(|session| session.key).zip(called).collect();
-        Self { keys, aliases, called }
+        Self { keys, aliases, origins, called }
+    }
+
+    /// The session that one of another program came from and does not say it. Our own say it where it is so.
+    fn origin_of(&self, session: &Listed) -> Option<(&str, i64)> {
+        if session.is_own {
+            return None;
+        }
+        let (id, key) = self.origins.get(&session.about()?.beginning?)?;
+        // several files of one id are one session
+        (*id != session.id).then_some((id.as_str(), *key))
     }
 
     /// A header names its parent by id or by file; files are named after the session, often behind a time.
@@ -68,6 +81,26 @@ impl Names {
         let ends = stem.match_indices('_').filter_map(|(at, _)| stem.get(at + 1..));
         std::iter::once(stem).chain(ends).find_map(known)
     }
+}
+
+fn origins(sessions: &[Listed]) -> HashMap<i64, (String, i64)> {
+    let order = |session: &&Listed| {
+        let opened_at = session.about().and_then(|about| about.opened_at);
+        (opened_at, session.is_own, session.updated_at, session.path.clone())
+    };
+    let mut first: HashMap<i64, (&Listed, bool)> = HashMap::new();
+    for session in sessions {
+        let Some(beginning) = session.about().and_then(|about| about.beginning) else { continue };
+        first
+            .entry(beginning)
+            .and_modify(|(first, is_shared)| {
+                *first = std::cmp::min_by_key(*first, session, |one| order(one));
+                *is_shared = true;
+            })
+            .or_insert((session, false));
+    }
+    let shared = first.into_iter().filter(|(_, (_, is_shared))| *is_shared);
+    shared.map(|(beginning, (first, _))| (beginning, (first.id.clone(), first.key))).collect()
 }
 
 /// How much of an id is shown.
@@ -85,8 +118,10 @@ pub(super) fn threaded(mut sessions: Vec<Listed>, names: &Names) -> Vec<Row> {
     let parents: HashMap<i64, (&str, i64)> = sessions
         .iter()
         .filter_map(|session| {
-            let named = session.about()?.parent.as_deref()?;
-            Some((session.key, names.meant(named).filter(|(_, parent)| *parent != session.key)?))
+            let named = session.about()?.parent.as_deref();
+            let stated = named.and_then(|named| names.meant(named));
+            let parent = stated.filter(|(_, parent)| *parent != session.key);
+            Some((session.key, parent.or_else(|| names.origin_of(session).filter(|_| named.is_none()))?))
         })
         .collect();
     let row = |session: Listed, depth: usize| Row {
