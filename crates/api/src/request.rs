@@ -215,7 +215,9 @@ pub enum Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     pub session: String,
-    pub at: String,
+    /// Left out: the last prompt on the way to the head that has several versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     pub step: Step,
     #[serde(default)]
     pub if_running: IfRunning,

@@ -71,7 +71,12 @@ fn requests() -> Vec<Request> {
             only_write: true,
         }),
         Request::Resume(request::Resume { session: s(), at: None }),
-        Request::Version(request::Version { session: s(), at: at(), step: request::Step::Next, if_running }),
+        Request::Version(request::Version {
+            session: s(),
+            at: Some(at()),
+            step: request::Step::Next,
+            if_running,
+        }),
         Request::Switch(request::Switch { session: s(), to: None, if_running }),
         Request::Navigate(request::Navigate {
             session: s(),

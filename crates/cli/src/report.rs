@@ -1,7 +1,7 @@
 //! A panic is a mistake of ours. It is told in a file for whoever mends it, and to the person in one sentence.
 //!
 //! What panicked says of itself may quote what was said to an agent, so quoted texts are left out ([`said`]), and so are
-//! the texts of the command line ([`command`]). The process ends as the panic would end it: in the main thread with code
+//! the texts of the command line (`command`). The process ends as the panic would end it: in the main thread with code
 //! 101; in a task of the engine the task is lost, and whoever waited for it is told.
 
 mod command;

@@ -5,7 +5,7 @@
 //! | everything that can be set | [`keys`] |
 //! | what a setting can be | [`value`], [`hook`] |
 //! | who says what, and what counts | [`layers`] |
-//! | a file as text | [`file`] |
+//! | a file as text | `file` |
 //! | files, variables and flags | [`reader`] |
 //! | as the engine takes it | [`engine`] |
 //!

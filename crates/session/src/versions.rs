@@ -41,3 +41,10 @@ pub fn turn_prompt<'t>(tree: &'t SessionTree, entry: &EntryId) -> Option<&'t Arc
     std::iter::successors(tree.entry(entry), |entry| tree.parent(&entry.id))
         .find(|entry| entry.body.is_prompt())
 }
+
+/// The prompt nearest to the head, on the way to it, that was said in more than one way.
+pub fn last_with_versions(tree: &SessionTree) -> Option<EntryId> {
+    let path = tree.path_to(tree.main_head());
+    let prompts = path.iter().rev().filter(|entry| entry.body.is_prompt());
+    prompts.map(|entry| &entry.id).find(|id| versions_of(tree, id).len() > 1).cloned()
+}

@@ -3,7 +3,7 @@
 use offshoot_api::Request;
 use offshoot_api::request::{Step, Version};
 use offshoot_session::plan::{VersionStep, plan_version};
-use offshoot_session::versions::{turn_prompt, versions_of};
+use offshoot_session::versions::{last_with_versions, turn_prompt, versions_of};
 use offshoot_session::{EntryId, HeadName, SessionTree};
 use serde_json::json;
 
@@ -28,7 +28,7 @@ pub(crate) fn run(args: &VersionArgs, step: Step, here: &Here) -> Result<Answer,
         };
         let plan = plan_version(tree, &HeadName::main(), &prompt, as_planned(step), stamps)
             .map_err(|refused| Failure::not_found(refused.to_string()))?;
-        let (session, at) = (id.to_string(), exactly(&prompt));
+        let (session, at) = (id.to_string(), Some(exactly(&prompt)));
         let if_running = if_running(args.running.abort_first);
         shown = Some(prompt);
         Ok(doing::Step::of(plan, Request::Version(Version { session, at, step, if_running })))
@@ -68,13 +68,6 @@ fn as_planned(step: Step) -> VersionStep {
 fn prompt_of(tree: &SessionTree, at: &EntryId) -> Result<EntryId, Failure> {
     let prompt = turn_prompt(tree, at).ok_or_else(|| Failure::refused(words::NO_VERSIONS))?;
     Ok(prompt.id.clone())
-}
-
-/// The nearest turn above the head that was said in more than one way.
-fn last_with_versions(tree: &SessionTree) -> Option<EntryId> {
-    let path = tree.path_to(tree.main_head());
-    let prompts = path.iter().rev().filter(|entry| entry.body.is_prompt());
-    prompts.map(|entry| &entry.id).find(|id| versions_of(tree, id).len() > 1).cloned()
 }
 
 /// The version of this prompt that the head stands below.

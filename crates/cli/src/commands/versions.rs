@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use offshoot_session::address::ShortIds;
-use offshoot_session::outline::{Turn, one_line, turns_of, turns_through};
-use offshoot_session::versions::{active_version, turn_prompt, versions_of};
+use offshoot_session::outline::{Turn, one_line, turns_through};
+use offshoot_session::versions::{active_version, last_with_versions, turn_prompt, versions_of};
 use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree};
 use serde_json::{Value, json};
 
@@ -98,14 +98,6 @@ impl<'t> Version<'t> {
     fn tip(&self) -> Option<&'t str> {
         self.turns.last()?.entries.last().map(|entry| entry.id.as_str())
     }
-}
-
-/// The turn nearest to the head that was asked in several ways.
-fn last_with_versions(tree: &SessionTree) -> Option<EntryId> {
-    let turns = turns_of(tree, tree.main_head());
-    let prompts = turns.iter().rev().filter_map(Turn::prompt);
-    let found = prompts.map(|prompt| &prompt.id).find(|prompt| versions_of(tree, prompt).len() > 1);
-    found.cloned()
 }
 
 fn table(tree: &SessionTree, versions: &[Version<'_>], look: &Look) -> String {

@@ -18,7 +18,7 @@ use offshoot_session::plan::{
 };
 use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
-use offshoot_session::versions::turn_prompt;
+use offshoot_session::versions::{active_version, last_with_versions, turn_prompt};
 use offshoot_session::{Change, Entry, EntryId, Fact, HeadName, Mark, Record, TurnId};
 use serde_json::json;
 
@@ -30,7 +30,12 @@ use crate::hooks::{HookEvent, Supplied};
 
 impl SessionActor {
     pub(super) async fn version(&mut self, version: &request::Version) -> Result<Response, Halt> {
-        let at = resolve(&self.tree, &version.at).map_err(refused)?;
+        let at = match &version.at {
+            Some(at) => resolve(&self.tree, at).map_err(refused)?,
+            None => last_with_versions(&self.tree).ok_or_else(|| {
+                refused(ApiError::new(ErrorCode::NoSuchVersion, "no turn on this branch has another version"))
+            })?,
+        };
         let at = turn_prompt(&self.tree, &at).map_or(at.clone(), |prompt| prompt.id.clone());
         self.may(Action::Version { at: &at }, AgentState::Reachable, version.if_running)?;
         let step = match version.step {
@@ -51,7 +56,7 @@ impl SessionActor {
 
     /// The number of the version that is shown at a place, and of how many.
     fn version_at(&self, at: &EntryId) -> Option<(usize, usize)> {
-        let shown = offshoot_session::versions::active_version(&self.tree, &HeadName::main(), at)?;
+        let shown = active_version(&self.tree, &HeadName::main(), at)?;
         version_of(&self.tree, &shown.id).map(|version| (version.number, version.of))
     }
 

@@ -30,7 +30,12 @@ fn history() -> request::History {
 }
 
 fn version(at: &str, step: request::Step) -> Request {
-    Request::Version(request::Version { session: s(), at: at.to_owned(), step, if_running: IfRunning::Wait })
+    Request::Version(request::Version {
+        session: s(),
+        at: Some(at.to_owned()),
+        step,
+        if_running: IfRunning::Wait,
+    })
 }
 
 fn waiting() -> ScriptedAgent {

@@ -310,7 +310,8 @@ impl Play {
         let Some(prompt) = pick(&prompts, prompt) else { return };
         let step = if next { Step::Next } else { Step::Previous };
         let at = self.id_of(prompt).to_string();
-        let version = request::Version { session: "s".into(), at, step, if_running: IfRunning::Wait };
+        let version =
+            request::Version { session: "s".into(), at: Some(at), step, if_running: IfRunning::Wait };
         let moved = self.world.call(Request::Version(version)).await;
         match (self.model.running, self.model.arrow(prompt, next)) {
             (Some(_), _) => refused(moved),

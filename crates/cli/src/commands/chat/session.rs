@@ -361,10 +361,7 @@ impl<'h> Chat<'h> {
                 let at = self.or_last(&session, at).await?;
                 Request::Retry(Retry { session, at, if_running, only_write: false })
             }
-            Typed::Version { at, step } => {
-                let at = self.or_last(&session, at).await?;
-                Request::Version(Version { session, at, step, if_running })
-            }
+            Typed::Version { at, step } => Request::Version(Version { session, at, step, if_running }),
             Typed::Label { at, text } => {
                 let at = self.or_last(&session, at).await?;
                 Request::Label(Label { session, at, label: Some(text) })
