@@ -87,6 +87,8 @@ pub(crate) enum Message {
     Tick,
     /// Nobody uses the session any more.
     Rest,
+    /// Something that it started has panicked.
+    Broke,
     Stop,
 }
 
@@ -100,6 +102,7 @@ impl Message {
             | Self::Heard { .. }
             | Self::Gone { .. }
             | Self::Back { .. }
+            | Self::Broke
             | Self::Tick
             | Self::Rest
             | Self::Stop => false,
@@ -188,6 +191,7 @@ fn refuse(message: Message, error: &ApiError) {
         | Message::Back { .. }
         | Message::Tick
         | Message::Rest
+        | Message::Broke
         | Message::Stop => {}
     }
 }
@@ -232,7 +236,7 @@ impl SessionActor {
 
     async fn serve(mut self) -> Vec<Message> {
         let mut too_late = Vec::new();
-        loop {
+        let is_broken = loop {
             let message = self.next_message().await;
             if message.is_use() {
                 self.used_at = Instant::now();
@@ -248,17 +252,21 @@ impl SessionActor {
                 Message::Tick => self.on_tick().await,
                 Message::Rest => {
                     too_late = self.close_mailbox().await;
-                    break;
+                    break false;
                 }
-                Message::Stop => break,
+                Message::Broke => break true,
+                Message::Stop => break false,
             }
             // What follows at once is one thing with it: a session is not ready between two prompts of its queue.
             if self.afterwards.is_empty() {
                 self.tell_status();
             }
             self.flush_full_drafts().await;
-        }
-        self.stop().await;
+        };
+        // Whoever heard that the turn is over may speak before the mailbox is closed.
+        let meanwhile = self.stop().await;
+        let is_asked = |message: &Message| matches!(message, Message::Call(_) | Message::Follow { .. });
+        too_late.extend(meanwhile.into_iter().filter(|message| is_broken && is_asked(message)));
         too_late
     }
 
@@ -287,7 +295,7 @@ impl SessionActor {
                     // Somebody may wait for it for ever. The session is closed as a crash would leave it, and
                     // opened anew by whoever asks next.
                     error!(name: "session broke", session = %self.id);
-                    return Message::Stop;
+                    return Message::Broke;
                 },
             }
         }
@@ -320,15 +328,16 @@ impl SessionActor {
         }
     }
 
-    /// Turns that still run are interrupted, so that what they said is kept; then everything that was started ends.
-    async fn stop(mut self) {
+    /// Turns that still run are interrupted, so that what they said is kept; then everything that was started ends. What was
+    /// said to the session meanwhile is given back.
+    async fn stop(mut self) -> Vec<Message> {
         let running: Vec<TurnId> = self.turns.keys().cloned().collect();
         for turn in running {
             self.interrupt(&turn).await;
         }
         self.flush_drafts().await;
         self.let_go_of_the_book().await;
-        self.mailbox.close();
+        let meanwhile = self.close_mailbox().await;
         self.connections.clear();
         for away in std::mem::take(&mut self.away).into_values() {
             away.give_up();
@@ -339,6 +348,7 @@ impl SessionActor {
         if timeout(END_WAIT, ended).await.is_err() {
             self.tasks.shutdown().await;
         }
+        meanwhile
     }
 }
 
