@@ -1,5 +1,6 @@
 //! How many tests passed, failed and were skipped, read from what programs print.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Add;
 
@@ -25,9 +26,14 @@ impl Counts {
     }
 }
 
+/// How a test says that it could not run here; it ends as if it had passed.
+const SAYS_SKIPPED: &str = "skipped: ";
+
 /// The sum of all `test result:` lines; `None` where there is none.
 pub(crate) fn of_test_results(output: &str) -> Option<Counts> {
-    output
+    let skipped: BTreeSet<&str> = output.lines().filter(|line| line.starts_with(SAYS_SKIPPED)).collect();
+    let skipped = skipped.len() as u64;
+    let told = output
         .lines()
         .filter_map(|line| line.strip_prefix("test result: "))
         .map(|result| Counts {
@@ -35,7 +41,8 @@ pub(crate) fn of_test_results(output: &str) -> Option<Counts> {
             failed: number_before("failed", result).unwrap_or(0),
             skipped: number_before("ignored", result).unwrap_or(0),
         })
-        .reduce(Counts::add)
+        .reduce(Counts::add)?;
+    Some(Counts { passed: told.passed.saturating_sub(skipped), skipped: told.skipped + skipped, ..told })
 }
 
 /// The last line of a run of acceptance cases. An excepted case is one we decided to answer differently: it
@@ -98,6 +105,17 @@ test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; fini
 test result: FAILED. 10 passed; 3 failed; 0 ignored; 0 measured; 4 filtered out; finished in 1.20s
 ";
         assert_eq!(of_test_results(output), Some(counts(12, 3, 1)));
+    }
+
+    #[test]
+    fn a_test_that_says_it_did_not_run_has_not_passed() {
+        let output = "
+skipped: terminal (tmux is not installed)
+skipped: terminal (tmux is not installed)
+test terminal ... ok
+test result: ok. 5 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.02s
+";
+        assert_eq!(of_test_results(output), Some(counts(4, 0, 2)));
     }
 
     #[test]

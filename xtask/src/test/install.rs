@@ -8,7 +8,7 @@ use anyhow::bail;
 use super::process;
 
 /// A program some tier needs, and the Debian package that brings it.
-const PACKAGES: &[(&str, &str)] = &[("npm", "npm")];
+const PACKAGES: &[(&str, &str)] = &[("npm", "npm"), ("tmux", "tmux")];
 
 /// A cargo command some tier needs, and the part of the toolchain that brings it.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];

@@ -87,8 +87,11 @@ impl Tier {
             Self::Clippy => {
                 run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], Counting::AsOne)
             }
-            // Every failure is worth knowing, not only those of the first test binary.
-            Self::Test => run(&["test", "--workspace", "--no-fail-fast"], Counting::TestResults),
+            // Every failure is worth knowing, not only those of the first test binary; and what a test says that passed
+            // tells whether it ran at all.
+            Self::Test => {
+                run(&["test", "--workspace", "--no-fail-fast", "--", "--show-output"], Counting::TestResults)
+            }
             Self::Docs => Action::Run(Step {
                 args: &["doc", "--workspace", "--no-deps"],
                 env: &[("RUSTDOCFLAGS", "-D warnings")],
