@@ -1,4 +1,4 @@
-//! JSON read straight into types, for lines of which there are many.
+//! JSON read straight into types and written from them, for lines of which there are many.
 //!
 //! A [`Reader`] is a [`serde::Deserializer`] that unescapes a string once, into the memory it stays in; contexts are
 //! read with a fifth less work than with `serde_json`. It
@@ -8,6 +8,7 @@
 
 mod access;
 mod special;
+mod write;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,6 +18,8 @@ use serde_json::Number;
 
 use access::Members;
 use special::next_special;
+
+pub use write::to_vec;
 
 /// Deeper values are left to others.
 const DEEPEST: u8 = 64;

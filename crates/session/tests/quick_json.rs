@@ -1,7 +1,11 @@
-//! The quick reader reads what `serde_json` reads, or nothing.
+//! The quick reader reads what `serde_json` reads, or nothing; the quick writer writes what `serde_json` writes, or
+//! nothing.
 
-use offshoot_session::quick_json::{NotQuick, from_str};
+use std::collections::BTreeMap;
+
+use offshoot_session::quick_json::{NotQuick, from_str, to_vec};
 use proptest::prelude::*;
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 fn assert_like_serde_json(text: &str) {
@@ -38,6 +42,13 @@ proptest! {
             let read: Result<Value, NotQuick> = from_str(&text);
             prop_assert_eq!(read.map(|read| read.to_string()), Ok(value.to_string()));
         }
+    }
+
+    #[test]
+    fn it_is_written_as_serde_json_writes_it(value in any_value()) {
+        let mut bytes = b"before".to_vec();
+        prop_assert_eq!(to_vec(&value, &mut bytes), Ok(()));
+        prop_assert_eq!(String::from_utf8_lossy(&bytes), format!("before{value}"));
     }
 
     #[test]
@@ -119,4 +130,47 @@ fn odd_texts_are_read_alike_or_not_at_all() {
             assert_like_serde_json(&text);
         }
     }
+}
+
+#[test]
+fn every_kind_of_value_is_written_alike_or_not_at_all() {
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Kind {
+        Bare,
+        Held(&'static str),
+        Pair(u8, u8),
+        Named { at: i32 },
+    }
+    #[derive(Serialize)]
+    struct Whole {
+        text: &'static str,
+        letter: char,
+        small: (i8, i16, u16, f32),
+        extremes: (i64, i64, u64, f64),
+        none: Option<u8>,
+        some: Option<bool>,
+        unit: (),
+        kinds: [Kind; 2],
+    }
+    let every_ascii: String = (0..128_u8).map(char::from).collect();
+    let whole = Whole {
+        text: Box::leak(every_ascii.into_boxed_str()),
+        letter: '"',
+        small: (-1, i16::MIN, u16::MAX, 0.1),
+        extremes: (i64::MIN, i64::MAX, u64::MAX, f64::NAN),
+        none: None,
+        some: Some(true),
+        unit: (),
+        kinds: [Kind::Bare, Kind::Held("a\nb")],
+    };
+    let mut bytes = Vec::new();
+    assert_eq!(to_vec(&whole, &mut bytes), Ok(()));
+    assert_eq!(String::from_utf8(bytes).ok(), serde_json::to_string(&whole).ok());
+
+    let mut bytes = b"before".to_vec();
+    assert_eq!(to_vec(&[Kind::Bare, Kind::Pair(1, 2)], &mut bytes), Err(NotQuick));
+    assert_eq!(to_vec(&[Kind::Named { at: 1 }], &mut bytes), Err(NotQuick));
+    assert_eq!(to_vec(&BTreeMap::from([(1, 2)]), &mut bytes), Err(NotQuick));
+    assert_eq!(bytes, b"before", "nothing is left of what could not be written");
 }

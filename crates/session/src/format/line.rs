@@ -8,6 +8,7 @@ use super::from_disk::{Beyond, Incoming, Said};
 use super::seal::{self, Damage};
 use super::to_disk::Outgoing;
 use super::{VERSION, words};
+use crate::quick_json::NotQuick;
 use crate::{Body, Change, Entry, Foreign, OperationId, RawLine, Record, quick_json};
 
 /// Room for a line that says what people and agents usually say at once.
@@ -84,25 +85,25 @@ pub(super) fn write(
     let (op, source) = (record.operation.as_ref(), record.source.as_ref());
     let more = more.then_some(1);
     let start = lines.len();
-    let mut json = serde_json::Serializer::new(&mut *lines);
     match &record.change {
-        Change::Opened(header) => {
-            words::OpenLine { more, ..outgoing.open(header, op, source)? }.serialize(&mut json)
-        }
-        Change::Entry(entry) => {
-            words::EntryLine { more, ..outgoing.entry(entry, op, source)? }.serialize(&mut json)
-        }
+        Change::Opened(header) => put(&words::OpenLine { more, ..outgoing.open(header, op, source)? }, lines),
+        Change::Entry(entry) => put(&words::EntryLine { more, ..outgoing.entry(entry, op, source)? }, lines),
         Change::HeadMoved(head_move) => {
-            words::HeadLine { more, ..outgoing.head(head_move, op, source) }.serialize(&mut json)
+            put(&words::HeadLine { more, ..outgoing.head(head_move, op, source) }, lines)
         }
-        Change::Marked(mark) => {
-            words::MarkLine { more, ..outgoing.mark(mark, op, source) }.serialize(&mut json)
-        }
-        Change::Unknown => words::KeptLine { more, ..outgoing.kept(op, source) }.serialize(&mut json),
+        Change::Marked(mark) => put(&words::MarkLine { more, ..outgoing.mark(mark, op, source) }, lines),
+        Change::Unknown => put(&words::KeptLine { more, ..outgoing.kept(op, source) }, lines),
     }?;
     seal::close(lines, start);
     lines.push(b'\n');
     Ok(outgoing.blobs)
+}
+
+fn put<L: Serialize>(line: &L, lines: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+    match quick_json::to_vec(line, lines) {
+        Ok(()) => Ok(()),
+        Err(NotQuick) => serde_json::to_writer(lines, line),
+    }
 }
 
 /// Reads one line without its newline.
