@@ -53,6 +53,14 @@ impl<'w> Members<'w> {
         self.is_empty = false;
     }
 
+    /// Names of fields are words that nobody has to escape.
+    #[inline]
+    fn name(&mut self, name: &'static str) {
+        self.bytes.push(b'"');
+        self.bytes.extend_from_slice(name.as_bytes());
+        self.bytes.extend_from_slice(b"\":");
+    }
+
     #[inline]
     fn end(self) -> Result<(), NotQuick> {
         self.bytes.push(self.close);
@@ -362,8 +370,7 @@ impl ser::SerializeStruct for Members<'_> {
         value: &T,
     ) -> Result<(), NotQuick> {
         self.comma();
-        string(self.bytes, name);
-        self.bytes.push(b':');
+        self.name(name);
         self.value(value)
     }
 
