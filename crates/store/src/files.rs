@@ -52,6 +52,12 @@ pub trait OpenFile: fmt::Debug + Send + Sync {
 
     /// Makes the content and the length safe.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Sets room aside behind `from`. The length stays; not every disk can.
+    fn reserve(&mut self, from: u64, room: u64) -> io::Result<()>;
+
+    /// Gives back what was set aside behind the end, which has to be at `length`. The time of the last change stays.
+    fn give_back(&mut self, length: u64) -> io::Result<()>;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

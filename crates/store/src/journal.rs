@@ -9,19 +9,22 @@
 
 mod append;
 mod load;
+mod room;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use offshoot_session::format::{Position, Tail};
 use offshoot_session::{ForeignSource, Record, SessionHeader, SessionId, SessionTree, Watch};
 
-use crate::files::{Files, Held, Identity, OpenFile};
+use crate::files::{Files, Held, Identity, OpenFile, Stat};
 use crate::foreign::{ForeignStamp, OtherPrograms};
 use crate::home::Home;
 use crate::journal_store::JournalStore;
 use crate::lock::{LockError, Locking, lock};
 use crate::store::{AppendError, Appended, CreateError, Finding, Loaded, ReadError, WriteError};
+use room::Room;
 
 #[derive(Debug)]
 pub struct Journal {
@@ -51,6 +54,7 @@ pub struct Journal {
 struct Writer {
     file: Box<dyn OpenFile>,
     identity: Identity,
+    room: Room,
 }
 
 /// How much of which file the tree stands for.
@@ -150,8 +154,8 @@ impl Journal {
         self.theirs.is_some()
     }
 
-    pub fn into_loaded(self) -> Loaded {
-        Loaded { findings: self.findings(), tree: self.tree }
+    pub fn into_loaded(mut self) -> Loaded {
+        Loaded { findings: self.findings(), tree: std::mem::take(&mut self.tree) }
     }
 
     /// Takes the lock and keeps it until [`Journal::release`] or the end of this handle.
@@ -216,10 +220,38 @@ impl Journal {
         Ok(self.append(&records)?)
     }
 
+    /// Gives back the room behind the end. Only under the lock is it known where that is; who waits for it keeps
+    /// nobody waiting here, and room that stays is taken up by the next appends.
+    fn give_back_room(&mut self) {
+        let Some(mut writer) = self.writer.take() else { return };
+        if !writer.room.is_left(self.seen.end.offset) {
+            return;
+        }
+        let _lock = match self.held.take() {
+            Some(held) => held,
+            None => {
+                let locking = Locking { wait: Duration::ZERO, ..self.locking.clone() };
+                match lock(self.files.as_ref(), &self.home.lock(&self.id), &locking) {
+                    Ok(held) => held,
+                    Err(_) => return,
+                }
+            }
+        };
+        if let Ok(Stat { length, .. }) = writer.file.stat() {
+            let _ = writer.file.give_back(length);
+        }
+    }
+
     fn lock(&self) -> Result<Box<dyn Held>, LockError> {
         if self.unwritten.is_some() {
             self.home.prepare(self.files.as_ref())?;
         }
         lock(self.files.as_ref(), &self.home.lock(&self.id), &self.locking)
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        self.give_back_room();
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, Seek, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use rustix::fs::{FallocateFlags, fallocate};
+
 use super::{Files, Held, Identity, Open, OpenFile, Stat, TryLock};
 
 /// Files of this machine. What it makes is for the user alone (0700, 0600).
@@ -114,6 +116,17 @@ impl OpenFile for DiskFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync_data()
+    }
+
+    fn reserve(&mut self, from: u64, room: u64) -> io::Result<()> {
+        Ok(fallocate(&self.0, FallocateFlags::KEEP_SIZE, from, room)?)
+    }
+
+    /// To cut a file where it ends frees what lies behind, and counts as a change.
+    fn give_back(&mut self, length: u64) -> io::Result<()> {
+        let modified = self.0.metadata()?.modified()?;
+        self.0.set_len(length)?;
+        self.0.set_modified(modified)
     }
 }
 

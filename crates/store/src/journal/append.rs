@@ -10,6 +10,7 @@ use offshoot_session::format::{EncodedBatch, Position, Tail, encode_batch, encod
 use offshoot_session::{Record, SessionHeader};
 
 use super::load::seal_before;
+use super::room::Room;
 use super::{Journal, Seen, Writer};
 use crate::blobs;
 use crate::files::{About, FileError, Open, OpenFile, append_all, read_from};
@@ -65,12 +66,12 @@ impl Journal {
     fn save(&mut self, lines: EncodedBatch, records: usize) -> Result<Appended, AppendError> {
         let path = self.path();
         // It is put back when all went well; after a failure the next write opens it anew.
-        let Writer { mut file, identity } = match self.writer.take() {
+        let Writer { mut file, identity, mut room } = match self.writer.take() {
             Some(writer) => writer,
             None => {
                 let file = self.files.open(&path, Open::Append).about("open", &path)?;
                 let identity = file.stat().about("read", &path)?.identity;
-                Writer { file, identity }
+                Writer { file, identity, room: Room::default() }
             }
         };
         let repaired = match self.tail {
@@ -82,13 +83,14 @@ impl Journal {
         }
         let start = self.seen.end.offset;
         let bytes = lines.bytes;
+        room.make(file.as_mut(), start, bytes.len() as u64 + u64::from(self.seen.end.owes_newline));
         if let Err(source) =
             self.end_last_line(file.as_mut()).and_then(|()| write_and_sync(file.as_mut(), &bytes, &path))
         {
             let left = take_back(file.as_mut(), start);
             return Err(AppendError::NotSaved { path, source, left });
         }
-        self.writer = Some(Writer { file, identity });
+        self.writer = Some(Writer { file, identity, room });
         self.seen = Seen {
             identity,
             end: Position {

@@ -6,6 +6,7 @@ use offshoot_session::foreign::joined;
 use offshoot_session::format::{Flaw, NewerFormat, Position, SEAL_LENGTH, Scanned, scan, scan_watched};
 use offshoot_session::{Change, Record, SessionTree};
 
+use super::room::Room;
 use super::{Journal, Refreshed, Seen, Writer};
 use crate::blobs::StoredBlobs;
 use crate::files::{About, FileError, Open, OpenFile, Stat, read_from};
@@ -96,7 +97,7 @@ impl Journal {
             file => file.about("open", &path)?,
         };
         let stat = file.stat().about("read", &path)?;
-        Ok((Writer { file, identity: stat.identity }, stat))
+        Ok((Writer { file, identity: stat.identity, room: Room::default() }, stat))
     }
 
     fn there<T>(&self, found: io::Result<T>, doing: &'static str) -> Result<T, ReadError> {

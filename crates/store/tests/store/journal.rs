@@ -1,6 +1,6 @@
 //! One journal among several writers, and after a crash.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::Duration;
 
 use crate::support::{
@@ -172,6 +172,9 @@ fn a_step_is_one_write_and_one_sync() {
         add(journal, records);
         disk.calls() - before
     };
+    // Who writes often has room set aside; from then on it is there.
+    add(&mut journal, vec![prompt("u-a", None)]);
+    add(&mut journal, vec![prompt("u-b", None)]);
     let one = calls_of(&mut journal, step("1", None, None));
     let at = EntryId::from("a-1");
     let many = (2..50).flat_map(|n| step(&n.to_string(), Some(&at), None)).filter(|r| r.as_entry().is_some());
@@ -336,4 +339,55 @@ fn what_came_odd_is_told_apart_from_what_became_so() {
     store.create(&[header("ours"), lost_parent("u1")]).unwrap();
     let report = fsck(&store, &mut |_| {}).unwrap();
     assert_eq!((report.is_clean(), report.came_odd), (false, 1));
+}
+
+/// How much of the disk a file takes beyond its length.
+fn spare(path: &std::path::Path) -> u64 {
+    let about = std::fs::metadata(path).unwrap();
+    (about.blocks() * 512).saturating_sub(about.len())
+}
+
+#[test]
+fn room_is_set_aside_while_somebody_writes_and_given_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let path = store.home().journal(&session());
+    let mut journal = begun(&store);
+    add(&mut journal, vec![prompt("u-1", None)]);
+    assert!(spare(&path) < 64 << 10, "nothing for those who write once or twice");
+    for number in 2..6 {
+        add(&mut journal, vec![prompt(&format!("u-{number}"), None)]);
+    }
+    if spare(&path) < 64 << 10 {
+        println!(
+            "skipped: room_is_set_aside_while_somebody_writes_and_given_back: this disk sets no room aside"
+        );
+        return;
+    }
+    // Another one writes behind what the first one knows, and then the first one closes.
+    let mut other = store.journal(&session()).unwrap().unwrap();
+    add(&mut other, vec![prompt("u-6", None)]);
+    drop(other);
+    let (content, modified) = (std::fs::read(&path).unwrap(), path.metadata().unwrap().modified().unwrap());
+    drop(journal);
+    assert!(spare(&path) < 64 << 10, "{} bytes are left", spare(&path));
+    assert_eq!(std::fs::read(&path).unwrap(), content);
+    assert_eq!(path.metadata().unwrap().modified().unwrap(), modified);
+    assert_clean(&store, "after room was given back");
+}
+
+#[test]
+fn room_is_given_back_only_under_the_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let path = store.home().journal(&session());
+    let mut journal = begun(&store);
+    for number in 1..6 {
+        add(&mut journal, vec![prompt(&format!("u-{number}"), None)]);
+    }
+    let spare_before = spare(&path);
+    let mut other = store.journal(&session()).unwrap().unwrap();
+    other.hold().unwrap();
+    drop(journal);
+    assert_eq!(spare(&path), spare_before, "somebody else may be writing behind the end");
 }

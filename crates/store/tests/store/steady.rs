@@ -83,6 +83,14 @@ impl OpenFile for Restless {
     fn sync(&mut self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
+
+    fn reserve(&mut self, _: u64, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn give_back(&mut self, _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// The states at: the first look, the look for how much to read, the reading, the last look.

@@ -172,4 +172,14 @@ impl OpenFile for FaultyFile {
         check(&self.plan, Call::Change)?;
         self.file.sync()
     }
+
+    fn reserve(&mut self, from: u64, room: u64) -> io::Result<()> {
+        check(&self.plan, Call::Add)?;
+        self.file.reserve(from, room)
+    }
+
+    fn give_back(&mut self, length: u64) -> io::Result<()> {
+        check(&self.plan, Call::Change)?;
+        self.file.give_back(length)
+    }
 }

@@ -369,6 +369,15 @@ impl OpenFile for SimFile {
         file.pending.clear();
         Ok(())
     }
+
+    fn reserve(&mut self, _: u64, _: u64) -> io::Result<()> {
+        self.disk.state().moment();
+        Ok(())
+    }
+
+    fn give_back(&mut self, length: u64) -> io::Result<()> {
+        self.truncate(length)
+    }
 }
 
 impl SimFile {
