@@ -4,19 +4,25 @@ const PIECE: usize = 32;
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x8080_8080_8080_8080;
 
-/// The next quote, backslash or control character: eight bytes at a time, and more where there are none for long.
+/// The next quote, backslash or control character, eight bytes at a time.
 #[inline]
 pub(super) fn next_special(bytes: &[u8], from: usize) -> Option<usize> {
     let rest = bytes.get(from..)?;
-    let plain = plain_pieces(rest);
-    let (words, end) = rest.get(plain..)?.as_chunks::<8>();
+    let (words, end) = rest.as_chunks::<8>();
     for (at, word) in words.iter().enumerate() {
         let found = specials(u64::from_le_bytes(*word));
         if found != 0 {
-            return Some(from + plain + at * 8 + found.trailing_zeros() as usize / 8);
+            return Some(from + at * 8 + found.trailing_zeros() as usize / 8);
         }
     }
-    end.iter().position(is_special).map(|at| from + plain + words.len() * 8 + at)
+    end.iter().position(is_special).map(|at| from + words.len() * 8 + at)
+}
+
+/// The same where there is likely none for long: what is said holds fewer of them than a line of JSON.
+#[inline]
+pub(super) fn distant_special(bytes: &[u8], from: usize) -> Option<usize> {
+    let plain = plain_pieces(bytes.get(from..)?);
+    next_special(bytes, from + plain)
 }
 
 /// How many bytes at the beginning are in pieces without anything special. Every byte of a piece is looked at, so
@@ -58,9 +64,11 @@ mod tests {
                         *place = byte;
                     }
                     let expected = matches!(byte, b'"' | b'\\' | 0..0x20).then_some(at);
-                    assert_eq!(next_special(&bytes, 0), expected, "{byte} at {at} of {length}");
-                    assert_eq!(next_special(&bytes, at), expected, "{byte} at {at} of {length}");
-                    assert_eq!(next_special(&bytes, at + 1), None);
+                    for next in [next_special, distant_special] {
+                        assert_eq!(next(&bytes, 0), expected, "{byte} at {at} of {length}");
+                        assert_eq!(next(&bytes, at), expected, "{byte} at {at} of {length}");
+                        assert_eq!(next(&bytes, at + 1), None);
+                    }
                 }
             }
         }

@@ -8,7 +8,7 @@ use std::fmt::{self, Display, Write};
 use serde::ser::{self, Impossible, Serialize, Serializer};
 
 use super::NotQuick;
-use super::special::next_special;
+use super::special::distant_special;
 
 const HEX: &[u8; 16] = b"0123456789abcdef";
 
@@ -80,7 +80,7 @@ fn escape(bytes: &mut Vec<u8>, text: &str) {
     let text = text.as_bytes();
     bytes.reserve(text.len() + 1);
     let mut from = 0;
-    while let Some(at) = next_special(text, from) {
+    while let Some(at) = distant_special(text, from) {
         bytes.extend_from_slice(text.get(from..at).unwrap_or_default());
         escape_one(bytes, text.get(at).copied().unwrap_or_default());
         from = at + 1;
