@@ -289,16 +289,16 @@ pub fn recent(bytes: &[u8]) {
 pub fn ending(bytes: &[u8]) {
     let lines: Vec<Vec<u8>> = bytes.split(|byte| *byte == b'\n').filter_map(written_anew).collect();
     let bytes = lines.concat();
-    let (mut spine, mut behind, skim) = (Spine::default(), Spine::default(), Skim::default());
+    let (mut before, mut behind, skim) = (Spine::default(), Spine::default(), Skim::default());
     let mut offset = 0;
     for (number, line) in lines.iter().enumerate() {
-        let part = if number < lines.len() / 2 { &mut spine } else { &mut behind };
+        let part = if number < lines.len() / 2 { &mut before } else { &mut behind };
         if part.take(&skim, line, offset as u64).is_err() {
             return;
         }
         offset += line.len();
     }
-    spine.append(behind);
+    let spine = Spine::joined(vec![before, behind]);
     let whole = SessionTree::replay(claude::read(Some("s.jsonl"), &bytes).records).0;
     for last in [Last::Entries(1), Last::Entries(4), Last::Turns(1), Last::Turns(2)] {
         let Some(excerpt) = spine.excerpt(last) else { continue };

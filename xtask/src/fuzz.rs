@@ -1,21 +1,27 @@
 //! `cargo xtask fuzz [TARGET] [SECONDS]`: the readers on any bytes, for as long as one likes.
 //!
-//! With cargo-fuzz and a nightly compiler the search is led by what the code does with a file; without them files are
-//! made by chance. Both run the same functions. What makes one fail is kept under `fuzz/artifacts`.
+//! With a nightly compiler the search is led by what the code does with a file (cargo-fuzz, which is fetched into the
+//! target folder where it is not installed); without one files are made by chance. Both run the same functions. What
+//! makes one fail is kept under `fuzz/artifacts`.
 
 #[path = "../../fuzz/src/lib.rs"]
 #[expect(unreachable_pub, reason = "it is a crate of its own for cargo-fuzz")]
 mod readers;
+mod tool;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
 use readers::mutate::{Chance, file};
 use readers::{TARGETS, Target};
+use tool::Tool;
+
+/// The longest file that is tried, and the memory that reading it may take, most of which is the sanitizer's.
+const LIMITS: [&str; 2] = ["-max_len=8192", "-rss_limit_mb=1024"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
@@ -39,20 +45,24 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
         bail!("no target `{}`; there are {}", request.target.clone().unwrap_or_default(), names.join(", "));
     }
     let folder = folder()?;
-    let is_led = has_cargo_fuzz();
-    println!(
-        "{}",
-        if is_led {
-            "by cargo-fuzz, on nightly"
-        } else {
-            "by chance: cargo-fuzz or a nightly compiler is missing"
+    let tool = match Tool::ready(&folder) {
+        Ok(tool) => {
+            println!("by cargo-fuzz, on nightly");
+            Some(tool)
         }
-    );
+        Err(reason) => {
+            println!("skipped: cargo-fuzz ({reason:#}); files are made by chance");
+            None
+        }
+    };
+    if let Some(tool) = &tool {
+        tool.build()?;
+    }
     let mut failed = 0;
     for target in meant {
-        let found = match is_led {
-            true => led(target, &folder, request.seconds)?,
-            false => by_chance(target, &folder, Duration::from_secs(request.seconds))?,
+        let found = match &tool {
+            Some(tool) => led(tool, target, &folder, request.seconds)?,
+            None => by_chance(target, &folder, Duration::from_secs(request.seconds))?,
         };
         match found {
             Found::Nothing(how_many) => println!("ok    {}: {how_many}", target.name),
@@ -75,30 +85,15 @@ fn folder() -> Result<PathBuf> {
     Ok(root.join("fuzz"))
 }
 
-fn has_cargo_fuzz() -> bool {
-    let answers = |arguments: &[&str]| {
-        let mut cargo = Command::new("cargo");
-        cargo.args(arguments).stdout(Stdio::null()).stderr(Stdio::null());
-        cargo.status().is_ok_and(|status| status.success())
-    };
-    answers(&["+nightly", "--version"]) && answers(&["fuzz", "--version"])
-}
-
-fn led(target: &Target, folder: &Path, seconds: u64) -> Result<Found> {
+fn led(tool: &Tool, target: &Target, folder: &Path, seconds: u64) -> Result<Found> {
     let corpus = folder.join("corpus").join(target.name);
     std::fs::create_dir_all(&corpus).with_context(|| format!("cannot create `{}`", corpus.display()))?;
     for (number, sample) in target.samples.iter().enumerate() {
         std::fs::write(corpus.join(format!("sample-{number}")), sample)?;
     }
-    let mut cargo = Command::new("cargo");
-    let limits =
-        [format!("-max_total_time={seconds}"), "-max_len=8192".to_owned(), "-rss_limit_mb=1024".to_owned()];
-    cargo.args(["+nightly", "fuzz", "run", target.name, "--"]).args(limits);
-    // The compiler that builds this task is not the one that is asked for.
-    for variable in ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN", "CARGO_MANIFEST_DIR"] {
-        cargo.env_remove(variable);
-    }
-    let output = cargo.current_dir(folder).output().context("cannot run cargo-fuzz")?;
+    let seconds = format!("-max_total_time={seconds}");
+    let words = ["run", target.name, "--", &seconds].into_iter().chain(LIMITS);
+    let output = tool.command(words).output().context("cannot run cargo-fuzz")?;
     let told = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         let done = told.lines().rev().find(|line| line.starts_with("Done "));

@@ -42,7 +42,8 @@ transcripts  reads every session file under DIR and counts what it finds
 programs     holds conversations with real agents and a scripted model, and reads what they wrote
 model        the scripted model alone, until it is interrupted; tells every request,
              and writes them to LOG
-fuzz         gives the readers any bytes, SECONDS each (default: 60), by cargo-fuzz where it is installed";
+fuzz         gives the readers any bytes, SECONDS each (default: 60): by cargo-fuzz where there is a
+             nightly compiler, else made by chance";
 
 fn main() -> ExitCode {
     let task = match Task::parse(std::env::args_os().skip(1)) {

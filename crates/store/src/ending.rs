@@ -108,9 +108,7 @@ fn spine_of(file: &dyn OpenFile, length: u64) -> io::Result<Option<Spine>> {
         parts.extend(skimmed);
     }
     parts.sort_unstable_by_key(|(stripe, _)| *stripe);
-    let mut whole = Spine::default();
-    parts.into_iter().for_each(|(_, part)| whole.append(part));
-    Ok(Some(whole))
+    Ok(Some(Spine::joined(parts.into_iter().map(|(_, part)| part).collect())))
 }
 
 /// Takes stripes until none is left.

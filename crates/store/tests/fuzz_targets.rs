@@ -29,6 +29,15 @@ fn run(name: &str) {
     }
 }
 
+/// Found by cargo-fuzz: the name of such a rollout was made of a first line whose long words had been left out.
+#[test]
+fn a_rollout_may_begin_with_a_line_that_looks_like_another_programs() {
+    let words = "x".repeat(300);
+    let first = format!("{{\"parentUuid\":null,\"message\":{{\"role\":\"user\",\"content\":\"{words}\"}}}}");
+    let output = r#"{"timestamp":"2026-01-01T00:00:09Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c","output":"x"}}"#;
+    fuzz::targets::light(format!("{first}\n{output}\n").as_bytes());
+}
+
 macro_rules! targets {
     ($($name:ident),* $(,)?) => {
         $(#[test]

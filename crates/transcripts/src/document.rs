@@ -1,13 +1,24 @@
 //! Files that are one JSON document: the whole of it, or its first keys where only its beginning is known.
 
+use std::borrow::Cow;
+
 use crate::json::Map;
 use crate::lines::json_text;
 
 /// The first object of the bytes: the whole document, or the first line of a file of lines. Costs no more than
-/// that object.
+/// that object, unless bytes are not UTF-8.
 pub(crate) fn first(bytes: &[u8]) -> Option<Map> {
-    let mut values = serde_json::Deserializer::from_slice(json_text(bytes)).into_iter::<Map>();
-    values.next()?.ok()
+    let text = json_text(bytes);
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter();
+    values.next()?.ok().or_else(|| first_of_repaired(text))
+}
+
+/// A byte that is not UTF-8 does not make it another file.
+fn first_of_repaired(text: &[u8]) -> Option<Map> {
+    match String::from_utf8_lossy(text) {
+        Cow::Owned(text) => serde_json::Deserializer::from_str(&text).into_iter().next()?.ok(),
+        Cow::Borrowed(_) => None,
+    }
 }
 
 /// The document that the bytes are, with nothing behind it.

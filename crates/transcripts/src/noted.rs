@@ -6,10 +6,17 @@ use offshoot_session::{Odd, Oddity};
 
 use crate::lines::{Content, Line};
 
+const NOT_UTF_8: &str = "some bytes are not UTF-8 and are shown as `�`";
+
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
     pub(crate) oddities: Vec<Oddity>,
     pub(crate) unknown_types: BTreeMap<String, u64>,
+}
+
+/// What a document that was read shows by its bytes.
+pub(crate) fn oddity_of_document(bytes: &[u8]) -> Option<Oddity> {
+    std::str::from_utf8(bytes).is_err().then(|| Oddity::new(Odd::Repaired(NOT_UTF_8.to_owned())))
 }
 
 impl Noted {
@@ -17,7 +24,7 @@ impl Noted {
     pub(crate) fn line(&mut self, line: &Line) {
         match &line.content {
             Content::Object(_) if line.is_lossy => {
-                self.repaired(line.number, "some bytes are not UTF-8 and are shown as `�`");
+                self.repaired(line.number, NOT_UTF_8);
             }
             Content::Unreadable(reason) => self.odd(line.number, Odd::UnreadableLine(reason.clone())),
             Content::Torn => {

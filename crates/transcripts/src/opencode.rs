@@ -21,6 +21,7 @@ use offshoot_session::{RawLine, Record};
 
 use crate::json::Map;
 use crate::nested::object;
+use crate::noted::oddity_of_document;
 use crate::{Transcript, Unreadable, document};
 
 /// Reads an export, or the file of a session alone.
@@ -32,6 +33,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Transcript, Unreadable> {
     };
     let rows = if is_export(&document) { rows::of_export(&document) } else { rows::of_session(document) };
     let mut transcript = read_rows(rows);
+    transcript.oddities.extend(oddity_of_document(bytes));
     let source = RawLine::new(bytes);
     match transcript.records.first_mut() {
         Some(opened) => opened.source = Some(source),

@@ -124,3 +124,23 @@ fn a_document_that_breaks_off_is_said_too() {
         }
     }
 }
+
+/// Found by cargo-fuzz: such a document was taken for no session at all.
+#[test]
+fn a_document_with_a_byte_that_is_not_text_is_still_a_session() {
+    for (name, document) in [("session-1.json", GEMINI_DOCUMENT), ("ses_x.json", OPENCODE)] {
+        let whole = read(Some(name), document).unwrap();
+        let mut bytes = document.as_bytes().to_vec();
+        let at = document.find("hello").unwrap();
+        bytes[at] = 0xff;
+        let repaired = read(Some(name), &bytes).unwrap();
+        assert_eq!(repaired.dialect, whole.dialect);
+        assert_eq!(repaired.source_bytes(), bytes);
+        assert_eq!(repaired.records.len(), whole.records.len());
+        let said = repaired
+            .oddities
+            .iter()
+            .any(|oddity| matches!(&oddity.what, Odd::Repaired(what) if what.contains("UTF-8")));
+        assert!(said, "{name}: {:?}", repaired.oddities);
+    }
+}

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::Check;
 use super::place::Place;
 use super::reading::Reader;
-use super::story::{self, AGAIN, ASK, FIRST, HELPER_DONE, OTHER};
+use super::story::{self, AGAIN, ASK, FIRST, HELPER_DONE, ONCE_MORE, OTHER};
 use super::talk::Talk;
 
 pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
@@ -21,6 +21,7 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     let fork = thread_of(&fork)?;
     ask_somebody(place, &session)?;
     let retried = thread_of(&place.finish(exec(place).arg(AGAIN), "")?)?;
+    place.finish(exec(place).args(["resume", &retried, ONCE_MORE]), "")?;
     let reverted = reverted(place)?;
 
     let tools = story::tools("codex");
@@ -37,9 +38,9 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
         Check::new("a fork", reader.tree(&rollout(place, &fork)?)?, first.clone() + &other),
         Check::new("a prompt taken back and asked differently", reader.tree(&reverted)?, first + &other),
         Check::new(
-            "a reply after failures of the model",
+            "replies after failures of the model",
             reader.tree(&rollout(place, &retried)?)?,
-            story::again(),
+            story::again() + &story::once_more(),
         ),
         Check::new("a sub-agent", reader.tree(&helper)?, story::helper(&tools)),
         Check::new("the fork's link to its session", reader.parent(&fork)?, &session),

@@ -7,8 +7,10 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 
-use offshoot_store::LightSession;
+use offshoot_store::ending::{Last, ending};
+use offshoot_store::lazy::{Format, UseIndex};
 use offshoot_store::recent::recent_messages;
+use offshoot_store::{LazySession, LightSession};
 use offshoot_transcripts::gist::{Follow, lines_of};
 use serde_json::{Value, json};
 
@@ -65,6 +67,47 @@ fn line_of_codex(number: usize) -> Value {
     json!({"timestamp": "2026-01-01T00:00:00Z", "type": "response_item", "payload": payload})
 }
 
+/// The same with ids as the program makes them, which is what skimming rests on.
+fn line_of_claude_with_uuids(number: usize) -> Value {
+    let id = |number: usize| format!("{number:08x}-0000-4000-8000-{number:012x}");
+    let mut line = line_of_claude(number);
+    line["parentUuid"] = number.checked_sub(1).map(|above| id(above + 1)).into();
+    line["uuid"] = id(number + 1).into();
+    line["cwd"] = "/w".into();
+    line
+}
+
+fn line_of_pi(number: usize) -> Value {
+    if number == 0 {
+        return json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/w"});
+    }
+    let message = match number % 3 {
+        1 => json!({"role": "user", "content": format!("question {number}")}),
+        2 => {
+            json!({"role": "assistant", "content": [{"type": "toolCall", "id": format!("call-{number}"), "name": "write", "arguments": {"content": words(number)}}]})
+        }
+        _ => {
+            json!({"role": "toolResult", "toolCallId": format!("call-{}", number - 1), "toolName": "write", "content": [{"type": "text", "text": words(number)}]})
+        }
+    };
+    json!({
+        "type": "message", "id": format!("entry-{number}"),
+        "parentId": (number > 1).then(|| format!("entry-{}", number - 1)),
+        "timestamp": "2026-01-01T00:00:00.000Z", "message": message,
+    })
+}
+
+fn line_of_a_branch(number: usize) -> Value {
+    let time = "2026-01-01T00:00:00Z";
+    match number {
+        0 => json!({"type": "session", "id": "s", "timestamp": time, "parent_id": null, "model": "m"}),
+        _ => {
+            let role = if number % 2 == 1 { "user" } else { "assistant" };
+            json!({"type": "message", "role": role, "content": words(number), "timestamp": time})
+        }
+    }
+}
+
 /// In the process of its own this reads; elsewhere there is nothing to do.
 #[test]
 fn reads_in_a_process_of_its_own() {
@@ -74,6 +117,11 @@ fn reads_in_a_process_of_its_own() {
         Some("shape") => LightSession::open(path).unwrap().tree().len(),
         Some("last") => LightSession::open(path).unwrap().last_messages(None, 5).unwrap().len(),
         Some("recent") => recent_messages(path, 5).unwrap().messages.len(),
+        Some("ending") => ending(path, path, Last::Entries(5)).unwrap().unwrap().tree.len(),
+        Some("lazy") => {
+            let session = LazySession::of_file(path, Format::Pi, None, UseIndex::No).unwrap();
+            session.unwrap().last_messages(None, 5).unwrap().len()
+        }
         Some("gist") => gist_of(path),
         _ => panic!("no way to read: {how:?}"),
     };
@@ -161,4 +209,29 @@ fn the_last_messages_from_the_end() {
 #[test]
 fn the_gist_of_a_file_of_claude_code() {
     check("the_gist_of_a_file_of_claude_code", "gist", line_of_claude, 512);
+}
+
+#[test]
+fn the_last_turns_of_a_skimmed_file() {
+    check("the_last_turns_of_a_skimmed_file", "ending", line_of_claude_with_uuids, 512);
+}
+
+#[test]
+fn the_last_messages_of_a_file_of_pi() {
+    check("the_last_messages_of_a_file_of_pi", "lazy", line_of_pi, 512);
+}
+
+#[test]
+fn the_gist_of_a_file_of_pi() {
+    check("the_gist_of_a_file_of_pi", "gist", line_of_pi, 512);
+}
+
+#[test]
+fn the_gist_of_a_rollout() {
+    check("the_gist_of_a_rollout", "gist", line_of_codex, 512);
+}
+
+#[test]
+fn the_gist_of_a_branch() {
+    check("the_gist_of_a_branch", "gist", line_of_a_branch, 512);
 }

@@ -23,14 +23,19 @@ pub(crate) fn connect(server: &ModelServer) -> TcpStream {
     TcpStream::connect(server.url().trim_start_matches("http://")).unwrap()
 }
 
-/// `None` where the connection was closed without an answer.
-pub(crate) fn ask(mut stream: TcpStream, method: &str, path: &str, body: &Value) -> Option<Answer> {
+/// Sends a request and waits for nothing.
+pub(crate) fn send(stream: &mut TcpStream, method: &str, path: &str, body: &Value) {
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let length = body.len();
     let request = format!(
         "{method} {path} HTTP/1.1\r\nHost: model\r\nX-Api-Key: dummy\r\nContent-Length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).unwrap();
+}
+
+/// `None` where the connection was closed without an answer.
+pub(crate) fn ask(mut stream: TcpStream, method: &str, path: &str, body: &Value) -> Option<Answer> {
+    send(&mut stream, method, path, body);
     let mut reader = BufReader::new(stream);
     let mut head = String::new();
     loop {
@@ -149,6 +154,11 @@ impl Wire {
         };
         body["stream"] = is_streamed.into();
         body
+    }
+
+    /// Where a reply is asked for that is streamed, or one that is not.
+    pub(crate) fn place(&self, is_streamed: bool) -> &'static str {
+        if is_streamed { self.streamed_path } else { self.path }
     }
 
     pub(crate) fn streamed(&self, server: &ModelServer, prompt: &str) -> Answer {

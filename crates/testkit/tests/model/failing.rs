@@ -1,8 +1,9 @@
 //! Every way in which a model does not answer, in every protocol.
 
 use offshoot_testkit::model::{End, Failure, Script, fail, say};
+use serde_json::Value;
 
-use crate::client::{ALL, MESSAGES, Wire, ask, connect, server};
+use crate::client::{ALL, MESSAGES, ask, connect, send, server};
 
 fn broken_off(failure: Failure) -> Script {
     Script::new().when("go", [say("Half of it").in_pieces(2), fail(failure)])
@@ -39,7 +40,7 @@ fn anthropic_names_its_errors() {
 
 #[test]
 fn an_error_can_come_in_the_middle_of_a_stream() {
-    for failure in [Failure::Error, Failure::status(529)] {
+    for failure in [Failure::Error, Failure::rate_limited(7), Failure::status(500), Failure::status(529)] {
         let server = server(broken_off(failure));
         for wire in ALL {
             let mut answer = wire.streamed(&server, "go");
@@ -49,6 +50,22 @@ fn an_error_can_come_in_the_middle_of_a_stream() {
             let told = last.get("error").or_else(|| last.pointer("/response/error")).unwrap();
             assert_eq!(told["message"], "scripted failure");
         }
+    }
+}
+
+#[test]
+fn an_error_can_come_before_a_word_is_said() {
+    let server = server(Script::new().when("go", [fail(Failure::Error)]));
+    for wire in ALL {
+        let mut answer = wire.streamed(&server, "go");
+        let events = answer.events();
+        assert_eq!((answer.status, wire.said(&events).concat()), (200, String::new()));
+        let last = events.last().unwrap();
+        let told = last.get("error").or_else(|| last.pointer("/response/error")).unwrap();
+        assert_eq!(told["message"], "scripted failure");
+        let mut whole = wire.whole(&server, "go");
+        assert_eq!(whole.status, 500, "without a stream there is no event");
+        assert!(whole.json()["error"]["message"].is_string());
     }
 }
 
@@ -65,25 +82,33 @@ fn a_socket_can_drop_in_the_middle_of_a_stream() {
 #[test]
 fn a_socket_can_drop_before_a_word_is_said() {
     let server = server(Script::new().when("go", [fail(Failure::Drop)]));
-    for Wire { path, .. } in ALL {
+    for wire in ALL {
         for is_streamed in [true, false] {
-            let request = MESSAGES.request("go", is_streamed);
-            assert!(ask(connect(&server), "POST", MESSAGES.path, &request).is_none(), "{path}");
+            let (path, request) = (wire.place(is_streamed), wire.request("go", is_streamed));
+            assert!(ask(connect(&server), "POST", path, &request).is_none(), "{path}");
         }
     }
+    assert_eq!(server.requests().len(), 2 * ALL.len());
     assert!(server.wait_until(|requests| requests.iter().all(|request| request.end == Some(End::Failed))));
 }
 
 #[test]
 fn what_comes_can_be_no_json() {
-    let server = server(broken_off(Failure::BadJson));
-    for wire in ALL {
-        let text = wire.streamed(&server, "go").text();
-        let last = text.lines().rev().find_map(|line| line.strip_prefix("data: ")).unwrap();
-        assert!(serde_json::from_str::<serde_json::Value>(last).is_err(), "{last}");
-        let mut whole = wire.whole(&server, "go");
-        assert_eq!(whole.status, 200);
-        assert!(serde_json::from_str::<serde_json::Value>(&whole.text()).is_err());
+    let at_once = Script::new().when("go", [fail(Failure::BadJson)]);
+    for (script, said) in [(broken_off(Failure::BadJson), "Half of it"), (at_once, "")] {
+        let server = server(script);
+        for wire in ALL {
+            let text = wire.streamed(&server, "go").text();
+            let data: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("data: ")).collect();
+            let last = data.last().unwrap();
+            assert!(serde_json::from_str::<Value>(last).is_err(), "{last}");
+            let events: Vec<Value> =
+                data.iter().filter_map(|event| serde_json::from_str(event).ok()).collect();
+            assert_eq!(wire.said(&events).concat(), said);
+            let mut whole = wire.whole(&server, "go");
+            assert_eq!(whole.status, 200);
+            assert!(serde_json::from_str::<Value>(&whole.text()).is_err());
+        }
     }
 }
 
@@ -116,4 +141,24 @@ fn silence_lasts_until_the_client_leaves() {
     }
     let left = |end: Option<End>| end == Some(End::ClientLeft);
     assert!(server.wait_until(|requests| requests.iter().all(|request| left(request.end))));
+}
+
+#[test]
+fn silence_can_come_before_a_word_is_said() {
+    let server = server(Script::new().when("go", [fail(Failure::Silence)]));
+    let mut asked = 0;
+    for wire in ALL {
+        for is_streamed in [true, false] {
+            let mut stream = connect(&server);
+            send(&mut stream, "POST", wire.place(is_streamed), &wire.request("go", is_streamed));
+            asked += 1;
+            assert!(server.wait_until(|requests| requests.len() == asked));
+            assert_eq!(server.requests()[asked - 1].end, None, "nobody has left");
+            stream.set_nonblocking(true).unwrap();
+            let said = stream.peek(&mut [0]).unwrap_err();
+            assert_eq!(said.kind(), std::io::ErrorKind::WouldBlock, "not a byte has come");
+            drop(stream);
+            assert!(server.wait_until(|requests| requests[asked - 1].end == Some(End::ClientLeft)));
+        }
+    }
 }

@@ -99,6 +99,11 @@ const BOOKS: &[&str] = &[
     "tools-used",
 ];
 
+/// Types of lines that the program keeps for itself; nothing is said in them.
+pub(super) fn is_book(kind: &[u8]) -> bool {
+    BOOKS.iter().any(|book| book.as_bytes() == kind)
+}
+
 impl Draft {
     pub(super) fn new(line: &Map) -> Self {
         Self {

@@ -59,6 +59,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
     if let Some(outside) = answer_of_a_tool(line) {
         let at = outside.timestamp.as_deref().and_then(Moment::read);
         if let (Some(id), Some(at)) = (outside.uuid.as_deref(), at) {
+            now(&mut file, Some(at.timestamp().as_microsecond()));
             let is_sidechain = outside.is_sidechain == Some(true);
             hear_of(file.heard, outside.session_id.as_deref(), is_sidechain);
             if !is_sidechain {
@@ -82,10 +83,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
     if file.gist.project.is_none() {
         file.gist.project = asides.project;
     }
-    if file.gist.opened_at.is_none() {
-        file.gist.opened_at = at;
-    }
-    file.moment(at);
+    let at = now(&mut file, at);
     let parent = match &draft.parent {
         ParentField::Of(parent) => Some(parent.as_str()),
         ParentField::Root => None,
@@ -127,6 +125,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
                 file.heard.titles_to_come.clear(); // they were told before it
             }
             file.gist.tell(fact);
+            file.moment(at);
         }
         What::Summary { title, leaf } => {
             let leaf = leaf.as_ref().map(|leaf| leaf.as_str().to_owned());
@@ -135,13 +134,25 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
         What::CostSoFar(cost) => {
             let before = std::mem::replace(&mut file.heard.cost_so_far, *cost);
             let cost_micros = if *cost >= before { cost - before } else { *cost };
-            let moment = at.or(file.gist.updated_at);
-            file.spend(moment, &Usage { cost_micros, ..Usage::default() });
+            file.spend(at, &Usage { cost_micros, ..Usage::default() });
+            if cost_micros != 0 {
+                file.moment(at);
+            }
         }
         What::Setting(setting) => change(file.heard, setting),
         What::Leaf(_) | What::Silent | What::Nameless => {}
     }
     Ok(())
+}
+
+/// A line without a time has that of the line before. The first time is when the session began.
+fn now(file: &mut Taken<'_>, at: Option<i64>) -> Option<i64> {
+    file.heard.now = at.or(file.heard.now);
+    if file.gist.opened_at.is_none() {
+        file.gist.opened_at = file.heard.now;
+        file.moment(file.heard.now);
+    }
+    file.heard.now
 }
 
 /// A line that holds nothing but answers of tools, which are long and said by nobody.
@@ -204,6 +215,9 @@ pub(crate) fn finish(heard: &Heard, shape: &Shape, file_name: Option<&str>, gist
     let stem = file_name.and_then(stem);
     let stated = heard.stated.as_deref().or(heard.stated_anywhere.as_deref());
     gist.agent = Some(AGENT.to_owned());
+    if gist.entries > 0 {
+        gist.updated_at = gist.updated_at.max(heard.now); // the head is where the last line has left it
+    }
     gist.is_side = gist.entries > 0 && !heard.has_own_entries;
     let id = if gist.is_side {
         let agent = heard.side_agent.as_ref().map(|agent| format!("agent-{agent}"));

@@ -2,26 +2,27 @@
 //!
 //! The number of a turn and the versions of a prompt depend on the whole way up. So of every line its id, its parent
 //! and whether it is a prompt are taken, and of most lines nothing else is looked at: those that begin as the program
-//! writes answers of the model and of tools. Every other line is read as the reader reads it.
+//! writes what the model, a tool or a person said, what it put beside that, and what it keeps for itself. Every other line
+//! is read as the reader reads it.
 //!
 //! The file is taken to be written as the program writes JSON: no blanks around a colon, the parent first, and one
 //! `uuid` in a line. Where something is not usual there is no spine, and the file has to be read for its shape.
 
 mod answer;
-
-use std::num::NonZeroU128;
+mod names;
+mod prompt;
 
 use memchr::memmem::Finder;
 use offshoot_session::outline::one_line;
-use offshoot_session::{EntryId, RawLine, Setting};
+use offshoot_session::{RawLine, Setting};
 
 use self::answer::{Answer, answer};
-use super::draft::{Asides, Draft, ParentField, What};
+use self::names::uuid_at;
+pub(super) use self::names::{Packed, packed, written};
+use self::prompt::prompt;
+use super::draft::{Asides, Draft, ParentField, What, is_book};
 use crate::dialect::{Family, sure_family_of};
 use crate::lines::{Content, Line};
-
-/// The id of a line in sixteen bytes: a UUID as the program writes it.
-pub(super) type Packed = NonZeroU128;
 
 /// Values behind this are looked at: `"uuid":"…"`, `"tool_use_id":"…"`, `"id":"…"`.
 const ID: &[u8] = br#"id":""#;
@@ -30,8 +31,6 @@ const NAMED_TEXT: &[u8] = br#"":""#;
 const PARENT: &[u8] = br#"{"parentUuid":""#;
 const NOT_BESIDE: &[u8] = br#"","isSidechain":false,"#;
 const UUID_LENGTH: usize = 36;
-/// Where the digits of a UUID begin, and how many they are.
-const PARTS: [(usize, usize); 5] = [(0, 8), (9, 4), (14, 4), (19, 4), (24, 12)];
 /// Ids of calls are shorter.
 const LONGEST_CALL: usize = 100;
 
@@ -82,6 +81,8 @@ pub struct Spine {
     pub(super) calls: Vec<(usize, u64)>,
     /// So many lines were not as they mostly are.
     pub(super) lines_read: usize,
+    /// A prompt with words was read in this part. Only the first one of a file matters, so others need not be.
+    has_words: bool,
 }
 
 /// Searches are prepared once.
@@ -106,6 +107,10 @@ impl Spine {
     /// `line` is whole, with its end.
     pub fn take(&mut self, skim: &Skim, line: &[u8], offset: u64) -> Result<(), Unusual> {
         let calls = self.calls.len();
+        if says_nothing(skim, line) {
+            self.links.push(Link { offset, id: None, parent: None, kind: Kind::Aside });
+            return Ok(());
+        }
         let link = match self.quick(skim, line) {
             Some((id, parent, kind)) => Link { offset, id: Some(id), parent: Some(parent), kind },
             None => {
@@ -125,8 +130,11 @@ impl Spine {
         let rest = parent.get(UUID_LENGTH..)?.strip_prefix(NOT_BESIDE)?;
         let parent = uuid_at(parent)?;
         let leading = leading_type(rest)?;
-        if let Leading::Type(b"user", rest) = leading {
-            let Answer { call, uuid } = answer(&skim.named_text, rest)?;
+        if let Leading::Type(b"user", said) = leading {
+            let Some(Answer { call, uuid }) = answer(&skim.named_text, said) else {
+                let id = self.has_words.then(|| prompt(&skim.named_text, rest))??;
+                return Some((id, parent, Kind::Prompt));
+            };
             self.calls.push((self.links.len(), hash(call)));
             // what the program keeps beside the answer may be another entry
             let is_alone = !skim.id.find_iter(uuid).any(|at| is_uuid(uuid.get(..at)));
@@ -138,6 +146,11 @@ impl Spine {
             Leading::Type(b"progress", _) => Kind::Pass,
             Leading::Type(..) => return None,
             Leading::Message => before.ends_with(br#""type":"assistant","uu"#).then_some(Kind::Entry)?,
+            // what a person said meanwhile
+            Leading::Attachment(b"queued_command") => return None,
+            Leading::Attachment(_) => {
+                before.ends_with(br#""type":"attachment","uu"#).then_some(Kind::Entry)?
+            }
         };
         Some((uuid_at(value)?, parent, kind))
     }
@@ -163,13 +176,19 @@ impl Spine {
         own.filter(|_| uuids == 1)
     }
 
-    /// A part that stands behind this one.
-    pub fn append(&mut self, behind: Self) {
-        let before = self.links.len();
-        self.lines_read += behind.lines_read;
-        self.links.extend(behind.links);
-        self.told.extend(behind.told.into_iter().map(|(at, told)| (at + before, told)));
-        self.calls.extend(behind.calls.into_iter().map(|(at, call)| (at + before, call)));
+    /// Parts of a file, in their order.
+    pub fn joined(parts: Vec<Self>) -> Self {
+        let mut whole = Self::default();
+        whole.links.reserve_exact(parts.iter().map(|part| part.links.len()).sum());
+        whole.calls.reserve_exact(parts.iter().map(|part| part.calls.len()).sum());
+        for part in parts {
+            let before = whole.links.len();
+            whole.lines_read += part.lines_read;
+            whole.links.extend(part.links);
+            whole.told.extend(part.told.into_iter().map(|(at, told)| (at + before, told)));
+            whole.calls.extend(part.calls.into_iter().map(|(at, call)| (at + before, call)));
+        }
+        whole
     }
 
     fn slow(&mut self, line: &[u8], offset: u64) -> Result<Link, Unusual> {
@@ -192,8 +211,9 @@ impl Spine {
                 if says_where && draft.written_at.is_some() {
                     tell(Told::Opening);
                 }
-                if body.is_prompt() && !one_line(body).is_empty() {
+                if body.is_prompt() && !self.has_words && !one_line(body).is_empty() {
                     tell(Told::Words);
+                    self.has_words = true;
                 }
                 if body.is_prompt() { Kind::Prompt } else { Kind::Entry }
             }
@@ -231,6 +251,12 @@ impl Spine {
     }
 }
 
+/// A line that the program keeps for itself, and that nothing can hang below.
+fn says_nothing(skim: &Skim, line: &[u8]) -> bool {
+    let kind = line.strip_prefix(br#"{"type":"#).and_then(short_text);
+    kind.is_some_and(|(kind, _)| is_book(kind)) && !skim.id.find_iter(line).any(|at| is_uuid(line.get(..at)))
+}
+
 /// Whether `id":"` behind this belongs to a `uuid`.
 fn is_uuid(before: Option<&[u8]>) -> bool {
     before.is_some_and(|before| before.ends_with(br#""uu"#))
@@ -241,15 +267,21 @@ enum Leading<'l> {
     Type(&'l [u8], &'l [u8]),
     /// A message comes before the type.
     Message,
+    /// What the program put beside a message comes before the type, and is of this kind.
+    Attachment(&'l [u8]),
 }
 
-/// Steps over names with short values until the type of the line or its message comes.
+/// Steps over names with short values until the type of the line, its message or an attachment comes.
 fn leading_type(mut rest: &[u8]) -> Option<Leading<'_>> {
     loop {
         let (key, behind) = short_text(rest)?;
         let value = behind.strip_prefix(b":")?;
         let behind = match value {
             [b'{', ..] if key == b"message" => return Some(Leading::Message),
+            [b'{', inside @ ..] if key == b"attachment" => {
+                let (kind, _) = short_text(inside.strip_prefix(br#""type":"#)?)?;
+                return Some(Leading::Attachment(kind));
+            }
             [b'"', ..] => {
                 let (text, behind) = short_text(value)?;
                 if key == b"type" {
@@ -272,42 +304,6 @@ fn short_text(rest: &[u8]) -> Option<(&[u8], &[u8])> {
         b'"' => Some((rest.get(..end)?, rest.get(end + 1..)?)),
         _ => None,
     }
-}
-
-pub(super) fn packed(id: &EntryId) -> Result<Packed, Unusual> {
-    let text = format!("{id}\"");
-    uuid_at(text.as_bytes()).ok_or(Unusual)
-}
-
-/// A UUID in small letters that a quotation mark ends.
-fn uuid_at(text: &[u8]) -> Option<Packed> {
-    let (uuid, behind) = (text.get(..UUID_LENGTH)?, text.get(UUID_LENGTH)?);
-    let mut packed: u128 = 0;
-    for (part, length) in PARTS {
-        let part = uuid.get(part..part + length)?;
-        let mut digits: u64 = 0;
-        for byte in part {
-            digits = digits << 4 | u64::from(digit(*byte)?);
-        }
-        packed = packed << (4 * length) | u128::from(digits);
-    }
-    let has_dashes = [8, 13, 18, 23].iter().all(|at| uuid.get(*at) == Some(&b'-'));
-    NonZeroU128::new(packed).filter(|_| has_dashes && *behind == b'"')
-}
-
-fn digit(byte: u8) -> Option<u8> {
-    match byte {
-        b'0'..=b'9' => Some(byte - b'0'),
-        b'a'..=b'f' => Some(byte - b'a' + 10),
-        _ => None,
-    }
-}
-
-/// The id as the program writes it.
-pub(super) fn written(id: Packed) -> String {
-    let hex = format!("{id:032x}");
-    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
-    format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))
 }
 
 fn call_hash(value: &[u8]) -> Option<u64> {

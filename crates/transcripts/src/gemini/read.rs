@@ -15,7 +15,7 @@ use crate::ids::fresh_id;
 use crate::json::{Map, id_text, text, timestamp};
 use crate::lines::{Content, Line, Watched, lines};
 use crate::nested::{array, object, objects};
-use crate::noted::Noted;
+use crate::noted::{Noted, oddity_of_document};
 use crate::{Dialect, Transcript, document};
 
 /// Reads a session of Gemini CLI, older or newer, whatever state it is in.
@@ -76,6 +76,7 @@ enum What {
 impl Reader {
     fn document(&mut self, document: &Map, source: RawLine) {
         self.open(1, document);
+        self.noted.oddities.extend(oddity_of_document(source.bytes()));
         let nodes = self.messages(1, array(document, "messages").iter().filter_map(|m| m.as_object()));
         self.steps.push(Step { source, what: What::Header, at: self.now });
         let title = text(document, "summary").map(|title| What::Title(title.to_owned()));

@@ -71,6 +71,8 @@ pub(crate) struct Heard {
     pub(crate) side_agent: Option<String>,
     pub(crate) forked_from: Option<String>,
     pub(crate) cost_so_far: i64,
+    /// When the last line was written that has a time.
+    pub(crate) now: Option<i64>,
     beginning: Beginning,
     /// Titles that count once the entry they name has come, in the order they were told.
     pub(crate) titles_to_come: Vec<(String, Option<String>)>,

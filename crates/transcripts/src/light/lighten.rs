@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use crate::dialect::{Family, sure_family_of};
+
 /// So much of a long text stays, and a rest shorter than this is not worth a mark.
 const KEPT: usize = 96;
 /// Of the private use area of Unicode: no program writes it.
@@ -25,11 +27,11 @@ pub fn lighten(line: &[u8], light: &mut Vec<u8>) {
 }
 
 /// The same for the first line of a file that has a name. A rollout without an id is named by it, so it stays whole
-/// unless it is a line of Claude Code.
+/// unless it is surely a line of Claude Code.
 pub fn lighten_first(line: &[u8], light: &mut Vec<u8>) {
-    match memchr::memmem::find(line, br#""parentUuid":"#) {
-        Some(_) => lighten(line, light),
-        None => light.extend_from_slice(line),
+    match sure_family_of(None, line) {
+        Some(Family::Claude) => lighten(line, light),
+        _ => light.extend_from_slice(line),
     }
 }
 

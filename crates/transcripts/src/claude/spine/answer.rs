@@ -17,8 +17,9 @@ const BEGINNING: &[u8] = br#","message":{"role":"user","content":[{"#;
 /// The answer, the list and the message end, and the line goes on.
 const END: &[u8] = br#"}]},"uuid"#;
 const CALL_BEHIND: &[u8] = br#","tool_use_id"#;
-/// How a long text begins and ends that is all of an answer.
-const CONTENTS: [(&[u8], &[u8]); 2] = [(br#"""#, br#"""#), (br#"[{"type":"text","text":""#, br#""}]"#)];
+/// How a long text begins and ends that is all of what was said.
+pub(super) const CONTENTS: [(&[u8], &[u8]); 2] =
+    [(br#"""#, br#"""#), (br#"[{"type":"text","text":""#, br#""}]"#)];
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer<'l> {
@@ -69,7 +70,10 @@ fn head(mut rest: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
 }
 
 /// What stands before the next name of a text, with the name, and the text.
-fn at_named_text<'l>(named_text: &Finder<'static>, rest: &'l [u8]) -> Option<(&'l [u8], &'l [u8])> {
+pub(super) fn at_named_text<'l>(
+    named_text: &Finder<'static>,
+    rest: &'l [u8],
+) -> Option<(&'l [u8], &'l [u8])> {
     let at = named_text.find(rest)?;
     Some((rest.get(..at)?, rest.get(at + named_text.needle().len()..)?))
 }
