@@ -40,7 +40,7 @@ impl Suite {
     }
 }
 
-const PROOFS: [Proof; 12] = [
+const PROOFS: [Proof; 13] = [
     Proof {
         name: "crash",
         what: "10,000 crash points on a disk that forgets",
@@ -95,7 +95,13 @@ const PROOFS: [Proof; 12] = [
         name: "keep",
         what: "100 times 2 keepings ended by kill -9",
         home: Suite::Everywhere,
-        tests: "kept::whoever_is_killed",
+        tests: "kept::whoever_is_killed_while_keeping",
+    },
+    Proof {
+        name: "laying",
+        what: "100 times laying and packing long files ended by kill -9",
+        home: Suite::Everywhere,
+        tests: "kept::whoever_is_killed_while_laying",
     },
     Proof { name: "frozen", what: "stores of earlier versions", home: Suite::Store, tests: "frozen::" },
 ];

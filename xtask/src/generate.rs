@@ -55,7 +55,7 @@ pub(crate) const FORMATS: &[&str] = &["pi", "claude", "offshoot"];
 
 pub(crate) fn run(preset: &str, dir: &Path, formats: &[&str]) -> Result<ExitCode> {
     if preset == "corpus" {
-        corpus(dir)?;
+        corpus(dir, formats)?;
     } else {
         write(preset, dir, formats)?;
     }
@@ -73,7 +73,7 @@ pub(crate) fn write(preset: &str, dir: &Path, formats: &[&str]) -> Result<()> {
     let session = the_session();
     let words = Words::new();
     for format in formats {
-        let mut pen = pen(format, dir, preset)?;
+        let mut pen = pen(format, &dir.join(format), preset)?;
         one(&words, &plot, &session, None, pen.as_mut())?;
     }
     Ok(())
@@ -101,18 +101,19 @@ fn one(
     pen.close()
 }
 
-fn pen(format: &str, dir: &Path, name: &str) -> Result<Box<dyn Pen>> {
-    let file = || file_at(&dir.join(format).join(format!("{name}.jsonl")));
+/// What writes a format, below the folder of that format.
+fn pen(format: &str, folder: &Path, name: &str) -> Result<Box<dyn Pen>> {
+    let file = || file_at(&folder.join(format!("{name}.jsonl")));
     Ok(match format {
         "pi" => Box::new(pi::PiPen::new(file()?)),
         "claude" => Box::new(claude::ClaudePen::new(file()?)),
-        "offshoot" => Box::new(ours::OurPen::new(dir.join(format).join(name))?),
+        "offshoot" => Box::new(ours::OurPen::new(folder.join(name))?),
         _ => bail!("no format `{format}`; there are {}", FORMATS.join(", ")),
     })
 }
 
 /// Many sessions, laid out the way each program lays out its own.
-fn corpus(dir: &Path) -> Result<()> {
+fn corpus(dir: &Path, formats: &[&str]) -> Result<()> {
     let words = Words::new();
     let mut chance = Chance::new(0xc0_4b05);
     for number in 0..CORPUS_SESSIONS as u64 {
@@ -126,14 +127,16 @@ fn corpus(dir: &Path) -> Result<()> {
         let is_rare = (number as usize * RARE_SESSIONS) % CORPUS_SESSIONS < RARE_SESSIONS;
         let planted = is_rare.then_some(RARE_WORD);
         let folder = format!("-home-dev-project-{project:02}");
-        let pi_name = format!("-{folder}--/{}_{}.jsonl", story::file_time(session.opened_ms), session.id());
-        let claude_name = format!("{folder}/{}.jsonl", session.id());
-        let mut pens: Vec<Box<dyn Pen>> = vec![
-            Box::new(pi::PiPen::new(file_at(&dir.join("pi").join("corpus").join(pi_name))?)),
-            Box::new(claude::ClaudePen::new(file_at(&dir.join("claude").join("corpus").join(claude_name))?)),
-            Box::new(ours::OurPen::new(dir.join("offshoot").join("corpus"))?),
-        ];
-        for pen in &mut pens {
+        let pi_name = format!("-{folder}--/{}_{}", story::file_time(session.opened_ms), session.id());
+        let claude_name = format!("{folder}/{}", session.id());
+        for format in formats {
+            let (below, name) = match *format {
+                "pi" => ("corpus", pi_name.as_str()),
+                "claude" => ("corpus", claude_name.as_str()),
+                // all of them have one home
+                _ => ("", "corpus"),
+            };
+            let mut pen = pen(format, &dir.join(format).join(below), name)?;
             one(&words, &plot, &session, planted, pen.as_mut())?;
         }
     }

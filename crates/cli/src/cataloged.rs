@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use offshoot_session::Stamps;
-use offshoot_session::format::BlobName;
+use offshoot_store::Archive;
 use offshoot_store::catalog::{
     Catalog, CatalogError, Keep, Keeping, Reached, Rebuilt, SessionRow, Sources, Synced,
 };
@@ -14,9 +14,12 @@ use tracing::{debug, info};
 
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::known::together;
+use crate::own_catalog;
 use crate::progress::Progress;
 use crate::settings;
-use crate::stored::store_failed;
+use crate::stored::{list_failed, store_failed};
+use crate::sync_turn::Turn;
 use crate::words::{catalog as words, keep as keep_words};
 
 /// How fresh an answer has to be.
@@ -55,7 +58,10 @@ pub(crate) struct Cataloged {
 pub(crate) fn cataloged(here: &Here, named: &[PathBuf], fresh: Fresh) -> Result<Cataloged, Failure> {
     let sources = here.sources(named)?;
     let mut notes = Vec::new();
-    let catalog = open(here, &sources, &file_name(named, here), &mut notes)?;
+    if !named.is_empty() {
+        own_catalog::forget_old(sources.home.root(), here.stamps().now());
+    }
+    let catalog = open(here, &sources, &own_catalog::file_name(named, here), &mut notes)?;
     let mut cataloged = Cataloged { catalog, sources, synced: None, keeping: Keeping::default(), notes };
     match fresh {
         Fresh::Now => cataloged.sync(here)?,
@@ -72,18 +78,6 @@ pub(crate) fn cataloged(here: &Here, named: &[PathBuf], fresh: Fresh) -> Result<
         }
     }
     Ok(cataloged)
-}
-
-/// A catalog knows only the places that it is about, so those that are named instead have one of their own: nothing is
-/// forgotten of the others.
-fn file_name(named: &[PathBuf], here: &Here) -> String {
-    if named.is_empty() {
-        return "catalog.db".to_owned();
-    }
-    let places: Vec<PathBuf> = named.iter().map(|place| here.folder.join(place)).collect();
-    let places: Vec<&[u8]> = places.iter().map(|place| place.as_os_str().as_encoded_bytes()).collect();
-    let hash = BlobName::of(&places.join(&b"\n"[..]));
-    format!("catalog-{}.db", hash.as_str().get(..16).unwrap_or_default())
 }
 
 /// A home is made for it where there is something to list; whoever may not write gets one for this moment.
@@ -119,6 +113,13 @@ fn open(
     }
 }
 
+/// Whether it is time for another look. A clock that was put back makes it so too.
+pub(crate) fn is_long_ago(synced_at: Option<i64>, here: &Here) -> bool {
+    let age = synced_at.and_then(|at| here.stamps().now().as_microsecond().checked_sub(at));
+    let lately = i64::try_from(settings::sync_interval(here).as_micros()).unwrap_or(i64::MAX);
+    !age.is_some_and(|age| (0..lately).contains(&age))
+}
+
 fn make_home(root: &Path) -> std::io::Result<()> {
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(root)
 }
@@ -129,14 +130,12 @@ impl Cataloged {
             Err(CatalogError::Damaged { .. }) => None,
             synced_at => synced_at.map_err(store_failed)?,
         };
-        let age = synced_at.and_then(|at| here.stamps().now().as_microsecond().checked_sub(at));
-        // a clock that was put back makes it old too
-        let lately = i64::try_from(settings::sync_interval(here).as_micros()).unwrap_or(i64::MAX);
-        Ok(!age.is_some_and(|age| (0..lately).contains(&age)))
+        Ok(is_long_ago(synced_at, here))
     }
 
     /// Brings it up to date. One that turns out to be damaged is made anew.
     pub(crate) fn sync(&mut self, here: &Here) -> Result<(), Failure> {
+        let _turn = self.turn();
         let now = here.stamps().now();
         self.pack_while_reading(here);
         let mut progress = Progress::of("sessions", &here.look);
@@ -151,6 +150,11 @@ impl Cataloged {
         self.synced = Some(synced.map_err(store_failed)?);
         drop(progress);
         self.keep(here)
+    }
+
+    /// Held while we are at it, where nobody else is.
+    fn turn(&self) -> Option<Turn> {
+        self.catalog.is_on_disk().then(|| Turn::take(self.sources.home.root())).flatten()
     }
 
     /// A sync that found nothing new is hardly worth a line.
@@ -225,6 +229,7 @@ impl Cataloged {
 
     /// All sessions, after every file was looked at.
     pub(crate) fn list(&mut self, here: &Here) -> Result<Vec<SessionRow>, Failure> {
+        let _turn = self.turn();
         self.pack_while_reading(here);
         let mut progress = Progress::of("sessions", &here.look);
         let mut at = |done, of| progress.at(done, of);
@@ -246,6 +251,21 @@ impl Cataloged {
         self.notes.push(words::REBUILT.to_owned());
         self.sync(here)?;
         self.ask(here, |catalog, _| catalog.sessions())
+    }
+
+    /// How many sessions there are, and of how many agents. A file and the journal that goes on with it are one.
+    pub(crate) fn count(&mut self, here: &Here) -> Result<(usize, usize), Failure> {
+        let (rows, agents) = self.ask(here, |catalog, _| catalog.count())?;
+        let references = here.store()?.references().map_err(|error| list_failed(&error))?;
+        if references.is_empty() {
+            return Ok((rows, agents));
+        }
+        let names = references.iter().flat_map(|(id, source)| [id.to_string(), source.session.clone()]);
+        let names: Vec<String> = names.collect();
+        let concerned = self.ask(here, |catalog, _| catalog.beginning_like(&names))?;
+        let (archive, before) = (Archive::of(&self.sources.home), concerned.len());
+        let joined = before.saturating_sub(together(concerned, &references, &archive).len());
+        Ok((rows.saturating_sub(joined), agents))
     }
 
     /// Asks; where the catalog turns out to be damaged it is made anew and asked again.

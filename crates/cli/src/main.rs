@@ -6,6 +6,7 @@
 mod about;
 mod ago;
 mod args;
+mod auto_sync;
 mod cataloged;
 mod columns;
 mod commands;
@@ -28,6 +29,7 @@ mod naming;
 mod numbers;
 mod opened;
 mod output;
+mod own_catalog;
 mod prices;
 mod progress;
 mod register;
@@ -39,6 +41,7 @@ mod stamps;
 mod stdin;
 mod steps;
 mod stored;
+mod sync_turn;
 mod table;
 mod talk;
 mod text;
@@ -84,7 +87,9 @@ fn main() -> ExitCode {
     if said.failures.is_empty() {
         said.notes.splice(0..0, notes);
     }
-    say(&said, &here.look)
+    let exit = say(&said, &here.look);
+    auto_sync::afterwards(&args.command, &here);
+    exit
 }
 
 /// What was asked for and how it ended. Most commands only look, and are not worth a line every time.

@@ -25,7 +25,7 @@ use std::path::Path;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::words::config as words;
-use keys::{KEEP, KEYS, Key, SYNC_INTERVAL};
+use keys::{AUTO_SYNC, KEEP, KEYS, Key, SYNC_INTERVAL};
 use layers::{Layer, Settings};
 use nearest::nearest;
 use reader::Flag;
@@ -44,6 +44,11 @@ pub(crate) fn keeps(here: &Here) -> Result<bool, Failure> {
 /// Settings that are wrong stop nobody from finding something: then it is as if the last look were long ago.
 pub(crate) fn sync_interval(here: &Here) -> std::time::Duration {
     load(here).get(&SYNC_INTERVAL).ok().flatten().unwrap_or_default()
+}
+
+/// Settings that are wrong are told by whoever needs them; until then nothing is done behind anybody's back.
+pub(crate) fn auto_sync(here: &Here) -> bool {
+    load(here).get(&AUTO_SYNC).ok().flatten().unwrap_or(false)
 }
 
 pub(crate) fn known(name: &str) -> Result<&'static Key, Failure> {

@@ -42,7 +42,7 @@ fn said(dir: &Path, command: &str, minutes: u32) -> String {
     shell.args(["-c", &format!("{SHELL}{command} 2>&1")]).current_dir(dir.join(FOLDER));
     shell.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TZ", "UTC");
     shell.env("OFFSHOOT", env!("CARGO_BIN_EXE_offshoot")).env("OFFSHOOT_HOME", dir.join("home"));
-    shell.env("OFFSHOOT_FIXED_STAMPS", (minutes * 60).to_string());
+    shell.env("OFFSHOOT_FIXED_STAMPS", (minutes * 60).to_string()).env("OFFSHOOT_AUTO_SYNC", "false");
     let output = shell.output().expect("a shell");
     String::from_utf8_lossy(&output.stdout).replace(&*dir.to_string_lossy(), "/home/you")
 }

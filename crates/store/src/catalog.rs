@@ -48,7 +48,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OptionalExtension};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use thiserror::Error;
 
 pub use charges::{SessionCharges, SpentText};
@@ -58,7 +58,7 @@ pub use query::{NotAQuery, Query};
 pub use rows::{SessionRow, State};
 pub use search::{Filter, Found, Hit, Within};
 pub use sync::{Problem, Synced};
-pub use walk::Sources;
+pub use walk::{Sources, WatchedFolder};
 
 #[derive(Debug)]
 pub struct Catalog {
@@ -158,6 +158,13 @@ impl Catalog {
     pub fn synced_at(&self) -> Result<Option<i64>, CatalogError> {
         let sql = "SELECT value FROM fact WHERE name = 'synced_at'";
         self.connection.query_row(sql, [], |row| row.get(0)).optional().map_err(|error| self.failed(error))
+    }
+
+    /// The same of a catalog in a file, which is only looked at: nothing is made, thrown away or waited for.
+    pub fn synced_at_in(path: &Path) -> Result<Option<i64>, CatalogError> {
+        let there = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(path, there).map_err(CatalogError::Sqlite)?;
+        Self { connection, path: Some(path.to_owned()), rebuilt: None, packed: None }.synced_at()
     }
 
     fn failed(&self, error: rusqlite::Error) -> CatalogError {

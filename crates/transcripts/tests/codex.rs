@@ -146,7 +146,7 @@ fn events_that_repeat_an_item_count_once() {
             assistant("hi"),
             ended("one"),
         ],
-        r#"t:2"hello" - t:5 - t:7"hi"*"#,
+        r#"t:2"hello" - t:4 - t:6"hi"*"#,
     );
 }
 
@@ -444,4 +444,37 @@ fn pictures_are_given_and_made() {
     let picture = Block::Image { media_type: "image/png".into(), data: ImageData::Inline("aGk=".into()) };
     assert_eq!(bodies.len(), 2);
     assert!(bodies.iter().all(|body| body.blocks().contains(&picture)), "{bodies:?}");
+}
+
+/// Codex may tell of a message as an event before it writes the item, and somebody may look in between.
+#[test]
+fn an_item_takes_over_the_place_of_the_event_that_told_of_it() {
+    let said = |words: &str| event(json!({ "type": "agent_message", "message": words }));
+    let lines = [
+        meta(),
+        told("go"),
+        user("go"),
+        said("Going."),
+        assistant("Going."),
+        told("on"),
+        user("on"),
+        said("Gone."),
+        assistant("Gone."),
+    ];
+    let entries = |count: usize| -> Vec<(String, Option<String>, String)> {
+        let transcript = transcript(&wrapped(&lines[..count]));
+        let entries = transcript.records.iter().filter_map(Record::as_entry);
+        let told = entries.map(|entry| {
+            let parent = entry.parent.as_ref().map(ToString::to_string);
+            (entry.id.to_string(), parent, offshoot_session::text_of(entry.body.blocks()))
+        });
+        told.collect()
+    };
+    let all = entries(lines.len());
+    let ids: Vec<&str> = all.iter().map(|(id, ..)| id.as_str()).collect();
+    assert_eq!(ids, ["t:1", "t:3", "t:6", "t:8"], "where there are items, events are repetitions");
+    for count in 1..lines.len() {
+        let so_far = entries(count);
+        assert_eq!(so_far, all[..so_far.len()], "{count} lines");
+    }
 }

@@ -7,7 +7,7 @@
 )]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use offshoot_session::cost::{Charge, ChargeName};
 use offshoot_session::{Model, SessionTree, Usage};
@@ -18,7 +18,8 @@ const PREFIXES: usize = 20;
 
 fn files(test: &str) -> Vec<PathBuf> {
     let shared = std::env::var_os("OFFSHOOT_SHARED").map(PathBuf::from);
-    let folder = shared.map(|shared| shared.join("fixtures")).filter(|folder| folder.is_dir());
+    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
+    let folder = Some(shared.join("fixtures")).filter(|folder| folder.is_dir());
     let Some(folder) = folder else {
         println!("skipped: {test} (set OFFSHOOT_SHARED to a folder with `fixtures`)");
         return Vec::new();

@@ -74,6 +74,7 @@ fn show(command: &Path, file: &Path, dir: &Path, words: &[&str]) -> Result<Value
     let run = || {
         let mut run = Command::new(command);
         run.arg("show").arg(file).args(["--last", COUNT]).args(words).env("OFFSHOOT_HOME", &home);
+        run.env("OFFSHOOT_AUTO_SYNC", "false");
         run
     };
     let (ms, text) = corpus::timed(&mut run())?;

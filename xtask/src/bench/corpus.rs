@@ -67,6 +67,7 @@ impl Bench {
     fn ours(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(&self.program);
         command.args(arguments).env("OFFSHOOT_HOME", &self.home).env("OFFSHOOT_SOURCES", &self.corpus);
+        command.env("OFFSHOOT_AUTO_SYNC", "false");
         command
     }
 

@@ -168,6 +168,7 @@ fn export(offshoot: &Path, file: &Path, format: &str, place: &Place) -> Result<V
     command.args(["export", "--at", "1", "--install", "--json", "--to", format, "--project"]);
     command.arg(&place.project).arg(file).current_dir(&place.project).stdin(Stdio::null());
     command.env_clear().env("HOME", &place.home).env("OFFSHOOT_HOME", place.home.join("offshoot"));
+    command.env("OFFSHOOT_AUTO_SYNC", "false");
     let output = command.output().context("cannot run offshoot")?;
     if !output.status.success() {
         bail!("offshoot export: {}", String::from_utf8_lossy(&output.stderr).trim());

@@ -88,7 +88,12 @@ impl Reader {
 
     fn told(&self, words: &[&str], about: Option<&Path>) -> Result<Value> {
         let mut command = Command::new(&self.offshoot);
-        command.args(words).args(about).env("OFFSHOOT_HOME", &self.home).stdin(Stdio::null());
+        command
+            .args(words)
+            .args(about)
+            .env("OFFSHOOT_HOME", &self.home)
+            .env("OFFSHOOT_AUTO_SYNC", "false")
+            .stdin(Stdio::null());
         let output = command.output().context("cannot run offshoot")?;
         if !output.status.success() {
             let error = String::from_utf8_lossy(&output.stderr);

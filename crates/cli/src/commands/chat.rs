@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::here::Here;
 use crate::which;
 use crate::words::talking as words;
-use crate::{Answer, talk};
+use crate::{Answer, auto_sync, talk};
 
 /// Lines that may lie ready; who types more waits.
 const LINES_AHEAD: usize = 16;
@@ -33,6 +33,7 @@ pub(crate) fn run(args: &ChatArgs, here: &Here) -> Result<Answer, Failure> {
         (None, false) => None,
         (named, _) => Some(which::stored(here, named)?.to_string()),
     };
+    let _looking = auto_sync::meanwhile(here);
     talk::wait_for(converse(args, session, here))?;
     Ok(Answer::default())
 }

@@ -57,6 +57,9 @@ pub(crate) fn run(args: &SearchArgs, here: &Here) -> Result<Answer, Failure> {
     let mut ready = cataloged(here, &args.source, Fresh::Lately)?;
     let mut found =
         ready.ask(here, |catalog, sources| catalog.search(&query, within, &filter, limit, sources))?;
+    if found.hits.is_empty() || args.json.json.is_some() {
+        (found.searched, found.agents) = ready.count(here)?;
+    }
     let notes = std::mem::take(&mut ready.notes);
     let called = match args.source.is_empty() {
         true => called(&found.hits, Register::over(here, ready)?, is_for_scripts)?,

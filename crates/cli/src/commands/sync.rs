@@ -90,7 +90,7 @@ fn told(
     synced: &Synced,
     indexes: &Indexes,
 ) -> Result<String, Failure> {
-    let (sessions, agents) = ready.ask(here, |catalog, _| catalog.count())?;
+    let (sessions, agents) = ready.count(here)?;
     if args.json.json.is_some() {
         let kept = ready.keeping.kept;
         return Ok(printed_object(as_json(sessions, agents, synced, kept, indexes)));

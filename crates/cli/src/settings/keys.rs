@@ -35,7 +35,7 @@ impl Key {
     }
 }
 
-pub(crate) static KEYS: [&Key; 27] = [
+pub(crate) static KEYS: [&Key; 28] = [
     &AGENT,
     &MODEL,
     &THINKING,
@@ -59,6 +59,7 @@ pub(crate) static KEYS: [&Key; 27] = [
     &IDLE_CLOSE,
     &KEEP,
     &SYNC_INTERVAL,
+    &AUTO_SYNC,
     &DOUBLE_ESCAPE_ACTION,
     &COLOR,
     &ASCII,
@@ -66,7 +67,7 @@ pub(crate) static KEYS: [&Key; 27] = [
 ];
 
 /// Those that count in the command that reads them; all others concern the engine.
-pub(crate) static FOR_COMMANDS: [&Key; 5] = [&KEEP, &SYNC_INTERVAL, &COLOR, &ASCII, &LOG];
+pub(crate) static FOR_COMMANDS: [&Key; 6] = [&KEEP, &SYNC_INTERVAL, &AUTO_SYNC, &COLOR, &ASCII, &LOG];
 
 pub(crate) static AGENT: Key = Key {
     name: "agent",
@@ -250,6 +251,14 @@ pub(crate) static SYNC_INTERVAL: Key = Key {
     default: Some("10m"),
     whose: Whose::Person,
     meaning: "`ls`, `search` and others look for new sessions when the last look is older than this.",
+};
+
+pub(crate) static AUTO_SYNC: Key = Key {
+    name: "auto_sync",
+    kind: Kind::OnOff,
+    default: Some("true"),
+    whose: Whose::Person,
+    meaning: "Whether all other commands have them looked for too, by a process of low priority that nobody waits for.",
 };
 
 pub(crate) static DOUBLE_ESCAPE_ACTION: Key = Key {

@@ -68,6 +68,12 @@ impl Reader {
         self.user.as_deref()
     }
 
+    /// What flags set for this command, which is to count for another one too.
+    pub(crate) fn flags_for_commands(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let is_ours = |flag: &&Flag| FOR_COMMANDS.iter().any(|key| key.name == flag.key.name);
+        self.flags.iter().filter(is_ours).map(|flag| (flag.key.name, flag.value.as_str()))
+    }
+
     /// What flags set for an engine, which may be another process that does not see them.
     pub(crate) fn flags_for_engine(&self) -> Vec<&'static str> {
         let keys = self.flags.iter().map(|flag| flag.key.name);

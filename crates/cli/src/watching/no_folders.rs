@@ -2,7 +2,8 @@
 
 use std::convert::Infallible;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::path::PathBuf;
+
+use offshoot_store::catalog::WatchedFolder;
 
 pub(super) struct Folders(Infallible);
 
@@ -11,7 +12,7 @@ impl Folders {
         None
     }
 
-    pub(super) fn watch(&mut self, _: Vec<PathBuf>) -> Result<bool, Infallible> {
+    pub(super) fn watch(&mut self, _: Vec<WatchedFolder>) -> Result<bool, Infallible> {
         match self.0 {}
     }
 

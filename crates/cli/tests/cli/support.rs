@@ -57,6 +57,8 @@ impl Folder {
             .env_clear()
             .env("TZ", "UTC")
             .env("OFFSHOOT_HOME", self.home())
+            // no test leaves a process behind
+            .env("OFFSHOOT_AUTO_SYNC", "false")
             .env("OFFSHOOT_FIXED_STAMPS", self.stamps.get().to_string());
         command
     }

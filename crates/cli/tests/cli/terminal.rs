@@ -78,7 +78,7 @@ impl Terminal {
             .env_clear()
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("TERM", "xterm-256color");
-        command.env("OFFSHOOT_HOME", self.folder.home()).env("TZ", "UTC");
+        command.env("OFFSHOOT_HOME", self.folder.home()).env("TZ", "UTC").env("OFFSHOOT_AUTO_SYNC", "false");
         let output = command.output().expect("tmux runs");
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         output

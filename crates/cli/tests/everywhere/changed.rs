@@ -60,7 +60,7 @@ impl Desk {
         self.now.set(self.now.get() + 100);
         let mut command = Command::new(env!("CARGO_BIN_EXE_offshoot"));
         command.current_dir(self.folder.path()).env_clear().env("TZ", "UTC");
-        command.env("OFFSHOOT_HOME", self.folder.path().join("home"));
+        command.env("OFFSHOOT_HOME", self.folder.path().join("home")).env("OFFSHOOT_AUTO_SYNC", "false");
         let is_database = self.file.extension().is_some_and(|end| end == "db");
         let source = if is_database { self.file.clone() } else { self.folder.path().join("theirs") };
         command.env("OFFSHOOT_SOURCES", source);

@@ -244,14 +244,102 @@ fn a_timer_is_shown_before_it_is_installed_and_can_be_taken_away() {
     assert!(!units.exists());
     assert!(run_with_programs(&person, "keep --install --yes").contains("Done."));
     let service = std::fs::read_to_string(units.join("offshoot-keep.service")).expect("a unit");
+    let timer = std::fs::read_to_string(units.join("offshoot-keep.timer")).expect("a unit");
+    verify(&units, &[&service, &timer]);
     assert!(service.contains(&format!("--home \"{}\" keep --now", person.home().display())), "{service}");
     assert!(
         std::fs::read_to_string(&asked).expect("asked").contains("--user enable --now offshoot-keep.timer")
     );
     assert!(run_with_programs(&person, "keep").contains("Every hour by "));
     assert_eq!(run_with_programs(&person, "keep --uninstall"), "Taken away. What is kept stays.\n");
-    assert!(!units.join("offshoot-keep.timer").exists());
+    assert!(!person.user(".config/systemd").exists(), "nothing is left of it");
     assert_eq!(run_with_programs(&person, "keep --uninstall"), "There was nothing to take away.\n");
+}
+
+/// systemd's own judgement, where it is at hand; else each line is what its files are made of.
+fn verify(units: &std::path::Path, texts: &[&str]) {
+    let files = ["offshoot-keep.service", "offshoot-keep.timer"].map(|name| units.join(name));
+    let runtime = tempfile::tempdir().expect("a temporary folder");
+    let mut analyze = Command::new("systemd-analyze");
+    analyze.args(["--user", "verify"]).args(&files).env("XDG_RUNTIME_DIR", runtime.path());
+    if let Ok(output) = analyze.output() {
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !told.contains("offshoot-keep"), "{output:?}");
+    }
+    for line in texts.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty()) {
+        let is_section = matches!(line, "[Unit]" | "[Service]" | "[Timer]" | "[Install]");
+        let is_setting = line.split_once('=').is_some_and(|(key, value)| {
+            key.chars().all(|letter| letter.is_ascii_alphabetic()) && !value.is_empty()
+        });
+        assert!(is_section || is_setting, "{line}");
+    }
+}
+
+/// What systemd would run, run: its quoting is undone as its manual says.
+#[test]
+fn the_command_of_the_timer_keeps() {
+    let person = Person::with_agents();
+    program(&person, "systemctl", "exit 0");
+    let home = person.work().join("a home of 100% \"mine\"");
+    let mut command = person.command_at(NOW);
+    command
+        .env("PATH", format!("{}:/bin:/usr/bin", person.user("bin").display()))
+        .env("OFFSHOOT_HOME", &home);
+    assert!(command.args(["keep", "--install", "--yes"]).status().expect("a start").success());
+    let service = std::fs::read_to_string(person.user(".config/systemd/user/offshoot-keep.service"));
+    let service = service.expect("a unit");
+    let line = service.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
+    let line = line.replace("%%", "%").replace("$$", "$");
+    // quotes and backslashes are those of a shell; a dollar is not, and there is none
+    let mut shell = person.prepared(Command::new("/bin/sh"), NOW);
+    assert!(shell.args(["-c", &line]).stdout(Stdio::null()).status().expect("a shell").success());
+    assert!(home.join("catalog.db").is_file() && home.join("archive").is_dir());
+}
+
+/// A table that cannot be read is not taken for an empty one and written over.
+#[test]
+fn lines_of_others_are_never_lost() {
+    let person = Person::with_agents();
+    let table = person.user("crontab");
+    std::fs::write(&table, "5 5 * * * backup").expect("own file");
+    program(&person, "systemctl", "exit 1");
+    program(&person, "crontab", "echo 'you are not allowed to use this program' >&2; exit 1");
+    let told = run_with_programs(&person, "keep --install --yes");
+    assert!(told.contains("error: "), "{told}");
+    let set = format!("cat > {0}.new; mv {0}.new {0}", table.display());
+    let fails_once = format!(
+        "if [ \"$1\" != -l ]; then {set}; elif [ -e {0}.asked ]; then echo busy >&2; exit 1; else touch {0}.asked; cat {0}; fi",
+        table.display()
+    );
+    program(&person, "crontab", &fails_once);
+    assert!(run_with_programs(&person, "keep --install --yes").contains("busy"));
+    assert_eq!(std::fs::read_to_string(&table).expect("a table"), "5 5 * * * backup");
+    // a last line without an end stays a line of its own
+    program(&person, "crontab", &format!("if [ \"$1\" = -l ]; then cat {}; else {set}; fi", table.display()));
+    run_with_programs(&person, "keep --install --yes");
+    let lines = std::fs::read_to_string(&table).expect("a table");
+    assert!(lines.starts_with("5 5 * * * backup\n17 * * * * '") && lines.lines().count() == 2, "{lines}");
+    let (_, line) = lines.split_once("\n17 * * * * ").expect("our line");
+    let mut shell = person.prepared(Command::new("/bin/sh"), NOW);
+    assert!(shell.args(["-c", &line.replace("\\%", "%")]).status().expect("a shell").success());
+    assert!(person.home().join("archive").is_dir(), "the line keeps");
+}
+
+/// Where nothing else was set, nothing is set afterwards.
+#[test]
+fn a_table_that_was_not_there_is_gone_again() {
+    let person = Person::with_agents();
+    let table = person.user("crontab");
+    program(&person, "systemctl", "exit 1");
+    let script = format!(
+        "case \"$1\" in -l) cat {0} 2>/dev/null || {{ echo 'no crontab for you' >&2; exit 1; }};; -r) rm {0};; *) cat > {0};; esac",
+        table.display()
+    );
+    program(&person, "crontab", &script);
+    run_with_programs(&person, "keep --install --yes");
+    assert!(table.is_file());
+    assert_eq!(run_with_programs(&person, "keep --uninstall"), "Taken away. What is kept stays.\n");
+    assert!(!table.exists());
 }
 
 #[test]
@@ -354,6 +442,86 @@ fn whoever_is_killed_while_keeping_loses_nothing() {
         std::fs::remove_dir_all(person.home()).expect("own folder");
     }
     assert!(killed > points as usize, "only {killed} were killed in time");
+}
+
+/// Long files are laid into the archive almost as they are, and packed when they rest. Whoever is killed in either leaves
+/// every byte to be had.
+#[test]
+fn whoever_is_killed_while_laying_or_packing_long_files_loses_no_byte() {
+    const FILES: usize = 6;
+    let person = Person::alone();
+    let name = |n: usize| format!(".pi/agent/sessions/p/{n}.jsonl");
+    // words that cannot be packed much, so that there are points in between
+    let words = |seed: usize| -> String {
+        let mut state = seed as u64 + 1;
+        let mut text = String::new();
+        while text.len() < 90_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            text.push_str(&format!("{:08x} ", state >> 32));
+        }
+        text
+    };
+    let rested: jiff::Timestamp = "2025-03-04T08:00:00Z".parse().expect("a time");
+    let write = || {
+        for n in 0..FILES {
+            let mut lines = session(n, 1);
+            let message = json!({"role":"user","content":words(n)});
+            lines.push(json!({"type":"message","id":"long","parentId":"u0","timestamp":"2025-03-04T12:00:02.000Z","message":message}));
+            person.write(&name(n), &lines);
+            let file = OpenOptions::new().append(true).open(person.user(&name(n))).expect("own file");
+            file.set_modified(rested.into()).expect("own file");
+        }
+    };
+    let points: u64 =
+        if std::env::var_os("OFFSHOOT_PROOFS").is_some_and(|proofs| proofs == "full") { 100 } else { 6 };
+    let (mut killed_laying, mut killed_packing) = (0, 0);
+    for point in 0..points {
+        write();
+        let originals: Vec<Vec<u8>> =
+            (0..FILES).map(|n| std::fs::read(person.user(&name(n))).expect("a file")).collect();
+        let killed_when = |words: &str, is_time: &dyn Fn() -> bool| {
+            let mut child = person.command_at(NOW).args(words.split(' ')).stdout(Stdio::null()).spawn();
+            let child = child.as_mut().expect("the program starts");
+            let mut is_killed = false;
+            while !is_killed && child.try_wait().expect("a child").is_none() {
+                if is_time() {
+                    child.kill().expect("own child");
+                    is_killed = true;
+                }
+            }
+            child.wait().expect("a child");
+            usize::from(is_killed)
+        };
+        let all: u64 = originals.iter().map(|bytes| bytes.len() as u64).sum();
+        let enough = 1 + all * point / points;
+        killed_laying += killed_when("sync", &|| kept_bytes(&person) >= enough);
+        person.run("sync");
+        let laid = kept_bytes(&person);
+        // what is packed takes the place of what was laid there
+        let at_most = laid.saturating_sub(1 + laid * point / points / 3);
+        killed_packing += killed_when("keep --now", &|| kept_bytes(&person) <= at_most);
+        person.run("keep --now");
+        (0..FILES).for_each(|n| std::fs::remove_file(person.user(&name(n))).expect("own file"));
+        person.run("sync");
+        let rows = person.json_lines("ls --json=lines");
+        assert_eq!(rows.len(), FILES, "killed at {point}");
+        for row in &rows {
+            let [kept, original] = ["path", "kept_from"].map(|key| row[key].as_str().expect("a path"));
+            let file = std::fs::File::open(kept).expect("what is kept");
+            let bytes = zstd::decode_all(file).expect("what is kept");
+            let n =
+                (0..FILES).find(|n| person.user(&name(*n)).to_str() == Some(original)).expect("one of ours");
+            assert!(bytes == originals[n], "killed at {point}: {original}");
+        }
+        let proof: Value = serde_json::from_str(&person.run("fsck --json")).expect("JSON");
+        assert_eq!((&proof["clean"], &proof["unfinished"]), (&true.into(), &0.into()), "killed at {point}");
+        std::fs::remove_dir_all(person.home()).expect("own folder");
+    }
+    let killed = killed_laying + killed_packing;
+    assert!(
+        killed > points as usize,
+        "only {killed_laying} and {killed_packing} of {points} were killed in time"
+    );
 }
 
 /// Runs a script whose archive lies on a disk of its own, of so many kilobytes. That disk is gone when the script ends.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "tests fail by panicking")]
 
+mod by_itself;
 mod changed;
 mod copied;
 mod costs;
@@ -146,6 +147,56 @@ fn a_sync_tells_what_it_found() {
     assert_eq!(person.run("sync --source ."), "0 sessions: nothing new\n", "only what is named is listed");
     let told: serde_json::Value = serde_json::from_str(&person.run("sync --json")).expect("JSON");
     assert_eq!((&told["new"], &told["sessions"]), (&0.into(), &4.into()), "and nothing else is forgotten");
+}
+
+/// A file and the journal that goes on with it are one session, wherever sessions are counted.
+#[test]
+fn a_session_that_was_changed_here_is_counted_once() {
+    let person = Person::with_agents();
+    person.run("sync");
+    for session in ["6f2a91", "01a1e0"] {
+        person.run(&format!("label {session} 1 mine"));
+    }
+    assert!(person.run("sync").starts_with("4 sessions of 3 agents: "));
+    assert!(person.run("ls --width 95").ends_with("4 sessions.\n"));
+    let nothing = person.run("search nowhere --width 95");
+    assert_eq!(nothing, "Nothing said about “nowhere”. Searched 4 sessions of 3 agents.\n");
+}
+
+/// Places that were named once have a catalog of their own; after a month without use it is given up.
+#[test]
+fn the_catalog_of_a_named_place_is_not_kept_for_ever() {
+    let person = Person::with_agents();
+    person.run("sync");
+    let catalogs = || {
+        let names = std::fs::read_dir(person.home()).expect("a home").flatten().map(|item| item.file_name());
+        let names = names.map(|name| name.to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.filter(|name| name.starts_with("catalog-")).collect();
+        names.sort();
+        names
+    };
+    let written = |name: &str, when: &str| {
+        let file = std::fs::File::options().append(true).open(person.home().join(name)).expect("a file");
+        file.set_modified(when.parse::<jiff::Timestamp>().expect("a time").into()).expect("own file");
+    };
+    person.run("ls --source one");
+    let one = catalogs();
+    assert_eq!(one.len(), 1);
+    for name in &one {
+        written(name, "2025-02-03T14:10:00Z");
+    }
+    person.run("ls --source two");
+    assert_eq!(catalogs().len(), 2, "a month is not over");
+    for name in &one {
+        written(name, "2025-02-02T14:09:00Z");
+    }
+    std::fs::write(person.home().join("catalog-of-mine.db"), "").expect("own file");
+    written("catalog-of-mine.db", "2020-01-01T00:00:00Z");
+    written("catalog.db", "2020-01-01T00:00:00Z");
+    person.run("ls --source two");
+    assert!(catalogs().len() == 2 && !catalogs().contains(&one[0]), "{:?}", catalogs());
+    assert!(catalogs().contains(&"catalog-of-mine.db".to_owned()), "only what was made here");
+    assert!(person.home().join("catalog.db").exists(), "that of the usual places stays");
 }
 
 #[test]

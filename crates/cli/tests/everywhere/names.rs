@@ -143,7 +143,7 @@ fn a_hit_in_another_place_is_opened_by_its_path() {
     let (_, line) = told.rsplit_once("Open one: offshoot ").expect("a line");
     let mut shell = std::process::Command::new("/bin/sh");
     shell.arg("-c").arg(format!("{} {line}", env!("CARGO_BIN_EXE_offshoot"))).env_clear();
-    shell.env("HOME", person.user("")).env("TZ", "UTC");
+    shell.env("HOME", person.user("")).env("TZ", "UTC").env("OFFSHOOT_AUTO_SYNC", "false");
     let shown = shell.output().expect("a shell");
     assert!(String::from_utf8_lossy(&shown.stdout).contains("winnow"), "{line}: {shown:?}");
     assert!(told.starts_with("0f5c00 #1"), "{told}");

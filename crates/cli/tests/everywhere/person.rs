@@ -106,6 +106,10 @@ impl Person {
         writeln!(file, "{line}").expect("own file");
     }
 
+    pub(crate) fn pi_file(&self) -> PathBuf {
+        self.user(PI)
+    }
+
     pub(crate) fn bytes_of_agents(&self) -> Vec<Vec<u8>> {
         let mut open: Vec<PathBuf> = [".pi", ".claude", ".codex"].map(|name| self.user(name)).into();
         open.retain(|folder| folder.exists());
@@ -127,6 +131,8 @@ impl Person {
     /// Another program in this person's place.
     pub(crate) fn prepared(&self, mut command: Command, now: u64) -> Command {
         command.current_dir(self.dir.path().join("work")).env_clear().env("TZ", "UTC");
+        // no test leaves a process behind, but those that wait for it
+        command.env("OFFSHOOT_AUTO_SYNC", "false");
         command.env("OFFSHOOT_FIXED_STAMPS", now.to_string()).env("HOME", self.dir.path().join("user"));
         if let Some(home) = &self.home {
             command.env("OFFSHOOT_HOME", home.path());

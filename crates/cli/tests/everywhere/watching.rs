@@ -66,3 +66,48 @@ fn a_watcher_that_nobody_hears_ends() {
     drop(lines);
     assert!(child.wait().expect("own child").success());
 }
+
+/// Codex keeps what people call their sessions in a list beside them, and much else there.
+#[test]
+fn a_watcher_hears_of_a_session_that_codex_renames() {
+    let person = Person::with_agents();
+    let id = "01a1e09c-0000-7000-8000-000000000001";
+    let named = |name: &str| {
+        let line = json!({"id":id,"thread_name":name,"updated_at":"2025-03-04T14:00:00Z"});
+        person.write(".codex/session_index.jsonl", &[line]);
+    };
+    named("Refused bursts");
+    let mut watcher = Watcher::of(&person);
+    assert_eq!(watcher.says(), "4 sessions of 3 agents: 4 new\n");
+    named("Bursts, refused and granted");
+    assert_eq!(watcher.says(), "4 sessions of 3 agents: 1 changed\n");
+    assert!(person.run("ls --agent codex --width 95").contains("Bursts, refused and granted"));
+    watcher.signal("TERM");
+}
+
+#[test]
+fn a_watcher_hears_of_a_session_of_opencode() {
+    let person = Person::alone();
+    let path = person.user(".local/share/opencode/opencode.db");
+    std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+    let database = rusqlite::Connection::open(&path).expect("a database");
+    database
+        .execute_batch(
+            "PRAGMA journal_mode = WAL;
+             CREATE TABLE session(id TEXT PRIMARY KEY, title TEXT, directory TEXT, time_created INTEGER, time_updated INTEGER);
+             CREATE TABLE message(id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+             CREATE TABLE part(id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);",
+        )
+        .expect("tables");
+    let begin = |id: &str| {
+        let sql =
+            "INSERT INTO session VALUES (?1, 'Marsupials', '/home/dev/x', 1741096800000, 1741096800000)";
+        database.execute(sql, [id]).expect("a row");
+    };
+    begin("ses_aaa");
+    let mut watcher = Watcher::of(&person);
+    assert_eq!(watcher.says(), "1 session: 1 new\n");
+    begin("ses_bbb");
+    assert_eq!(watcher.says(), "2 sessions: 1 new\n");
+    watcher.signal("TERM");
+}

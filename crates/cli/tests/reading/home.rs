@@ -94,6 +94,7 @@ impl TestHome {
     fn prepared(&self, mut command: Command) -> Command {
         command.current_dir(self.folder()).env_clear().env("TZ", "UTC");
         command.env("OFFSHOOT_FIXED_STAMPS", NOW).env("OFFSHOOT_HOME", self.root());
+        command.env("OFFSHOOT_AUTO_SYNC", "false");
         command
     }
 

@@ -14,7 +14,7 @@ use super::read::{InDatabase, Outcome, Read, Reader, database, session_in_databa
 use super::rows::{SessionRow, all_known, all_known_and_listed};
 use super::visit::{Known, Visit, visit};
 use super::walk::{Kind, Seen, Sources, walk};
-use super::write::{Put, forget, put};
+use super::write::{Done, Put, forget, put};
 use super::{Catalog, CatalogError};
 use crate::archive::Archive;
 use crate::journal_store::JournalStore;
@@ -253,7 +253,7 @@ impl Writer<'_> {
         let transaction = begin(self.connection)?;
         for (at, read) in batch {
             let Some(job) = jobs.get(*at) else { continue };
-            put(
+            let done = put(
                 &transaction,
                 &Put {
                     path: &job.seen.path,
@@ -266,6 +266,10 @@ impl Writer<'_> {
                 },
             )?;
             self.synced.bytes_read += read.bytes;
+            // a list that is read for the first time tells of sessions that are new themselves
+            if let (Done::Renamed(sessions), Some(_)) = (done, &job.known) {
+                self.synced.changed += sessions;
+            }
             // those that only the archive has are counted by themselves
             if !matches!(job.seen.kind, Kind::Kept(_)) {
                 count(self.synced, &job.seen.path, is_listed(job.known.as_ref()), &read.outcome);

@@ -46,8 +46,8 @@ pub(super) fn title_of<'g>(batch: &Connection, gist: &'g Gist) -> Result<Title<'
 /// A row: its number, its program, its id and its title.
 type Named = (i64, String, String, Option<String>);
 
-/// What a list says now.
-pub(super) fn put(batch: &Connection, titles: &[TitleBeside]) -> Result<(), rusqlite::Error> {
+/// What a list says now, and how many sessions are called something else by that.
+pub(super) fn put(batch: &Connection, titles: &[TitleBeside]) -> Result<usize, rusqlite::Error> {
     let mut new: HashMap<(&str, &str), &TitleBeside> = HashMap::new();
     for told in titles {
         let sql = "INSERT INTO title(agent, id, title, is_user, is_kept) VALUES (?1, ?2, ?3, ?4, 0)
@@ -59,8 +59,9 @@ pub(super) fn put(batch: &Connection, titles: &[TitleBeside]) -> Result<(), rusq
         }
     }
     if new.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
+    let mut renamed = 0;
     let sql = "SELECT key, coalesce(agent, ''), coalesce(id, ''), title FROM session
         WHERE state = 0 AND NOT is_own AND NOT is_side AND (title IS NULL OR is_titled_beside)";
     let rows: Vec<Named> = batch
@@ -75,9 +76,10 @@ pub(super) fn put(batch: &Connection, titles: &[TitleBeside]) -> Result<(), rusq
             let is_user = told.source == TitleSource::User;
             batch.prepare_cached(sql)?.execute(params![key, told.title, is_user])?;
             put_title(batch, key, before.as_deref(), Some(&told.title))?;
+            renamed += 1;
         }
     }
-    Ok(())
+    Ok(renamed)
 }
 
 /// A new catalog takes up what the archive has.

@@ -1,6 +1,7 @@
 //! What lies there now.
 
 use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -24,6 +25,14 @@ pub struct Sources {
     pub databases: Vec<PathBuf>,
     /// Where a database may be copied to for a moment.
     pub scratch: PathBuf,
+}
+
+/// A folder in which something may happen that concerns us.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WatchedFolder {
+    pub folder: PathBuf,
+    /// Only names that begin so; a program writes much beside its sessions. `None`: all.
+    pub only: Option<OsString>,
 }
 
 /// A file, as it lies there.
@@ -91,16 +100,24 @@ impl Stamp {
 }
 
 impl Sources {
-    /// All folders that there are now in which a session may appear.
-    pub fn folders_now(&self) -> Vec<PathBuf> {
+    /// All folders that there are now in which a session may appear, or something about one.
+    pub fn folders_now(&self) -> Vec<WatchedFolder> {
         let (mut walked, mut visited) = (Walked::default(), Visited::default());
         for folder in &self.folders {
             files(folder, &mut visited, &mut Vec::new(), &mut walked);
         }
-        let beside = self.databases.iter().filter_map(|path| path.parent()).map(Path::to_owned);
-        visited.folders.extend(beside.chain([self.home.sessions()]));
-        visited.folders.retain(|folder| folder.is_dir());
-        visited.folders
+        visited.folders.push(self.home.sessions());
+        let all = visited.folders.into_iter().map(|folder| WatchedFolder { folder, only: None });
+        let lists = self.folders.iter().filter_map(|folder| index_beside(folder));
+        let beside = self.databases.iter().cloned().chain(lists).filter_map(|path| {
+            let only = path.file_name().map(OsStr::to_owned);
+            Some(WatchedFolder { folder: path.parent()?.to_owned(), only })
+        });
+        let mut folders: Vec<WatchedFolder> = all.chain(beside).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders.retain(|watched| watched.folder.is_dir());
+        folders
     }
 }
 

@@ -32,6 +32,8 @@ pub(super) struct Put<'p> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Done {
     Written,
+    /// A list of titles, by which so many sessions are called something else now.
+    Renamed(usize),
     /// Somebody else has written about this file meanwhile.
     Overtaken,
 }
@@ -66,7 +68,7 @@ pub(super) fn put(batch: &Transaction<'_>, put: &Put<'_>) -> Result<Done, rusqli
         }
         Outcome::Titles(titles) => {
             row(batch, put, key, None, NO_SESSION, None)?;
-            titles::put(batch, titles)?;
+            return Ok(Done::Renamed(titles::put(batch, titles)?));
         }
         Outcome::NoSession => {
             key.map_or(Ok(()), |key| forget_said(batch, key))?;

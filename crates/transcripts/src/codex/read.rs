@@ -9,7 +9,7 @@ use offshoot_session::{
     SessionId, System, TitleSource, TurnId, Usage, text_of,
 };
 
-use super::echo::{Items, settle};
+use super::echo::{Items, places_taken_over, settle};
 use super::header::Meta;
 use super::item::Words;
 use super::names::rollout_id_from_file_name;
@@ -71,6 +71,8 @@ struct Piece {
     line: u64,
     raw: RawLine,
     said: Option<Said>,
+    /// The place of an event that stood for it as long as it was not there.
+    taken_over: Option<u64>,
 }
 
 impl Rollout {
@@ -80,6 +82,10 @@ impl Rollout {
 
     fn of(file_name: Option<&str>, mut pieces: Vec<Piece>) -> Self {
         let items = settle(pieces.iter_mut().filter_map(|piece| Some(&mut piece.said.as_mut()?.what)));
+        let told = pieces.iter().filter_map(|piece| Some((piece.ordinal(), &piece.said.as_ref()?.what)));
+        let mut taken_over = places_taken_over(told);
+        let told = pieces.iter_mut().filter(|piece| piece.said.is_some());
+        told.enumerate().for_each(|(at, piece)| piece.taken_over = taken_over.remove(&at));
         let meta = pieces.iter().find_map(|piece| match &piece.said.as_ref()?.what {
             What::Header(meta) => Some(Meta::clone(meta)),
             _ => None,
@@ -131,7 +137,11 @@ impl Piece {
                 noted.odd(line.number, Odd::UnreadableLine("an object without a type".to_owned()));
             }
         }
-        Self { line: line.number, raw: line.raw, said }
+        Self { line: line.number, raw: line.raw, said, taken_over: None }
+    }
+
+    fn ordinal(&self) -> u64 {
+        self.said.as_ref().and_then(|said| said.ordinal).unwrap_or(self.line - 1)
     }
 }
 
@@ -209,6 +219,7 @@ impl Reader {
             last_reply: None,
             line: 0,
             ordinal: 0,
+            taken_over: None,
         };
         file.adopt_provider(rollout.meta.and_then(|meta| meta.provider));
         let mut after = Vec::with_capacity(rollout.lines.len());
@@ -216,11 +227,12 @@ impl Reader {
         let mut has_header = false;
         for piece in rollout.lines {
             file.line = piece.line;
+            file.ordinal = piece.ordinal();
+            file.taken_over = piece.taken_over;
             let Some(said) = piece.said else {
                 file.reader.records.push(Record::unknown(piece.raw));
                 continue;
             };
-            file.ordinal = said.ordinal.unwrap_or(piece.line - 1);
             file.tell_time(said.written_at);
             if matches!(said.what, What::Header(_)) && std::mem::replace(&mut has_header, true) {
                 file.reader.noted.odd(piece.line, Odd::SecondHeader);
@@ -261,6 +273,7 @@ struct File<'r> {
     last_reply: Option<usize>,
     line: u64,
     ordinal: u64,
+    taken_over: Option<u64>,
     entries_before: usize,
 }
 
@@ -392,7 +405,8 @@ impl File<'_> {
     }
 
     fn fresh_id(&mut self, suffix: &str) -> EntryId {
-        let mut id = EntryId::from(format!("{}:{}{suffix}", self.id, self.ordinal));
+        let place = self.taken_over.unwrap_or(self.ordinal);
+        let mut id = EntryId::from(format!("{}:{place}{suffix}", self.id));
         if self.reader.taken.contains(&id) {
             let what = format!("ordinal {} is used twice; the line tells them apart", self.ordinal);
             self.reader.noted.repaired(self.line, what);

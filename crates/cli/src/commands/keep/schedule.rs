@@ -31,7 +31,7 @@ impl Schedule {
             ]));
         }
         let line = cron_line(&program, &home);
-        match output("crontab", &["-l"], None) {
+        match crontab() {
             Err(_) => Err(Failure::failed(words::NO_SCHEDULER).hint(words::no_scheduler_hint(&line))),
             Ok(_) => Ok(Self::Cron(line)),
         }
@@ -60,7 +60,7 @@ impl Schedule {
                 run("systemctl", &["--user", "daemon-reload"])?;
                 run("systemctl", &["--user", "enable", "--now", &timer])
             }
-            Self::Cron(line) => set_crontab(&format!("{}{line}\n", crontab_of_others())),
+            Self::Cron(line) => set_crontab(&format!("{}{line}\n", crontab_of_others(&crontab()?))),
         }
     }
 
@@ -76,10 +76,17 @@ impl Schedule {
                     .map_err(|error| Failure::failed(crate::words::reading::not_written(file, &error)))?;
             }
             let _ = run("systemctl", &["--user", "daemon-reload"]);
+            // folders that were made for them; one that holds something else stays
+            let folders = units()
+                .into_iter()
+                .flat_map(|folder| folder.ancestors().take(2).map(Path::to_owned).collect::<Vec<_>>());
+            for folder in folders {
+                let _ = std::fs::remove_dir(folder);
+            }
         }
-        let has_line = crontab().lines().any(|line| line.ends_with(MARK));
+        let has_line = crontab().unwrap_or_default().lines().any(|line| line.ends_with(MARK));
         if has_line {
-            set_crontab(&crontab_of_others())?;
+            set_crontab(&crontab_of_others(&crontab()?))?;
         }
         Ok(has_line || !files.is_empty())
     }
@@ -89,7 +96,8 @@ impl Schedule {
         let timer = unit_files()
             .into_iter()
             .find(|file| file.exists() && file.extension().is_some_and(|end| end == "timer"));
-        let line = || crontab().lines().find(|line| line.ends_with(MARK)).map(str::to_owned);
+        let line =
+            || crontab().unwrap_or_default().lines().find(|line| line.ends_with(MARK)).map(str::to_owned);
         timer.map(|file| file.to_string_lossy().into_owned()).or_else(line)
     }
 }
@@ -130,16 +138,30 @@ fn quoted_for_systemd(path: &Path) -> String {
     format!("\"{}\"", text.replace('%', "%%").replace('$', "$$"))
 }
 
-fn crontab() -> String {
-    output("crontab", &["-l"], None).unwrap_or_default()
+/// The lines that are set now. A table that is there and could not be read must not be taken for an empty one: what is
+/// set next takes its place.
+fn crontab() -> Result<String, Failure> {
+    match output("crontab", &["-l"], None) {
+        Err(why) if says_there_is_none(&why) => Ok(String::new()),
+        Err(why) => Err(Failure::failed(words::did_not_work("crontab", &why))),
+        Ok(lines) => Ok(lines),
+    }
 }
 
-fn crontab_of_others() -> String {
-    crontab().split_inclusive('\n').filter(|line| !line.trim_end().ends_with(MARK)).collect()
+/// `crontab -l` fails where nothing is set, each in its own words.
+fn says_there_is_none(why: &str) -> bool {
+    let why = why.to_lowercase();
+    why.contains("no crontab") || (why.contains("can't open") && why.contains("no such file"))
+}
+
+fn crontab_of_others(lines: &str) -> String {
+    let others = lines.lines().filter(|line| !line.trim_end().ends_with(MARK));
+    others.map(|line| format!("{line}\n")).collect()
 }
 
 fn set_crontab(text: &str) -> Result<(), Failure> {
-    output("crontab", &["-"], Some(text))
+    let words = if text.is_empty() { ["-r"] } else { ["-"] };
+    output("crontab", &words, Some(text).filter(|text| !text.is_empty()))
         .map(drop)
         .map_err(|why| Failure::failed(words::did_not_work("crontab", &why)))
 }
@@ -148,18 +170,18 @@ fn run(program: &str, words: &[&str]) -> Result<(), Failure> {
     output(program, words, None).map(drop).map_err(|why| Failure::failed(words::did_not_work(program, &why)))
 }
 
-/// What a program prints, or why it did not. `crontab -l` fails where nothing is set, and says so.
+/// What a program prints, or why it did not.
 fn output(program: &str, words: &[&str], input: Option<&str>) -> Result<String, String> {
     let stdin = if input.is_some() { Stdio::piped() } else { Stdio::null() };
     let mut command = Command::new(program);
-    command.args(words).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    // what it says is compared
+    command.env("LC_ALL", "C").args(words).stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| error.to_string())?;
     if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
         stdin.write_all(input.as_bytes()).map_err(|error| error.to_string())?;
     }
     let output = child.wait_with_output().map_err(|error| error.to_string())?;
-    let is_empty_crontab = program == "crontab" && words == ["-l"];
-    match output.status.success() || is_empty_crontab {
+    match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => Err(String::from_utf8_lossy(&output.stderr).trim().to_owned()),
     }
