@@ -74,7 +74,7 @@ impl Agent for BuiltIn {
             questions: true,
             images: false,
             sub_agents: true,
-            compaction: true,
+            compaction: false,
             context_window: Some(WINDOW),
         }
     }

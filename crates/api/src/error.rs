@@ -4,7 +4,7 @@ use offshoot_session::address::AddressError;
 use offshoot_session::asks::AnswerRefused;
 use offshoot_session::guard::{self, Refusal};
 use offshoot_session::plan::{
-    ArchiveRefused, ConfigRefused, EditRefused, NamingRefused, NavigationRefused, RetryRefused,
+    ArchiveRefused, ConfigRefused, EditRefused, ForkRefused, NamingRefused, NavigationRefused, RetryRefused,
     RewindRefused, SendRefused, SwitchRefused, VersionRefused,
 };
 use offshoot_session::queue::NotQueued;
@@ -164,6 +164,10 @@ coded! {
     VersionRefused {
         VersionRefused::NotFound(_) | VersionRefused::UnknownHead(_) => NotFound,
         VersionRefused::NotAPrompt(_) => Invalid,
+    }
+    ForkRefused {
+        ForkRefused::NotFound(_) => NotFound,
+        ForkRefused::NotAMessage(_) | ForkRefused::NotAPrompt(_) => Invalid,
     }
     NamingRefused { NamingRefused::NotFound(_) => NotFound, }
     ArchiveRefused {

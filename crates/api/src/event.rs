@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::views::{AskView, EntryView, HeadView, ProvenanceView, QueuedView, StatusView};
+use crate::views::{AskView, BoundView, EntryView, HeadView, QueuedView, StatusView};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -47,11 +47,18 @@ pub enum EventKind {
     /// The agent's own session for the branch, and how it came to know it.
     Bound {
         prompt: String,
-        agent_session: Option<String>,
-        provenance: ProvenanceView,
+        #[serde(flatten)]
+        bound: BoundView,
     },
     CheckpointTaken {
         target: String,
+    },
+    /// Another session began with a part of this one: `config_change` where the conversation goes on there, `fork` where it
+    /// was copied.
+    Branched {
+        /// Its id.
+        into: String,
+        reason: String,
     },
     /// Steps were undone or done again: what is known of the tree has to be asked for anew.
     Rearranged,

@@ -68,6 +68,8 @@ pub enum Request {
     Queue(Session),
     ChangeQueued(ChangeQueued),
     CancelQueued(CancelQueued),
+    /// Say what waits for a turn that did not come to its end.
+    SayQueued(SayQueued),
 
     /// Rules that were made by answering "always".
     Permissions(Permissions),
@@ -162,6 +164,9 @@ pub struct Send {
     /// From this prompt on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
+    /// From this prompt on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelView>,
     #[serde(default)]
     pub if_running: IfRunning,
     /// Chosen by the caller, for this message and no other: said again under the same id, it is said once.
@@ -174,6 +179,11 @@ pub struct Edit {
     pub session: String,
     pub at: String,
     pub text: String,
+    /// From this prompt on. With another agent or model it is a branch of its own and not a version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelView>,
     #[serde(default)]
     pub files: Files,
     #[serde(default)]
@@ -190,6 +200,11 @@ pub struct Edit {
 pub struct Retry {
     pub session: String,
     pub at: String,
+    /// As in [`Edit`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<ModelView>,
     #[serde(default)]
     pub if_running: IfRunning,
     /// As in [`Edit`].
@@ -309,7 +324,10 @@ pub struct Configure {
 pub enum ForkTo {
     #[default]
     Here,
+    /// A session that begins with everything up to this point, the answer of its turn included.
     NewSession,
+    /// A session that begins with what stands above the prompt at this point. Its words come back, to be said otherwise.
+    NewSessionBefore,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -411,6 +429,14 @@ pub struct CancelQueued {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SayQueued {
+    pub session: String,
+    /// Left out: the first that is held, on the branch of the head before others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permissions {
     /// Only rules that reach this session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -466,6 +492,7 @@ impl Request {
         "queue",
         "change_queued",
         "cancel_queued",
+        "say_queued",
         "permissions",
         "revoke_permission",
         "follow",
@@ -511,6 +538,7 @@ impl Request {
             | Self::Answer(_)
             | Self::ChangeQueued(_)
             | Self::CancelQueued(_)
+            | Self::SayQueued(_)
             | Self::RevokePermission(_) => false,
         }
     }
@@ -552,6 +580,7 @@ impl Request {
             Self::Answer(it) => &it.session,
             Self::ChangeQueued(it) => &it.session,
             Self::CancelQueued(it) => &it.session,
+            Self::SayQueued(it) => &it.session,
             Self::Follow(it) => &it.session,
         })
     }

@@ -7,8 +7,8 @@ use offshoot_api::frame::{self, BadCall, Call, LineError, Lines, MAX_LINE, Reply
 use offshoot_api::request::{self, Request};
 use offshoot_api::response::{Moved, Response};
 use offshoot_api::views::{
-    AnswerView, AskView, BranchView, EntryView, HeadView, ModelView, PromptView, ProvenanceView, QueuedView,
-    ScopeView, SessionView, StatusRow, StatusView, SubAgentView, abilities,
+    AnswerView, AskView, BoundView, BranchView, EntryView, HeadView, MissingView, ModelView, PromptView,
+    ProvenanceView, QueuedView, ScopeView, SessionView, StatusRow, StatusView, SubAgentView, abilities,
 };
 use offshoot_api::{Access, ApiError, Caller, ErrorCode, Event, Hint, TurnEnd};
 use offshoot_session::agent::{Capabilities, Speaker};
@@ -18,7 +18,7 @@ use offshoot_session::status::{State, Status, WaitingFor};
 use offshoot_session::{
     Block, Body, Entry, ImageData, Model, Prompt, Reply as Said, Setting, Stop, ToolUse, Usage,
 };
-use offshoot_testkit::FixedStamps;
+use offshoot_testkit::{FixedStamps, tree_of};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -59,6 +59,8 @@ fn requests() -> Vec<Request> {
             session: s(),
             at: at(),
             text: "new".into(),
+            agent: Some("other".into()),
+            model: None,
             files: request::Files::AsOfThen,
             only_write: true,
             if_running,
@@ -67,6 +69,8 @@ fn requests() -> Vec<Request> {
         Request::Retry(request::Retry {
             session: s(),
             at: at(),
+            agent: None,
+            model: Some(ModelView { provider: "p".into(), name: "m".into() }),
             if_running: request::IfRunning::Beside,
             only_write: true,
         }),
@@ -102,7 +106,7 @@ fn requests() -> Vec<Request> {
         Request::Fork(request::Fork {
             session: s(),
             at: at(),
-            to: request::ForkTo::NewSession,
+            to: request::ForkTo::NewSessionBefore,
             title: Some("Aside".into()),
             if_running,
         }),
@@ -123,6 +127,7 @@ fn requests() -> Vec<Request> {
         Request::Queue(session()),
         Request::ChangeQueued(request::ChangeQueued { session: s(), queued: "q".into(), prompt: prompt() }),
         Request::CancelQueued(request::CancelQueued { session: s(), queued: "q".into() }),
+        Request::SayQueued(request::SayQueued { session: s(), queued: None }),
         Request::Permissions(request::Permissions { session: None }),
         Request::RevokePermission(request::RevokePermission { rule: "r".into() }),
         Request::Follow(request::Follow { session: s(), after_seq: 41 }),
@@ -243,7 +248,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         call: None,
         reason: None,
     });
-    let ask = AskView::from(&Ask {
+    let ask = Ask {
         id: AskId::named("t/1"),
         turn: "t".into(),
         prompt: "u".into(),
@@ -251,22 +256,28 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         request: "1".into(),
         asking,
         asked_at: FixedStamps::start(),
-    });
+    };
+    let ask = AskView::of(&ask, &"s".into(), &tree_of("u - a*"));
+    assert_eq!((ask.session.as_str(), ask.number), ("s", 1));
+    let missing = Some(MissingView { tool_results: 6, ..MissingView::default() });
+    let bound = BoundView {
+        agent: Some("other".into()),
+        agent_session: None,
+        provenance: ProvenanceView::ReplayedContext,
+        missing,
+    };
     let head = HeadView { name: "main".into(), at: None };
     let status = StatusView::from(Status::of_stream(State::Waiting(WaitingFor::Question)));
     let mut kinds: Vec<EventKind> =
         bodies().into_iter().map(|body| EventKind::Entry { entry: entry(body) }).collect();
     kinds.extend([
         EventKind::HeadMoved { head: head.clone() },
-        EventKind::Bound {
-            prompt: "u".into(),
-            agent_session: None,
-            provenance: ProvenanceView::ReplayedContext,
-        },
+        EventKind::Bound { prompt: "u".into(), bound: bound.clone() },
         EventKind::Words { entry: "e".into(), text: "…".into() },
         EventKind::TurnEnded { end: TurnEnd::Failed { message: "no route".into() } },
         EventKind::Asked { ask: ask.clone() },
         EventKind::Status { status: status.clone() },
+        EventKind::Branched { into: "child".into(), reason: "fork".into() },
         EventKind::Rearranged,
         EventKind::Closed,
     ]);
@@ -289,11 +300,15 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
     };
     let branch = BranchView {
         tip: Some("e".into()),
-        entries: bodies().into_iter().map(entry).collect(),
+        entries: bodies()
+            .into_iter()
+            .map(|body| EntryView { bound: Some(bound.clone()), ..entry(body) })
+            .collect(),
         above: 3,
         versions: Vec::new(),
         agent_session: None,
         provenance: None,
+        missing,
         sub_agents: vec![SubAgentView {
             call: "call".into(),
             entry: "e".into(),
@@ -320,8 +335,12 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
             turn: "t".into(),
             prompt: "u".into(),
             branch: None,
+            number: 1,
+            agent: "other".into(),
             status: status.clone(),
             since: FixedStamps::start(),
+            ask: Some("t/1".into()),
+            asked_at: Some(FixedStamps::start()),
             what: "u".into(),
         }],
         status,

@@ -130,6 +130,8 @@ pub(crate) struct SessionActor {
     tree: SessionTree,
     stamps: Box<dyn Stamps + Send>,
     feed: Feed,
+    /// The disk took nothing the last time.
+    cannot_write: bool,
     /// What followers were told last.
     told: State,
     turns: BTreeMap<TurnId, Running>,
@@ -215,6 +217,7 @@ impl SessionActor {
             bad_settings: None,
             stamps,
             feed,
+            cannot_write: false,
             told: State::Ready,
             turns: BTreeMap::new(),
             connections: BTreeMap::new(),

@@ -26,6 +26,7 @@ use crate::settings::SettingsSource;
 use crate::shelf::Shelf;
 use crate::told::Told;
 use crate::view::{glance_at, session_row};
+use crate::workplaces::Workplaces;
 
 /// What an engine is made of. Where things lie and what time it is comes from outside.
 pub struct Parts {
@@ -46,6 +47,7 @@ pub(crate) struct Shared {
     pub(crate) stamps: MakeStamps,
     pub(crate) rules: RuleBook,
     pub(crate) settings: SettingsSource,
+    pub(crate) workplaces: Workplaces,
 }
 
 /// One that is dropped without being shut down leaves its sessions as a crash would.
@@ -60,7 +62,8 @@ impl Engine {
         let agents: BTreeMap<String, Arc<dyn Agent>> =
             agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
         info!(name: "engine begins", count = agents.len() as u64, version = env!("CARGO_PKG_VERSION"));
-        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings });
+        let shared =
+            Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces: Workplaces::default() });
         Self { sessions: OpenSessions::new(shared.clone()), shared }
     }
 

@@ -16,7 +16,7 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use said::Said;
-pub(crate) use said::{HookRequest, Supplied, Verdict};
+pub(crate) use said::{HookRequest, Supplied, Verdict, Wish};
 
 #[derive(Clone, Debug)]
 pub struct Hook {

@@ -27,6 +27,7 @@
 //! | with what a conversation begins | `usual` |
 //! | sessions as they are seen | `view` |
 //! | requests as the log tells them | `told` |
+//! | in which folders agents are at work | `workplaces` |
 
 mod actor;
 mod connection;
@@ -43,6 +44,7 @@ mod summary;
 mod told;
 mod usual;
 mod view;
+mod workplaces;
 
 pub use engine::{Engine, Parts};
 pub use hooks::{Hook, HookEvent, Run};

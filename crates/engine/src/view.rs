@@ -3,8 +3,10 @@
 mod sub_agents;
 
 use jiff::Timestamp;
-use offshoot_api::views::{BranchView, EntryView, HeadView, SessionRow, StatusView, TreeRow, VersionView};
-use offshoot_session::handoff::{branch_provenance, branch_session};
+use offshoot_api::views::{
+    BoundView, BranchView, EntryView, HeadView, MissingView, SessionRow, StatusView, TreeRow, VersionView,
+};
+use offshoot_session::handoff::{branch_missing, branch_provenance, branch_session};
 use offshoot_session::outline::{TurnOutline, TurnTreeRow, version_of};
 use offshoot_session::status::{State, Status};
 use offshoot_session::{Body, EntryId, SessionId, SessionTree, Setting};
@@ -59,13 +61,18 @@ pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Optio
         let version = version_of(tree, &entry.id)?;
         Some(VersionView { prompt: entry.id.to_string(), number: version.number, of: version.of })
     });
+    let entries = seen.iter().map(|entry| {
+        let bound = tree.binding(&entry.id).map(BoundView::from);
+        EntryView { bound, ..EntryView::from(&***entry) }
+    });
     BranchView {
         tip: at.map(ToString::to_string),
-        entries: seen.iter().map(|entry| EntryView::from(&***entry)).collect(),
+        entries: entries.collect(),
         above,
         versions: versions.collect(),
         agent_session: branch_session(tree, at).map(|session| session.to_string()),
         provenance: branch_provenance(tree, at).map(Into::into),
+        missing: MissingView::of(branch_missing(tree, at)),
         sub_agents: sub_agents(tree, seen),
     }
 }

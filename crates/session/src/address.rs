@@ -115,6 +115,23 @@ pub fn active_branch(tree: &SessionTree) -> Option<&str> {
     tree.path_to(tree.main_head()).iter().rev().find_map(|entry| tree.branch_name(&entry.id))
 }
 
+/// Where a prompt stands, as people say it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place<'t> {
+    /// The name of its branch, where it has one.
+    pub branch: Option<&'t str>,
+    /// Which prompt of its branch it is, from 1.
+    pub number: usize,
+}
+
+impl<'t> Place<'t> {
+    pub fn of(tree: &'t SessionTree, prompt: &EntryId) -> Self {
+        let path = tree.path_to(Some(prompt));
+        let branch = path.iter().rev().find_map(|entry| tree.branch_name(&entry.id));
+        Self { branch, number: path.iter().filter(|entry| entry.body.is_prompt()).count() }
+    }
+}
+
 /// The beginning of an id that names it in this session, at least six characters.
 pub fn short_id(tree: &SessionTree, id: &EntryId) -> String {
     let longest_shared = tree

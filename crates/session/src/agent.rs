@@ -125,11 +125,6 @@ pub enum AgentInput {
     },
     /// In force from the next prompt on.
     Configure(Vec<Setting>),
-    /// Ends with [`Said::Compacted`] and [`Said::Ended`] of this turn.
-    Compact {
-        turn: TurnId,
-        instructions: Option<String>,
-    },
 }
 
 /// What an agent needs to know to take up a branch.

@@ -16,12 +16,12 @@ mod reconstruction;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-pub use reconstruction::{Missing, Reconstruction, reconstruct};
+pub use reconstruction::{Reconstruction, reconstruct};
 
 use crate::agent::Capabilities;
 use crate::context::Reach;
 use crate::versions::versions_of;
-use crate::{AgentSessionId, Binding, Body, Entry, EntryId, Provenance, SessionTree, Setting};
+use crate::{AgentSessionId, Binding, Body, Entry, EntryId, Missing, Provenance, SessionTree, Setting};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Handoff {
@@ -67,6 +67,16 @@ impl Handoff {
             Self::ReplayedContext(_) => Provenance::ReplayedContext,
         }
     }
+
+    /// What the agent is not told. Where it goes on in a session of its own, that was told when the session began.
+    pub fn missing(&self) -> Missing {
+        match self {
+            Self::ReplayedContext(told) => told.missing,
+            Self::Continue { .. } | Self::ForkAtMessage { .. } | Self::RebuiltTranscript => {
+                Missing::default()
+            }
+        }
+    }
 }
 
 /// The way to an agent for a prompt that has been written.
@@ -110,6 +120,16 @@ pub fn branch_session(tree: &SessionTree, at: Option<&EntryId>) -> Option<AgentS
 /// How the agent of this branch came to know it; where nothing was sent yet, nobody has been told anything.
 pub fn branch_provenance(tree: &SessionTree, at: Option<&EntryId>) -> Option<Provenance> {
     Some(bound_turn(tree, &tree.path_to(at))?.binding.provenance)
+}
+
+/// What the agent of this branch was not told when its session began; nothing where it was there from the start.
+pub fn branch_missing(tree: &SessionTree, at: Option<&EntryId>) -> Missing {
+    let path = tree.path_to(at);
+    let Some(BoundTurn { binding: last, .. }) = bound_turn(tree, &path) else { return Missing::default() };
+    let bindings = path.iter().rev().filter_map(|entry| tree.binding(&entry.id));
+    let mut same = bindings.take_while(|binding| binding.agent_session == last.agent_session);
+    let began = same.find(|binding| binding.provenance != Provenance::Continued);
+    began.map_or_else(Missing::default, |binding| binding.missing)
 }
 
 /// From the session of the agent at hand and that of the branch.
@@ -168,7 +188,8 @@ fn known_session<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>]) -> Option<K
     let is_whole = !tree.children(Some(&last.id)).iter().any(says_more);
     let here: HashSet<&EntryId> = path.iter().map(|entry| &entry.id).collect();
     let mut elsewhere = tree.bindings().filter(|(at, _)| !here.contains(at));
-    let went_on = elsewhere.any(|(_, other)| other.agent_session.as_ref() == Some(&session));
+    let went_on = elsewhere.any(|(_, other)| other.agent_session.as_ref() == Some(&session))
+        || tree.knows_undone(&session);
     let at = if is_whole && !went_on { At::Tip } else { At::Within };
     // In the middle of a turn there is no message that we could name.
     let message = binding.last_message.clone().filter(|_| is_whole);

@@ -63,7 +63,7 @@ pub use entry::{
 pub use id::{AgentSessionId, EntryId, HeadName, OperationId, SessionId, ToolCallId, TurnId};
 pub use oddity::{Odd, Oddity};
 pub use record::{
-    BranchReason, Change, Fact, ForeignSource, HeadMove, Lineage, Mark, Provenance, RawLine, Record,
+    BranchReason, Change, Fact, ForeignSource, HeadMove, Lineage, Mark, Missing, Provenance, RawLine, Record,
     SessionHeader, TitleSource,
 };
 pub use stamps::Stamps;

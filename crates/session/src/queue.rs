@@ -7,7 +7,7 @@
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::{EntryId, HeadName, Prompt, TurnId};
+use crate::{EntryId, HeadName, Prompt, Setting, TurnId};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct QueuedId(String);
@@ -21,8 +21,8 @@ pub struct Queued {
     pub place: Option<EntryId>,
     /// The head that goes along where it stands there; below it where the place is not known.
     pub head: HeadName,
-    /// Who shall answer it, where somebody was chosen.
-    pub agent: Option<String>,
+    /// What was chosen for it: who shall answer, with which model.
+    pub chosen: Vec<Setting>,
     pub prompt: Prompt,
     pub queued_at: Timestamp,
 }
@@ -61,6 +61,10 @@ impl SendQueue {
     /// In the order in which they will be said.
     pub fn iter(&self) -> impl Iterator<Item = &Queued> {
         self.waiting.iter()
+    }
+
+    pub fn get(&self, id: &QueuedId) -> Result<&Queued, NotQueued> {
+        self.waiting.iter().find(|queued| queued.id == *id).ok_or_else(|| NotQueued(id.clone()))
     }
 
     pub fn change(&mut self, id: &QueuedId, prompt: Prompt) -> Result<(), NotQueued> {

@@ -84,6 +84,19 @@ pub enum BranchReason {
     Other(String),
 }
 
+impl BranchReason {
+    /// As journals and the wire call it.
+    pub fn word(&self) -> &str {
+        match self {
+            Self::ConfigChange => "config_change",
+            Self::MessageEdit => "message_edit",
+            Self::Retry => "retry",
+            Self::Fork => "fork",
+            Self::Other(word) => word,
+        }
+    }
+}
+
 /// A head goes from one point to another; `None` is before the first entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeadMove {
@@ -134,6 +147,8 @@ pub enum Fact {
         last_message: Option<String>,
         /// Whose session it is: nobody need have named an agent on the way to it.
         agent: Option<String>,
+        /// What the agent was not told of the branch.
+        missing: Missing,
     },
     TurnEnded {
         turn: TurnId,
@@ -182,6 +197,22 @@ pub enum Provenance {
     RebuiltTranscript,
     /// The agent was given the branch as text.
     ReplayedContext,
+}
+
+/// What an agent was not told of a branch, counted, for the person to know.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Missing {
+    pub tool_results: usize,
+    pub thoughts: usize,
+    pub images: usize,
+    /// Turns that a compaction or clearing took out of the context, here as anywhere.
+    pub forgotten: usize,
+}
+
+impl Missing {
+    pub fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One line of a file with its ending, exactly as it was.

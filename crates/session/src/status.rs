@@ -137,9 +137,19 @@ impl Source {
 }
 
 impl Status {
-    /// As the agent itself says it.
+    /// As the agent itself says it. What it does not say is concluded from its silence.
     pub fn of_stream(state: State) -> Self {
-        Self { state, confidence: Confidence::High, source: Source::Stream }
+        match state {
+            State::Unknown => Self { state, confidence: Confidence::Low, source: Source::Heuristic },
+            State::Starting
+            | State::Ready
+            | State::Running
+            | State::Waiting(_)
+            | State::Compacting
+            | State::Interrupted
+            | State::Exited
+            | State::Error => Self { state, confidence: Confidence::High, source: Source::Stream },
+        }
     }
 
     /// The state of a session with several turns; ready where nothing happens.

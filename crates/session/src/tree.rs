@@ -21,7 +21,8 @@ use rpds::{HashTrieMapSync, HashTrieSetSync, VectorSync};
 use thiserror::Error;
 
 use crate::{
-    AgentSessionId, Entry, EntryId, HeadName, OperationId, Provenance, Record, SessionHeader, TurnId, Usage,
+    AgentSessionId, Entry, EntryId, HeadName, Missing, OperationId, Provenance, Record, SessionHeader,
+    TurnId, Usage,
 };
 
 #[derive(Clone, Debug)]
@@ -40,6 +41,8 @@ pub struct SessionTree {
     branch_names: HashTrieMapSync<EntryId, String>,
     checkpoints: HashTrieMapSync<EntryId, String>,
     bindings: HashTrieMapSync<EntryId, Binding>,
+    /// Sessions of agents in which something was said that undo hides: the agent remembers it all the same.
+    know_undone: HashTrieSetSync<AgentSessionId>,
     archived: HashTrieSetSync<EntryId>,
     ended_turns: HashTrieSetSync<TurnId>,
     user_title: Option<String>,
@@ -70,6 +73,8 @@ pub struct Binding {
     pub last_message: Option<String>,
     /// Whose session it is, where that was written down.
     pub agent: Option<String>,
+    /// What the agent was not told of the branch.
+    pub missing: Missing,
 }
 
 /// Why a record was not taken. Nothing has changed.
@@ -141,6 +146,7 @@ impl Default for SessionTree {
             branch_names: HashTrieMapSync::new_sync(),
             checkpoints: HashTrieMapSync::new_sync(),
             bindings: HashTrieMapSync::new_sync(),
+            know_undone: HashTrieSetSync::new_sync(),
             archived: HashTrieSetSync::new_sync(),
             ended_turns: HashTrieSetSync::new_sync(),
             user_title: None,

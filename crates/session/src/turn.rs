@@ -31,8 +31,8 @@ use crate::asks::{Ask, AskId, Asking};
 use crate::live::{Delta, LiveReplies};
 use crate::status::{State, WaitingFor};
 use crate::{
-    AgentSessionId, Block, Body, Compaction, EntryId, Fact, FileLists, Model, Provenance, Record, Reply,
-    SessionTree, Stamps, Stop, ToolCallId, ToolResult, ToolUse, TurnId, Usage,
+    AgentSessionId, Block, Body, Compaction, Entry, EntryId, Fact, FileLists, Missing, Model, Provenance,
+    Record, Reply, SessionTree, Stamps, Stop, ToolCallId, ToolResult, ToolUse, TurnId, Usage,
 };
 use sub_agents::Call;
 
@@ -78,6 +78,7 @@ struct Bound {
     session: Option<AgentSessionId>,
     model: Option<Model>,
     last_message: Option<String>,
+    missing: Missing,
 }
 
 impl Turn {
@@ -104,6 +105,13 @@ impl Turn {
     #[must_use]
     pub fn answered_by(mut self, agent: impl Into<String>) -> Self {
         self.bound.agent = Some(agent.into());
+        self
+    }
+
+    /// Says what the agent is not told of the branch.
+    #[must_use]
+    pub fn without(mut self, missing: Missing) -> Self {
+        self.bound.missing = missing;
         self
     }
 
@@ -143,6 +151,11 @@ impl Turn {
             (Phase::Interrupted, None) => State::Interrupted,
             (Phase::Ended, None) => State::Ready,
         }
+    }
+
+    /// Entries as far as they are known, of the agent and of those it has started.
+    pub fn being_said(&self) -> Vec<Entry> {
+        self.speeches.values().flat_map(|speech| self.live.responses(&speech.turn)).collect()
     }
 
     /// The tree as if what is being said were final now.
@@ -240,6 +253,7 @@ impl Turn {
             provenance: self.provenance,
             last_message: self.bound.last_message.clone(),
             agent: self.bound.agent.clone(),
+            missing: self.bound.missing,
         };
         Record::marked(stamps.now(), fact)
     }

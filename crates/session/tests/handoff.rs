@@ -7,9 +7,10 @@ use offshoot_session::handoff::{
     AgentAtHand, AgentSwitch, Handoff, branch_provenance, branch_session, plan_handoff, reconstruct,
     switch_agent,
 };
+use offshoot_session::plan::{plan_redo, plan_send, plan_undo};
 use offshoot_session::{
-    AgentSessionId, Block, Body, Entry, Fact, Prompt, Provenance, Record, Reply, SessionHeader, SessionTree,
-    Setting, ToolUse,
+    AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadName, Missing, Prompt, Provenance, Record, Reply,
+    SessionHeader, SessionTree, Setting, ToolUse,
 };
 use offshoot_testkit::{FixedStamps, drawn};
 use serde_json::json;
@@ -48,6 +49,7 @@ fn tree(drawing: &str, bindings: &str) -> SessionTree {
             provenance: Provenance::Continued,
             last_message: message.map(str::to_owned),
             agent: None,
+            missing: Missing::default(),
         };
         records.push(Record::marked(FixedStamps::start(), fact));
     }
@@ -133,6 +135,7 @@ fn an_agent_that_was_chosen_on_the_way_is_the_one_whose_session_it_is() {
         provenance: Provenance::ReplayedContext,
         last_message: None,
         agent: None,
+        missing: Missing::default(),
     };
     for record in [
         entry("x", "a1", None, Body::Setting(Setting::Agent("other".into()))),
@@ -235,9 +238,40 @@ fn a_session_belongs_to_whom_it_was_bound() {
         provenance: Provenance::Continued,
         last_message: None,
         agent: Some("agent".to_owned()),
+        missing: Missing::default(),
     };
     records.push(Record::marked(FixedStamps::start(), fact));
     let (tree, _) = SessionTree::replay(records);
     assert_eq!(way_with(&tree, "u2", "agent", &RESUMES, None), "continue s1");
     assert!(!way_with(&tree, "u2", "other", &RESUMES, None).contains("s1"));
+}
+
+/// A turn is undone. Its agent has heard it all the same, so its session is not that of the branch any more until the turn
+/// is done again.
+#[test]
+fn an_agent_remembers_what_was_undone() {
+    let (mut tree, _) = SessionTree::replay(drawn("u1 - a1*"));
+    let mut stamps = FixedStamps::after(100);
+    let bound = |at: &EntryId| {
+        let fact = Fact::Bound {
+            at: at.clone(),
+            agent_session: Some("s1".into()),
+            provenance: Provenance::Continued,
+            last_message: None,
+            agent: Some("agent".to_owned()),
+            missing: Missing::default(),
+        };
+        Record::marked(FixedStamps::start(), fact)
+    };
+    tree = tree.extended(&[bound(&"u1".into())]).unwrap();
+    let before = tree.main_head().cloned();
+    let own = |tree: &SessionTree, at: Option<&EntryId>| branch_session(tree, at).map(|it| it.to_string());
+    assert_eq!(own(&tree, before.as_ref()).as_deref(), Some("s1"));
+    let words = Prompt { blocks: vec![Block::Text("more".to_owned())], ..Prompt::default() };
+    let sent = plan_send(&tree, &HeadName::main(), words, &mut stamps).unwrap();
+    tree = tree.extended(&sent.plan.records).unwrap().extended(&[bound(&sent.prompt)]).unwrap();
+    tree = tree.extended(&plan_undo(&tree, &mut stamps).unwrap()).unwrap();
+    assert_eq!((tree.main_head(), own(&tree, before.as_ref())), (before.as_ref(), None));
+    tree = tree.extended(&plan_redo(&tree, &mut stamps).unwrap()).unwrap();
+    assert_eq!(own(&tree, Some(&sent.prompt)).as_deref(), Some("s1"));
 }

@@ -7,8 +7,8 @@ use offshoot_session::plan::{
     plan_branch_session,
 };
 use offshoot_session::{
-    Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, RawLine, Record, SessionTree,
-    TitleSource,
+    Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, Missing, RawLine, Record,
+    SessionTree, TitleSource,
 };
 use offshoot_testkit::{FixedStamps, draw, drawn, tree_of};
 
@@ -68,6 +68,7 @@ fn names_come_along_and_steps_do_not() {
         provenance: offshoot_session::Provenance::Continued,
         last_message: None,
         agent: None,
+        missing: Missing::default(),
     };
     for fact in [
         Fact::Title { title: Some("mine".into()), source: TitleSource::User },

@@ -14,7 +14,7 @@ fn queued(id: &str, behind: &str) -> Queued {
         behind: behind.into(),
         place: None,
         head: HeadName::main(),
-        agent: None,
+        chosen: Vec::new(),
         prompt: prompt(id),
         queued_at: FixedStamps::start(),
     }

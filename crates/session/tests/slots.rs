@@ -11,8 +11,8 @@ use offshoot_session::slots::{
     import_flat, version_arrows,
 };
 use offshoot_session::{
-    Binding, Block, Body, Change, Entry, EntryId, Fact, HeadMove, HeadName, Prompt, Provenance, Record,
-    SessionTree,
+    Binding, Block, Body, Change, Entry, EntryId, Fact, HeadMove, HeadName, Missing, Prompt, Provenance,
+    Record, SessionTree,
 };
 use offshoot_testkit::{FixedStamps, draw, drawn, tree_of};
 
@@ -309,6 +309,7 @@ fn the_session_to_go_on_with_is_the_deepest_bound_on_the_path() {
             provenance: Provenance::Continued,
             last_message: None,
             agent: None,
+            missing: Missing::default(),
         };
         tree.apply(&Record::marked(FixedStamps::start(), fact)).unwrap();
         SlotView::of(&tree).active_leaf_session().map(ToString::to_string)
@@ -428,6 +429,7 @@ fn binding(session: Option<&str>) -> Option<Binding> {
         provenance: Provenance::Continued,
         last_message: None,
         agent: None,
+        missing: Missing::default(),
     })
 }
 

@@ -10,7 +10,8 @@ use offshoot_session::slots::{
     Conversation, Slot, SlotPath, SlotPathSegment, SlotView, Timeline, version_arrows,
 };
 use offshoot_session::{
-    Binding, Block, Body, Entry, EntryId, HeadMove, HeadName, Prompt, Provenance, Record, SessionTree,
+    Binding, Block, Body, Entry, EntryId, HeadMove, HeadName, Missing, Prompt, Provenance, Record,
+    SessionTree,
 };
 use offshoot_testkit::FixedStamps;
 use proptest::collection::vec;
@@ -363,6 +364,7 @@ fn binding(session: Option<&str>) -> Option<Binding> {
         provenance: Provenance::Continued,
         last_message: None,
         agent: None,
+        missing: Missing::default(),
     })
 }
 

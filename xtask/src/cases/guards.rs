@@ -8,8 +8,8 @@ use offshoot_session::status::words::{ChatWord, Talk};
 use offshoot_session::status::{State, WaitingFor};
 use offshoot_session::turn::{Effect, Phase, Turn};
 use offshoot_session::{
-    AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadMove, HeadName, Prompt, Provenance, Record, Reply,
-    SessionTree, Stamps, ToolUse,
+    AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadMove, HeadName, Missing, Prompt, Provenance,
+    Record, Reply, SessionTree, Stamps, ToolUse,
 };
 use serde_json::{Value, json};
 
@@ -128,7 +128,8 @@ impl Scene {
         if let Some(session) = session("leaf_session") {
             let provenance = Provenance::Continued;
             let (at, agent_session) = (at.clone(), Some(session));
-            let fact = Fact::Bound { at, agent_session, provenance, last_message: None, agent: None };
+            let (last_message, agent, missing) = (None, None, Missing::default());
+            let fact = Fact::Bound { at, agent_session, provenance, last_message, agent, missing };
             self.tree = self.tree.extended(&[Record::marked(self.stamps.now(), fact)])?;
         }
         let (at_hand, branch) = (session("active_session"), branch_session(&self.tree, Some(&at)));

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, bail};
 use offshoot_session::plan::VersionStep;
 use offshoot_session::slots::{Conversation, EditInfo, Slot, SlotPath, SlotPathSegment, SlotView, Timeline};
-use offshoot_session::{AgentSessionId, Binding, Block, Body, Entry, EntryId, Prompt, Provenance};
+use offshoot_session::{AgentSessionId, Binding, Block, Body, Entry, EntryId, Missing, Prompt, Provenance};
 use serde_json::{Map, Value, json};
 
 use super::stamps::GivenIds;
@@ -151,6 +151,7 @@ fn binding(op: &Value) -> Option<Binding> {
         provenance: Provenance::Continued,
         last_message: None,
         agent: None,
+        missing: Missing::default(),
     })
 }
 

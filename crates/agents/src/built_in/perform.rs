@@ -47,13 +47,6 @@ pub(super) async fn converse(
                 let mut speech = Speech::new(turn, &mut inputs, &events, &pace, &mut later, tokens);
                 answer(&mut speech, session, steps, &workspace).await
             }
-            AgentInput::Compact { turn, .. } => {
-                let summary = words::what_was_said(&heard);
-                let tokens = heard.tokens();
-                heard = Heard::default();
-                let mut speech = Speech::new(turn, &mut inputs, &events, &pace, &mut later, tokens);
-                compact(&mut speech, summary, tokens).await
-            }
             AgentInput::Answer { turn, request, .. } => {
                 let confirmed = AgentEvent::new(turn, Said::Confirms { request });
                 events.send(confirmed).await.map_err(|_| Stopped::Alone)
@@ -164,10 +157,4 @@ async fn run(speech: &mut Speech<'_>, command: String, workspace: &Workspace) ->
         Ok(mut running) => speech.unless_interrupted(running.done()).await?,
     };
     speech.result(call, "shell", &outcome).await
-}
-
-async fn compact(speech: &mut Speech<'_>, summary: String, tokens_before: i64) -> Result<(), Stopped> {
-    speech.tell(Said::Compacting).await?;
-    speech.tell(Said::Compacted { summary, tokens_before }).await?;
-    speech.tell(Said::Ended(Ending::Done)).await
 }

@@ -191,7 +191,7 @@ impl<'c> Speech<'c> {
                 let event = AgentEvent::new(turn, Said::Confirms { request });
                 self.events.send(event).await.map_err(|_| Stopped::Alone)
             }
-            AgentInput::Prompt { .. } | AgentInput::Compact { .. } | AgentInput::Configure(_) => {
+            AgentInput::Prompt { .. } | AgentInput::Configure(_) => {
                 self.later.push_back(input);
                 Ok(())
             }

@@ -1,8 +1,10 @@
 //! What agents ask, what they are answered, and what need not be asked again.
 
 use jiff::Timestamp;
+use offshoot_session::address::Place;
 use offshoot_session::agent::Speaker;
 use offshoot_session::asks::{Answer, Ask, Asking, Matches, Question, Rule, Scope};
+use offshoot_session::{SessionId, SessionTree};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -10,9 +12,17 @@ use serde_json::Value;
 pub struct AskView {
     /// Gives the answer its address.
     pub id: String,
+    #[serde(default)]
+    pub session: String,
     pub turn: String,
     /// The prompt of that turn: which branch asks.
     pub prompt: String,
+    /// The name of that branch, where it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Which prompt of its branch it is, from 1.
+    #[serde(default)]
+    pub number: usize,
     /// The call that started the sub-agent that asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_agent: Option<String>,
@@ -93,12 +103,16 @@ pub struct RuleView {
     pub made_at: Timestamp,
 }
 
-impl From<&Ask> for AskView {
-    fn from(ask: &Ask) -> Self {
+impl AskView {
+    pub fn of(ask: &Ask, session: &SessionId, tree: &SessionTree) -> Self {
+        let place = Place::of(tree, &ask.prompt);
         Self {
             id: ask.id.to_string(),
+            session: session.to_string(),
             turn: ask.turn.to_string(),
             prompt: ask.prompt.to_string(),
+            branch: place.branch.map(str::to_owned),
+            number: place.number,
             sub_agent: match &ask.speaker {
                 Speaker::Agent => None,
                 Speaker::SubAgent(call) => Some(call.to_string()),

@@ -6,6 +6,8 @@ use offshoot_session::{Block, Body, Entry, ImageData, Prompt, Setting, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::BoundView;
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EntryView {
     pub id: String,
@@ -14,6 +16,10 @@ pub struct EntryView {
     pub at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
+    /// Of a prompt in a branch that is shown: how the agent that answered it came to know the branch. In events that is
+    /// told by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<BoundView>,
     #[serde(flatten)]
     pub body: BodyView,
 }
@@ -154,6 +160,7 @@ impl From<&Entry> for EntryView {
             parent: entry.parent.as_ref().map(ToString::to_string),
             at: entry.written_at,
             turn: entry.turn.as_ref().map(ToString::to_string),
+            bound: None,
             body: BodyView::from(&entry.body),
         }
     }

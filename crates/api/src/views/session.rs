@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use offshoot_session::agent::Capabilities;
 use offshoot_session::queue::Queued;
 use offshoot_session::status::{State, Status};
-use offshoot_session::{HeadName, Provenance, SessionTree};
+use offshoot_session::{Binding, HeadName, Missing, Provenance, SessionTree};
 use serde::{Deserialize, Serialize};
 
 use super::{AskView, EntryView, ModelView, PromptView};
@@ -58,6 +58,10 @@ pub struct BranchView {
     pub agent_session: Option<String>,
     /// How the agent came to know the branch.
     pub provenance: Option<ProvenanceView>,
+    /// What the agent of the branch was not told when its session began, on this turn or an earlier one; absent where
+    /// it was told everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingView>,
     /// Agents that were started by what is in view, in the order in which they began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sub_agents: Vec<SubAgentView>,
@@ -125,10 +129,23 @@ pub struct StatusRow {
     pub session: String,
     pub turn: String,
     pub prompt: String,
+    /// The name of the branch, where it has one.
     pub branch: Option<String>,
+    /// Which prompt of its branch it is, from 1.
+    #[serde(default)]
+    pub number: usize,
+    /// Who answers.
+    #[serde(default)]
+    pub agent: String,
     pub status: StatusView,
+    /// When the turn began.
     #[serde(with = "super::time")]
     pub since: Timestamp,
+    /// What it waits for, to be answered; the oldest where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
+    #[serde(default, with = "super::time::maybe", skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<Timestamp>,
     /// In a few words: what is asked, what is being done.
     pub what: String,
 }
@@ -141,6 +158,28 @@ pub enum ProvenanceView {
     RebuiltTranscript,
     /// The agent was given the branch as text; every front end says so.
     ReplayedContext,
+}
+
+/// How the agent that answered a prompt came to know what stands above it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundView {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    pub agent_session: Option<String>,
+    pub provenance: ProvenanceView,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<MissingView>,
+}
+
+/// What an agent was not told of a branch, counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MissingView {
+    pub tool_results: usize,
+    pub thoughts: usize,
+    pub images: usize,
+    /// Turns that a compaction or clearing took out of the context.
+    pub forgotten: usize,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -205,6 +244,25 @@ impl From<Provenance> for ProvenanceView {
             Provenance::RebuiltTranscript => Self::RebuiltTranscript,
             Provenance::ReplayedContext => Self::ReplayedContext,
         }
+    }
+}
+
+impl From<&Binding> for BoundView {
+    fn from(binding: &Binding) -> Self {
+        Self {
+            agent: binding.agent.clone(),
+            agent_session: binding.agent_session.as_ref().map(ToString::to_string),
+            provenance: binding.provenance.into(),
+            missing: MissingView::of(binding.missing),
+        }
+    }
+}
+
+impl MissingView {
+    /// `None` where nothing is missing.
+    pub fn of(missing: Missing) -> Option<Self> {
+        let Missing { tool_results, thoughts, images, forgotten } = missing;
+        (!missing.is_nothing()).then_some(Self { tool_results, thoughts, images, forgotten })
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn run(args: &RetryArgs, here: &Here) -> Result<Answer, Failure> {
             at: exactly(&at),
             if_running: if_running(args.running.abort_first),
             only_write: true,
+            ..request::Retry::default()
         });
         Ok(Some(Step { plan, request }))
     })?;

@@ -208,6 +208,7 @@ impl Sending<'_> {
                 agent: self.args.agent.clone(),
                 if_running,
                 client_id,
+                ..Send::default()
             }),
         }
     }

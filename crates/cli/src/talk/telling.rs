@@ -75,6 +75,7 @@ impl<'l> Telling<'l> {
             | EventKind::BranchNamed { .. }
             | EventKind::CheckpointTaken { .. }
             | EventKind::Rearranged
+            | EventKind::Branched { .. }
             | EventKind::TurnStarted { .. }
             | EventKind::Answered { .. }
             | EventKind::Confirmed { .. }

@@ -9,9 +9,9 @@ use offshoot_agents::{Agent, Conversation};
 use offshoot_api::event::EventKind;
 use offshoot_session::agent::{AgentEvent, AgentInput, Said, Speaker, Start};
 use offshoot_session::guard::Refusal;
-use offshoot_session::handoff::{AgentAtHand, Handoff, Missing, branch_session, plan_handoff};
+use offshoot_session::handoff::{AgentAtHand, Handoff, branch_session, plan_handoff};
 use offshoot_session::turn::Turn;
-use offshoot_session::{AgentSessionId, Body, Entry, EntryId, Prompt, Setting, TurnId};
+use offshoot_session::{AgentSessionId, Body, Entry, EntryId, Missing, Prompt, Setting, TurnId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -56,21 +56,28 @@ impl SessionActor {
             AgentAtHand { name: agent.name(), can: &can, live: known.as_ref().filter(|_| free.is_some()) };
         let handoff = plan_handoff(&self.tree, &prompt, &at_hand);
         info!(name: "turn begins", session = %self.id, turn = %turn, agent = agent.name());
-        let begun = Turn::begin(turn.clone(), prompt.clone(), handoff.provenance()).answered_by(agent.name());
-        self.turns.insert(turn.clone(), Running::new(begun, agent, self.stamps.now()));
+        let begun = Turn::begin(turn.clone(), prompt.clone(), handoff.provenance());
+        let begun = begun.answered_by(agent.name()).without(handoff.missing());
+        // Where no folder is named, all turns of the session work in the same one.
+        let place = self.project().unwrap_or(self.id.as_str());
+        let (at_work, is_shared) = self.shared.workplaces.enter(place);
+        self.turns.insert(turn.clone(), Running::new(begun, agent, self.stamps.now(), at_work));
         self.publish(Some(&turn), EventKind::TurnStarted { prompt: prompt.to_string() });
+        let notices = [is_shared.then(|| SHARED_FILES.to_owned()), what_is_lost(&handoff)];
+        for text in notices.into_iter().flatten() {
+            self.publish(Some(&turn), EventKind::Notice { text });
+        }
         match (&handoff, free) {
             (Handoff::Continue { session: Some(session) }, Some(connection)) => {
                 self.go_on(&turn, &prompt, connection, session.clone());
             }
-            (Handoff::Continue { .. } | Handoff::ForkAtMessage { .. } | Handoff::RebuiltTranscript, _) => {
-                self.reach(&turn, &prompt, handoff);
-            }
-            (Handoff::ReplayedContext(told), _) => {
-                let text = what_is_missing(&told.missing);
-                self.publish(Some(&turn), EventKind::Notice { text });
-                self.reach(&turn, &prompt, handoff);
-            }
+            (
+                Handoff::Continue { .. }
+                | Handoff::ForkAtMessage { .. }
+                | Handoff::RebuiltTranscript
+                | Handoff::ReplayedContext(_),
+                _,
+            ) => self.reach(&turn, &prompt, handoff),
         }
     }
 
@@ -256,20 +263,35 @@ fn belongs_to(answer: &AgentInput, of: &TurnId) -> bool {
     matches!(answer, AgentInput::Answer { turn, .. } if turn == of)
 }
 
-fn what_is_missing(missing: &Missing) -> String {
+/// Said where another answer is being written in the same folder.
+const SHARED_FILES: &str =
+    "another answer is being written in the same folder: both agents change the same files";
+
+/// What a person should know of the way by which the agent comes to know the branch.
+fn what_is_lost(handoff: &Handoff) -> Option<String> {
+    match handoff {
+        Handoff::Continue { .. } | Handoff::ForkAtMessage { .. } => None,
+        Handoff::RebuiltTranscript => Some(format!(
+            "the agent is given this branch as a session that was rebuilt{}",
+            without(&handoff.missing())
+        )),
+        Handoff::ReplayedContext(told) => {
+            Some(format!("the agent is told this branch as text{}", without(&told.missing)))
+        }
+    }
+}
+
+fn without(missing: &Missing) -> String {
     let counted = [
-        (missing.tool_results, "results of tools"),
-        (missing.thoughts, "thoughts"),
-        (missing.images, "images"),
-        (missing.forgotten, "forgotten turns"),
+        (missing.tool_results, "result of a tool", "results of tools"),
+        (missing.thoughts, "thought", "thoughts"),
+        (missing.images, "image", "images"),
+        (missing.forgotten, "forgotten turn", "forgotten turns"),
     ];
     let told: Vec<String> = counted
         .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| format!("{count} {what}"))
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, more)| format!("{count} {}", if *count == 1 { one } else { more }))
         .collect();
-    if told.is_empty() {
-        return "the agent is told this branch as text".to_owned();
-    }
-    format!("the agent is told this branch as text, without {}", told.join(", "))
+    if told.is_empty() { String::new() } else { format!(", without {}", told.join(", ")) }
 }

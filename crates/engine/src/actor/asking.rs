@@ -18,7 +18,8 @@ use crate::hooks::HookEvent;
 impl SessionActor {
     pub(super) fn take_ask(&mut self, ask: Ask) {
         let rules = self.shared.rules.reaching(&self.id, self.project());
-        let (id, turn, view) = (ask.id.clone(), ask.turn.clone(), AskView::from(&ask));
+        let (id, turn) = (ask.id.clone(), ask.turn.clone());
+        let view = AskView::of(&ask, &self.id, &self.tree);
         let sub_agent = match &ask.speaker {
             Speaker::Agent => None,
             Speaker::SubAgent(call) => Some(call.clone()),

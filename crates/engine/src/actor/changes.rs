@@ -1,21 +1,21 @@
 //! Settings, names, clearing, and sessions that come out of this one.
 
 use offshoot_api::event::EventKind;
-use offshoot_api::request::{self, ConfigBranching};
+use offshoot_api::request::{self, ConfigBranching, IfRunning};
 use offshoot_api::{ApiError, ErrorCode, Hint, Response, response};
 use offshoot_session::address::resolve;
 use offshoot_session::guard::{Action, AgentState, Refusal};
 use offshoot_session::plan::{
-    ConfigChangeWay, NewSession, Plan, born, branched_session, plan_archive, plan_branch_name,
-    plan_config_change, plan_config_session, plan_forked, plan_label, plan_rename,
+    ConfigChangeWay, NewSession, Plan, born, plan_archive, plan_branch_name, plan_config_change,
+    plan_config_session, plan_forked, plan_label, plan_rename,
 };
 use offshoot_session::{
-    Body, Entry, EntryId, Fact, HeadMove, HeadName, Record, SessionId, Setting, TitleSource,
+    Body, BranchReason, Entry, Fact, HeadMove, HeadName, Record, SessionId, Setting, TitleSource,
 };
 use serde_json::json;
 
-use super::SessionActor;
 use super::halt::{Halt, refused};
+use super::{Brought, SessionActor};
 use crate::failure::{internal, not_created};
 use crate::hooks::HookEvent;
 
@@ -24,7 +24,11 @@ const SHORT_NAME: usize = 6;
 
 impl SessionActor {
     /// In force from the next prompt on, never inside a turn.
-    pub(super) async fn configure(&mut self, configure: request::Configure) -> Result<Response, Halt> {
+    pub(super) async fn configure(
+        &mut self,
+        configure: request::Configure,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
         let this_once = configure.branching.map(|branching| match branching {
             ConfigBranching::Entry => ConfigChangeWay::Entry,
             ConfigBranching::File => ConfigChangeWay::File,
@@ -52,34 +56,40 @@ impl SessionActor {
                 Ok(Response::Moved(moved))
             }
             Some(ConfigChangeWay::File) => {
+                self.may(Action::Change, AgentState::Reachable, if_running)?;
                 let head = HeadName::main();
                 let session = plan_config_session(&self.tree, &head, settings, self.stamps.as_mut());
-                match session.map_err(refused)? {
-                    Some(session) => self.begin_another(session, "change settings").await,
-                    None => Ok(Response::Moved(self.moved(self.tree.main_head().cloned()))),
-                }
+                let Some(session) = session.map_err(refused)? else {
+                    return Ok(Response::Moved(self.moved(self.tree.main_head().cloned())));
+                };
+                self.before_branch(self.tree.main_head(), brought)?;
+                let moved =
+                    self.begin_another(session, "change settings", BranchReason::ConfigChange).await?;
+                Ok(Response::Moved(moved))
             }
         }
     }
 
     pub(super) async fn fork_to_new_session(
         &mut self,
-        at: &EntryId,
+        mut session: NewSession,
         title: Option<&str>,
-    ) -> Result<Response, Halt> {
-        let session = branched_session(&self.tree, Some(at), self.stamps.as_mut());
-        let mut session =
-            session.map_err(|why| refused(ApiError::new(ErrorCode::NotFound, why.to_string())))?;
+    ) -> Result<response::Moved, Halt> {
         if let Some(title) = title.map(str::trim).filter(|title| !title.is_empty()) {
             let fact = Fact::Title { title: Some(title.to_owned()), source: TitleSource::User };
             session.records.push(Record::marked(self.stamps.now(), fact));
         }
         let step = format!("fork from {}", short_name(&self.id));
-        self.begin_another(session, &step).await
+        self.begin_another(session, &step, BranchReason::Fork).await
     }
 
     /// A session out of this one. It stands by itself; what this one knows of it only helps to take it back.
-    async fn begin_another(&mut self, session: NewSession, step: &str) -> Result<Response, Halt> {
+    async fn begin_another(
+        &mut self,
+        session: NewSession,
+        step: &str,
+        reason: BranchReason,
+    ) -> Result<response::Moved, Halt> {
         let NewSession { id, mut records, head } = session;
         let told = plan_forked(&id, self.stamps.as_mut());
         born(&mut records, step, told.operation.clone(), self.stamps.as_mut());
@@ -92,17 +102,19 @@ impl SessionActor {
             let text = format!("this session does not know of its fork: {error}");
             self.publish(None, EventKind::Notice { text });
         }
+        // Whoever looks at this session would wait here for what is said there.
+        self.publish(None, EventKind::Branched { into: id.to_string(), reason: reason.word().to_owned() });
         let origin = self.id.to_string();
         self.tell_hooks(
             HookEvent::SessionBranch,
             || json!({ "previousSession": origin, "newSession": id.as_str() }),
         );
-        Ok(Response::Moved(response::Moved {
+        Ok(response::Moved {
             session: id.to_string(),
             from: self.tree.main_head().map(ToString::to_string),
             to: head.map(|head| head.to_string()),
             ..response::Moved::default()
-        }))
+        })
     }
 
     pub(super) async fn rename(&mut self, rename: &request::Rename) -> Result<Response, Halt> {
@@ -131,7 +143,7 @@ impl SessionActor {
 
     /// The agents forget; the conversation, the model and the permissions stay.
     pub(super) async fn clear(&mut self, clear: &request::Clear) -> Result<Response, Halt> {
-        self.may(Action::Change, AgentState::Reachable, clear.if_running)?;
+        self.when_nothing_runs(clear.if_running)?;
         let from = self.tree.main_head().cloned();
         let (id, written_at) = (self.stamps.entry_id(), self.stamps.now());
         let mut plan = Plan::named("clear", self.stamps.as_mut());
@@ -143,6 +155,17 @@ impl SessionActor {
         let moved = self.take(Some(plan)).await?;
         self.close_idle_agents();
         Ok(Response::Moved(moved))
+    }
+
+    /// Agents that answer elsewhere in the tree would have to go too.
+    fn when_nothing_runs(&self, if_running: IfRunning) -> Result<(), Halt> {
+        let Some(running) = self.turns.values().next() else { return Ok(()) };
+        let (turn, prompt) = (running.turn.id().clone(), running.turn.prompt().clone());
+        match if_running {
+            _ if running.turn.is_over() => Err(Halt::After(turn)),
+            IfRunning::AbortFirst => Err(Halt::AbortFirst(turn)),
+            IfRunning::Wait | IfRunning::Beside => Err(refused(Refusal::Running { turn, prompt })),
+        }
     }
 
     async fn mark(&mut self, plan: Option<Plan>) -> Result<Response, Halt> {

@@ -1,13 +1,16 @@
 //! Durable, then visible.
 
-use offshoot_api::ApiError;
 use offshoot_api::event::EventKind;
-use offshoot_api::views::{EntryView, HeadView, StatusView};
+use offshoot_api::views::{BoundView, EntryView, HeadView, MissingView, StatusView};
+use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::status::{State, Status};
 use offshoot_session::{Change, Fact, Record, SessionTree, TurnId};
 use serde_json::json;
+use tracing::error;
 
-use super::SessionActor;
+use super::errands::Away;
+use super::turns::Running;
+use super::{Message, SessionActor};
 use crate::failure::{internal, not_appended, not_locked};
 use crate::feed::About;
 use crate::hooks::HookEvent;
@@ -16,12 +19,15 @@ use crate::shelf::Book;
 impl SessionActor {
     /// One append; then everybody is told.
     pub(super) async fn commit(&mut self, records: Vec<Record>) -> Result<(), ApiError> {
-        let (tree, records) = self
+        let written = self
             .with_book(move |book| {
                 let appended = book.append(&records).map_err(|error| not_appended(&error));
                 appended.map(|()| (book.tree().clone(), records))
             })
-            .await??;
+            .await
+            .and_then(|written| written);
+        self.cannot_write = written.as_ref().is_err_and(|error| error.code == ErrorCode::DiskFull);
+        let (tree, records) = written?;
         let before = std::mem::replace(&mut self.tree, tree);
         self.tell_records(&records);
         self.tell_heads(&before);
@@ -38,7 +44,12 @@ impl SessionActor {
             let done = work(book.as_mut());
             (book, done)
         });
-        let (book, done) = done.await.map_err(|_| internal("the store broke down"))?;
+        let Ok((book, done)) = done.await else {
+            // The session is not in hand any more. It is closed as a crash would leave it; whoever asks next opens it.
+            error!(name: "store broke", session = %self.id);
+            self.afterwards.push_back(Message::Broke);
+            return Err(internal("the store broke down"));
+        };
         self.book = Some(book);
         Ok(done)
     }
@@ -110,8 +121,10 @@ impl SessionActor {
     }
 
     pub(super) fn state(&self) -> State {
-        let states = self.turns.values().map(|running| running.turn.state());
-        states.max_by_key(|state| state.urgency()).unwrap_or(State::Ready)
+        let writes = self.away.values().any(Away::is_summary).then_some(State::Compacting);
+        let states = self.turns.values().map(Running::state).chain(writes);
+        let nothing_runs = if self.cannot_write { State::Error } else { State::Ready };
+        states.max_by_key(|state| state.urgency()).unwrap_or(nothing_runs)
     }
 
     fn tell_records(&mut self, records: &[Record]) {
@@ -166,11 +179,15 @@ fn told_fact(fact: &Fact) -> Option<EventKind> {
             Some(EventKind::BranchNamed { target: at.to_string(), name: name.clone() })
         }
         Fact::Checkpoint { at, .. } => Some(EventKind::CheckpointTaken { target: at.to_string() }),
-        Fact::Bound { at, agent_session, provenance, .. } => Some(EventKind::Bound {
-            prompt: at.to_string(),
-            agent_session: agent_session.as_ref().map(ToString::to_string),
-            provenance: (*provenance).into(),
-        }),
+        Fact::Bound { at, agent_session, provenance, last_message: _, agent, missing } => {
+            let bound = BoundView {
+                agent: agent.clone(),
+                agent_session: agent_session.as_ref().map(ToString::to_string),
+                provenance: (*provenance).into(),
+                missing: MissingView::of(*missing),
+            };
+            Some(EventKind::Bound { prompt: at.to_string(), bound })
+        }
         Fact::Undone { .. } | Fact::Redone { .. } | Fact::Archived { .. } => Some(EventKind::Rearranged),
         Fact::TurnEnded { .. }
         | Fact::Spent { .. }

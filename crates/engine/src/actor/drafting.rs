@@ -14,7 +14,7 @@ pub(super) struct Drafting {
     steps: Vec<Drafted>,
     pieces: usize,
     due: Option<Instant>,
-    /// A disk that refuses is complained of once a turn, not with every word.
+    /// The disk has refused, and what is kept may end in the middle. That is complained of once a turn, not with every word.
     has_failed: bool,
 }
 
@@ -56,14 +56,26 @@ impl SessionActor {
     }
 
     pub(super) async fn flush_drafts(&mut self) {
-        let steps = self.drafting.take();
+        let mut steps = self.drafting.take();
         if steps.is_empty() {
             return;
         }
-        let kept = self.with_book(move |book| book.draft(&steps).map_err(|error| not_drafted(&error))).await;
-        let error = match kept {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) | Err(error) => error,
+        let begins_anew = self.drafting.has_failed;
+        if begins_anew {
+            // More words behind a gap would read as if nothing were missing, so all that is being said is kept again.
+            let live = self.turns.values().flat_map(|running| running.turn.being_said());
+            steps = live.map(|entry| Drafted::Entry(Box::new(entry))).collect();
+        }
+        let kept = self.with_book(move |book| {
+            if begins_anew {
+                book.clear_drafts()?;
+            }
+            book.draft(&steps)
+        });
+        let error = match kept.await {
+            Ok(Ok(())) => return self.drafting.has_failed = false,
+            Ok(Err(error)) => not_drafted(&error),
+            Err(error) => error,
         };
         // The words are still shown, and will be written when they are final.
         if !std::mem::replace(&mut self.drafting.has_failed, true) {

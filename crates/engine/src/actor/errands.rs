@@ -14,7 +14,7 @@ use tokio::task::AbortHandle;
 
 use super::halt::{Halt, nothing_to_do, refused};
 use super::{Call, Message, SessionActor};
-use crate::hooks::{self, Hook, HookEvent, HookRequest, Verdict};
+use crate::hooks::{self, Hook, HookEvent, HookRequest, Verdict, Wish};
 use crate::summary::Writer;
 use crate::view::settings_of;
 
@@ -27,18 +27,32 @@ pub(super) enum Errand {
 /// What errands have brought for a request so far.
 #[derive(Clone, Default)]
 pub(crate) struct Brought {
-    verdict: Option<Verdict>,
+    verdict: Option<Box<Heard>>,
     summary: Option<Written>,
     by: By,
 }
 
+/// What hooks said, and the head they said it about.
+#[derive(Clone, Default)]
+struct Heard {
+    verdict: Verdict,
+    head: Option<EntryId>,
+}
+
+impl Heard {
+    /// A summary says something about one head only; yes and no hold for any.
+    fn is_about_another(&self, head: Option<&EntryId>) -> bool {
+        self.verdict.summary.is_some() && self.head.as_ref() != head
+    }
+}
+
 /// Who wants it.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 enum By {
     #[default]
     Person,
-    /// Hooks are not asked about what hooks want.
-    Hook,
+    /// The hook of this name. Hooks are not asked about what hooks want.
+    Hook(String),
     /// Nobody has asked for it: the engine does it where it has to be done.
     Itself,
 }
@@ -48,13 +62,18 @@ impl Brought {
         Self { by: By::Itself, ..Self::default() }
     }
 
+    /// Hooks were asked before and have no say any more.
+    pub(super) fn asked() -> Self {
+        Self { verdict: Some(Box::default()), ..Self::default() }
+    }
+
     /// What nobody waits for and was refused is told to whoever follows.
     pub(super) fn complaint(&self, error: &ApiError) -> Option<EventKind> {
-        match self.by {
+        match &self.by {
             By::Person => None,
-            By::Hook => {
+            By::Hook(hook) => {
                 let message = format!("what it wants is refused: {error}");
-                Some(EventKind::HookFailed { hook: "request".to_owned(), message })
+                Some(EventKind::HookFailed { hook: hook.clone(), message })
             }
             // Nothing to do is what was wanted.
             By::Itself if error.code == ErrorCode::NothingToDo => None,
@@ -62,6 +81,11 @@ impl Brought {
                 Some(EventKind::Notice { text: format!("the branch could not be made shorter: {error}") })
             }
         }
+    }
+
+    /// What hooks want to happen when the request is answered.
+    pub(super) fn take_wishes(&mut self) -> Vec<Wish> {
+        self.verdict.as_mut().map(|heard| std::mem::take(&mut heard.verdict.wishes)).unwrap_or_default()
     }
 }
 
@@ -87,6 +111,16 @@ pub(crate) enum Back {
 }
 
 impl Away {
+    /// An agent writes for us.
+    pub(super) fn is_summary(&self) -> bool {
+        self.is_summary
+    }
+
+    /// Whether giving up summaries ends it: the summary itself, and hooks that are asked before it.
+    fn leads_to_summary(&self) -> bool {
+        matches!(self.call.request, Request::Navigate(_) | Request::Compact(_))
+    }
+
     /// Whoever waits hears that it was closed.
     pub(super) fn give_up(self) {
         self.task.abort();
@@ -128,11 +162,16 @@ impl SessionActor {
         match (back, away) {
             (Back::Verdict(mut verdict), away) => {
                 self.report(&mut verdict);
-                let Some(Away { mut call, .. }) = away else { return };
+                let Some(Away { mut call, head, .. }) = away else {
+                    return self.grant(verdict.wishes);
+                };
                 match verdict.cancelled.take() {
-                    Some(reason) => self.refuse(call, ApiError::new(ErrorCode::Cancelled, reason)),
+                    Some(reason) => {
+                        self.refuse(call, ApiError::new(ErrorCode::Cancelled, reason));
+                        self.grant(verdict.wishes);
+                    }
                     None => {
-                        call.brought.verdict = Some(verdict);
+                        call.brought.verdict = Some(Box::new(Heard { verdict, head }));
                         self.afterwards.push_back(Message::Call(call));
                     }
                 }
@@ -146,15 +185,19 @@ impl SessionActor {
         }
     }
 
-    /// What hooks did wrong is told, and what they want is done later.
+    /// What hooks did wrong is told.
     fn report(&mut self, verdict: &mut Verdict) {
         for failure in std::mem::take(&mut verdict.failures) {
             self.publish(None, EventKind::HookFailed { hook: failure.hook, message: failure.message });
         }
-        for wish in std::mem::take(&mut verdict.requests) {
+    }
+
+    /// What hooks want is done next.
+    pub(super) fn grant(&mut self, wishes: Vec<Wish>) {
+        for Wish { hook, request } in wishes {
             let (reply, _) = oneshot::channel();
-            let brought = Brought { by: By::Hook, ..Brought::default() };
-            let request = self.request_of(wish);
+            let brought = Brought { by: By::Hook(hook), ..Brought::default() };
+            let request = self.request_of(request);
             self.afterwards.push_back(Message::Call(Call { request, reply, brought }));
         }
     }
@@ -163,7 +206,7 @@ impl SessionActor {
         let (session, if_running) = (self.id.to_string(), IfRunning::Wait);
         match wish {
             HookRequest::Branch { entry } => {
-                let to = ForkTo::NewSession;
+                let to = ForkTo::NewSessionBefore;
                 Request::Fork(request::Fork { session, at: entry, to, title: None, if_running })
             }
             HookRequest::NavigateTree { target, summarize } => {
@@ -180,9 +223,12 @@ impl SessionActor {
         brought: &Brought,
         payload: impl FnOnce() -> Value,
     ) -> Result<Verdict, Halt> {
-        match &brought.verdict {
-            Some(verdict) => Ok(verdict.clone()),
-            None if brought.by == By::Hook || self.hooks_for(event).is_empty() => Ok(Verdict::default()),
+        match brought.verdict.as_deref() {
+            Some(heard) if heard.is_about_another(self.tree.main_head()) => Err(went_on()),
+            Some(heard) => Ok(heard.verdict.clone()),
+            None if matches!(brought.by, By::Hook(_)) || self.hooks_for(event).is_empty() => {
+                Ok(Verdict::default())
+            }
             None => Err(Halt::Errand(Errand::Hooks { event, payload: payload() })),
         }
     }
@@ -192,17 +238,14 @@ impl SessionActor {
     pub(super) fn written(&self, brought: &Brought, requests: Vec<String>) -> Result<Vec<String>, Halt> {
         match &brought.summary {
             Some(written) if written.head.as_ref() == self.tree.main_head() => Ok(written.texts.clone()),
-            Some(_) => Err(refused(ApiError::new(
-                ErrorCode::Cancelled,
-                "the conversation went on while the summary was written; nothing was changed",
-            ))),
+            Some(_) => Err(went_on()),
             None => Err(Halt::Errand(Errand::Summary { requests })),
         }
     }
 
     pub(super) fn cancel_summary(&mut self) -> Result<Response, Halt> {
         let writing: Vec<u64> =
-            self.away.iter().filter(|(_, away)| away.is_summary).map(|(id, _)| *id).collect();
+            self.away.iter().filter(|(_, away)| away.leads_to_summary()).map(|(id, _)| *id).collect();
         if writing.is_empty() {
             return Err(nothing_to_do("no summary is being written"));
         }
@@ -251,4 +294,12 @@ impl SessionActor {
         let wait = self.settings.summary_wait;
         Ok(Writer { agent: agent.map_err(no_model)?, session: self.id.clone(), settings, wait })
     }
+}
+
+/// What was written for another head than that of now says nothing any more.
+fn went_on() -> Halt {
+    refused(ApiError::new(
+        ErrorCode::Cancelled,
+        "the conversation went on while the summary was written; nothing was changed",
+    ))
 }

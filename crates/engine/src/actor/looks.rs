@@ -2,7 +2,7 @@
 
 use offshoot_api::views::{AskView, ModelView, SessionView, StatusRow, StatusView};
 use offshoot_api::{Response, request};
-use offshoot_session::address::resolve;
+use offshoot_session::address::{Place, resolve};
 use offshoot_session::asks::{Ask, Asking};
 use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::status::Status;
@@ -34,7 +34,7 @@ impl SessionActor {
             permission_mode: context.permission_mode,
             status: StatusView::from(Status::of_stream(self.state())),
             turns: self.running_rows(),
-            asks: self.asks.waiting().map(AskView::from).collect(),
+            asks: self.ask_views(),
             queue: self.queued_views(),
         }))
     }
@@ -60,16 +60,20 @@ impl SessionActor {
         let rows = self.turns.values().map(|running| {
             let turn = running.turn.id();
             let prompt = running.turn.prompt();
-            let path = self.tree.path_to(Some(prompt));
-            let branch = path.iter().rev().find_map(|entry| self.tree.branch_name(&entry.id));
+            let place = Place::of(&self.tree, prompt);
+            let ask = self.ask_of(turn);
             StatusRow {
                 session: self.id.to_string(),
                 turn: turn.to_string(),
                 prompt: prompt.to_string(),
-                branch: branch.map(str::to_owned),
-                status: StatusView::from(Status::of_stream(running.turn.state())),
+                branch: place.branch.map(str::to_owned),
+                number: place.number,
+                agent: running.agent.name().to_owned(),
+                status: StatusView::from(Status::of_stream(running.state())),
                 since: running.since,
-                what: self.what(turn).unwrap_or_else(|| {
+                ask: ask.map(|ask| ask.id.to_string()),
+                asked_at: ask.map(|ask| ask.asked_at),
+                what: ask.map(what).unwrap_or_else(|| {
                     self.tree.entry(prompt).map(|entry| first_line(&entry.body.text())).unwrap_or_default()
                 }),
             }
@@ -77,21 +81,29 @@ impl SessionActor {
         rows.collect()
     }
 
-    /// What the turn asks, in a few words.
-    fn what(&self, turn: &TurnId) -> Option<String> {
-        let ask: &Ask = self.asks.waiting().find(|ask| ask.turn == *turn)?;
-        Some(match &ask.asking {
-            Asking::Permission(permission) => {
-                let command = permission.input.get("command").and_then(serde_json::Value::as_str);
-                match command {
-                    Some(command) => first_line(&format!("{}: {command}", permission.tool)),
-                    None => permission.tool.clone(),
-                }
+    fn ask_views(&self) -> Vec<AskView> {
+        self.asks.waiting().map(|ask| AskView::of(ask, &self.id, &self.tree)).collect()
+    }
+
+    /// What the turn has asked first.
+    fn ask_of(&self, turn: &TurnId) -> Option<&Ask> {
+        self.asks.waiting().filter(|ask| ask.turn == *turn).min_by_key(|ask| ask.asked_at)
+    }
+}
+
+/// What is asked, in a few words.
+fn what(ask: &Ask) -> String {
+    match &ask.asking {
+        Asking::Permission(permission) => {
+            let command = permission.input.get("command").and_then(serde_json::Value::as_str);
+            match command {
+                Some(command) => first_line(&format!("{}: {command}", permission.tool)),
+                None => permission.tool.clone(),
             }
-            Asking::Questions(questions) => {
-                questions.first().map(|question| first_line(&question.text)).unwrap_or_default()
-            }
-        })
+        }
+        Asking::Questions(questions) => {
+            questions.first().map(|question| first_line(&question.text)).unwrap_or_default()
+        }
     }
 }
 

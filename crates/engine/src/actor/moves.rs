@@ -12,9 +12,9 @@ use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::handoff::branch_session;
 use offshoot_session::outline::version_of;
 use offshoot_session::plan::{
-    Navigation, OtherSide, Plan, SummaryChoice, VersionStep, WrittenSummary, other_side, plan_fork,
-    plan_navigation, plan_redo, plan_rewind_conversation, plan_switch, plan_undo, plan_undo_beginning,
-    plan_version,
+    BranchedSession, Navigation, OtherSide, Plan, SummaryChoice, VersionStep, WrittenSummary,
+    branched_session, other_side, plan_branch_session, plan_fork, plan_navigation, plan_redo,
+    plan_rewind_conversation, plan_switch, plan_undo, plan_undo_beginning, plan_version,
 };
 use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
@@ -174,9 +174,11 @@ impl SessionActor {
     }
 
     fn rewind_preview(&self, prompt: &EntryId, scope: RewindScope) -> response::RewindPreview {
+        // Where the prompt is on another branch, all is left that the two branches do not share.
         let path = self.tree.path_to(self.tree.main_head());
-        let from = path.iter().position(|entry| entry.id == *prompt);
-        let left = from.and_then(|from| path.get(from..)).unwrap_or_default();
+        let stays = self.tree.path_to(self.tree.parent(prompt).map(|above| &above.id));
+        let shared = path.iter().zip(&stays).take_while(|(one, other)| one.id == other.id).count();
+        let left = path.get(shared..).unwrap_or_default();
         let can_rewind = scope == RewindScope::Conversation;
         response::RewindPreview {
             can_rewind,
@@ -187,20 +189,37 @@ impl SessionActor {
     }
 
     pub(super) async fn fork(&mut self, fork: &request::Fork, brought: &Brought) -> Result<Response, Halt> {
-        let at = destination(&self.tree, &fork.at).map_err(refused)?;
         match fork.to {
             ForkTo::Here => {
+                let at = destination(&self.tree, &fork.at).map_err(refused)?;
                 self.may(Action::MoveHead, AgentState::Reachable, fork.if_running)?;
                 let plan = plan_fork(&self.tree, &HeadName::main(), &at, self.stamps.as_mut());
                 let moved = self.take(plan.map_err(refused)?).await?;
                 Ok(Response::Moved(moved))
             }
             ForkTo::NewSession => {
-                let payload = || json!({ "entryId": at.as_str() });
-                self.verdict(HookEvent::SessionBeforeBranch, brought, payload)?;
-                self.fork_to_new_session(&at, fork.title.as_deref()).await
+                let at = destination(&self.tree, &fork.at).map_err(refused)?;
+                let session = branched_session(&self.tree, Some(&at), self.stamps.as_mut());
+                let session = session.map_err(refused)?;
+                self.before_branch(Some(&at), brought)?;
+                let moved = self.fork_to_new_session(session, fork.title.as_deref()).await?;
+                Ok(Response::Moved(moved))
+            }
+            ForkTo::NewSessionBefore => {
+                let at = resolve(&self.tree, &fork.at).map_err(refused)?;
+                let branched = plan_branch_session(&self.tree, &at, self.stamps.as_mut());
+                let BranchedSession { session, editor_text } = branched.map_err(refused)?;
+                self.before_branch(Some(&at), brought)?;
+                let mut moved = self.fork_to_new_session(session, fork.title.as_deref()).await?;
+                moved.editor_text = Some(editor_text);
+                Ok(Response::Moved(moved))
             }
         }
+    }
+
+    pub(super) fn before_branch(&self, at: Option<&EntryId>, brought: &Brought) -> Result<(), Halt> {
+        let payload = || json!({ "entryId": at.map(|at| at.as_str()) });
+        self.verdict(HookEvent::SessionBeforeBranch, brought, payload).map(|_| ())
     }
 
     pub(super) async fn undo(&mut self, if_running: IfRunning) -> Result<Response, Halt> {

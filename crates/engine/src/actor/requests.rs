@@ -8,15 +8,23 @@ use super::{Brought, Call, Message, SessionActor};
 use crate::failure::internal;
 
 impl SessionActor {
-    pub(super) async fn on_call(&mut self, call: Call) {
+    pub(super) async fn on_call(&mut self, mut call: Call) {
         self.read_settings().await;
         let answer = match self.catch_up().await.and_then(|()| self.must_stand(&call.request)) {
             Ok(()) => self.answer_call(call.request.clone(), &call.brought).await,
             Err(error) => Err(Halt::Refused(error)),
         };
         match answer {
-            Ok(response) => reply(call, Ok(response)),
-            Err(Halt::Refused(error)) => self.refuse(call, error),
+            Ok(response) => {
+                let wishes = call.brought.take_wishes();
+                reply(call, Ok(response));
+                self.grant(wishes);
+            }
+            Err(Halt::Refused(error)) => {
+                let wishes = call.brought.take_wishes();
+                self.refuse(call, error);
+                self.grant(wishes);
+            }
             Err(Halt::AbortFirst(turn)) => {
                 self.interrupt(&turn).await;
                 self.park(turn, call);
@@ -60,10 +68,11 @@ impl SessionActor {
             Request::Send(send) => self.send(send, brought).await,
             Request::Edit(edit) => self.edit(&edit, brought).await,
             Request::Retry(retry) => self.retry(&retry, brought).await,
-            Request::Resume(resume) => self.resume(&resume).await,
+            Request::Resume(resume) => self.resume(&resume, brought).await,
             Request::Queue(_) => Ok(self.queue_view()),
-            Request::ChangeQueued(change) => self.change_queued(change).await,
+            Request::ChangeQueued(change) => self.change_queued(change, brought).await,
             Request::CancelQueued(cancel) => self.cancel_queued(cancel).await,
+            Request::SayQueued(say) => self.say_held(say).await,
             Request::Version(version) => self.version(&version).await,
             Request::Switch(switch) => self.switch(&switch).await,
             Request::Navigate(navigate) => self.navigate(&navigate, brought).await,
@@ -71,7 +80,7 @@ impl SessionActor {
             Request::Fork(fork) => self.fork(&fork, brought).await,
             Request::Undo(undo) => self.undo(undo.if_running).await,
             Request::Redo(redo) => self.redo(redo.if_running).await,
-            Request::Configure(configure) => self.configure(configure).await,
+            Request::Configure(configure) => self.configure(configure, brought).await,
             Request::Rename(rename) => self.rename(&rename).await,
             Request::Label(label) => self.label(&label).await,
             Request::NameBranch(name) => self.name_branch(&name).await,

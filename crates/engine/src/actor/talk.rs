@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use offshoot_agents::Agent;
 use offshoot_api::request::{self, IfRunning};
-use offshoot_api::views::PromptView;
+use offshoot_api::views::{ModelView, PromptView};
 use offshoot_api::{ApiError, ErrorCode, Response, response};
 use offshoot_session::address::resolve;
 use offshoot_session::guard::{Action, AgentState, Allowed, Place, Refusal};
 use offshoot_session::outline::version_of;
-use offshoot_session::plan::{Sent, plan_edit, plan_retry, plan_send_aside, plan_send_at};
+use offshoot_session::plan::{Sent, plan_edit, plan_retry, plan_send_aside, plan_send_at, reworded};
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{
     Body, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId,
@@ -40,11 +40,8 @@ impl SessionActor {
             None => None,
         };
         let below = at.clone().or_else(|| self.tree.main_head().cloned());
-        let chosen = send.agent.clone().map(Setting::Agent);
-        let agent = match &send.agent {
-            Some(name) => self.shared.agents.get(name).cloned().ok_or(Refusal::NoAgent),
-            None => self.agent_at(below.as_ref()),
-        };
+        let chosen = chosen(send.agent.as_ref(), send.model.as_ref());
+        let agent = self.agent_for(&chosen, below.as_ref());
         let (agent, agent_state) = match agent {
             Ok(agent) => (Some(agent), AgentState::Reachable),
             Err(_) => (None, AgentState::Missing),
@@ -96,7 +93,7 @@ impl SessionActor {
         &mut self,
         below: Option<&EntryId>,
         prompt: Prompt,
-        chosen: Option<Setting>,
+        chosen: Vec<Setting>,
         turn: Option<TurnId>,
         head: Head,
     ) -> Result<Sent, Halt> {
@@ -130,18 +127,50 @@ impl SessionActor {
             return Ok(said);
         }
         let at = resolve(&self.tree, &edit.at).map_err(refused)?;
-        let place = place_of(edit.if_running);
-        let action = Action::Edit { at: &at, words: &edit.text, place };
+        let chosen = self.changing(&at, chosen(edit.agent.as_ref(), edit.model.as_ref()));
+        let (place, words) = (place_of(edit.if_running), edit.text.as_str());
+        let action = match chosen.is_empty() || words.trim().is_empty() {
+            true => Action::Edit { at: &at, words, place },
+            // The same words to somebody else are something else.
+            false => Action::Retry { at: &at, place },
+        };
         self.may(action, AgentState::Reachable, edit.if_running)?;
         self.after_stopping(Some(&at))?;
         let agent = match edit.only_write {
             true => None,
-            false => Some(self.agent_saying_again(&at, &edit.text, brought)?),
+            false => Some(self.agent_saying_again(&at, words, &chosen, brought)?),
         };
         let turn = edit.client_id.clone().map(TurnId::from);
-        let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
-        let sent = plan_edit(&self.tree, &HeadName::main(), &at, &edit.text, stamps);
-        self.say_or_write(sent.map_err(refused)?, agent).await
+        let sent = match self.tree.entry(&at).map(|entry| &entry.body) {
+            Some(Body::Prompt(prompt)) if !chosen.is_empty() => {
+                self.plan_saying_otherwise(&at, reworded(prompt, words), chosen, turn)?
+            }
+            Some(_) | None => {
+                let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
+                plan_edit(&self.tree, &HeadName::main(), &at, words, stamps).map_err(refused)?
+            }
+        };
+        self.say_or_write(sent, agent).await
+    }
+
+    /// In the place of a prompt, with what was chosen for it above it: a branch of its own.
+    fn plan_saying_otherwise(
+        &mut self,
+        at: &EntryId,
+        prompt: Prompt,
+        chosen: Vec<Setting>,
+        turn: Option<TurnId>,
+    ) -> Result<Sent, Halt> {
+        let above = self.tree.parent(at).map(|above| above.id.clone());
+        self.plan_saying(above.as_ref(), prompt, chosen, turn, Head::Goes)
+    }
+
+    /// What was chosen for what is said in the place of a prompt, without what is in force there.
+    fn changing(&self, at: &EntryId, chosen: Vec<Setting>) -> Vec<Setting> {
+        let prompt = turn_prompt(&self.tree, at).map(|prompt| &prompt.id);
+        let above = prompt.and_then(|prompt| self.tree.parent(prompt)).map(|above| &above.id);
+        let known = settings_of(&self.tree, above);
+        chosen.into_iter().filter(|setting| !known.contains(setting)).collect()
     }
 
     pub(super) async fn retry(
@@ -150,6 +179,7 @@ impl SessionActor {
         brought: &Brought,
     ) -> Result<Response, Halt> {
         let at = resolve(&self.tree, &retry.at).map_err(refused)?;
+        let chosen = self.changing(&at, chosen(retry.agent.as_ref(), retry.model.as_ref()));
         let action = Action::Retry { at: &at, place: place_of(retry.if_running) };
         self.may(action, AgentState::Reachable, retry.if_running)?;
         self.after_stopping(Some(&at))?;
@@ -157,11 +187,19 @@ impl SessionActor {
             true => None,
             false => {
                 let words = turn_prompt(&self.tree, &at).map(|prompt| prompt.body.text()).unwrap_or_default();
-                Some(self.agent_saying_again(&at, &words, brought)?)
+                Some(self.agent_saying_again(&at, &words, &chosen, brought)?)
             }
         };
-        let sent = plan_retry(&self.tree, &HeadName::main(), &at, self.stamps.as_mut());
-        self.say_or_write(sent.map_err(refused)?, agent).await
+        let prompt = turn_prompt(&self.tree, &at).cloned();
+        let sent = match prompt.as_ref().map(|prompt| (&prompt.id, &prompt.body)) {
+            Some((at, Body::Prompt(prompt))) if !chosen.is_empty() => {
+                self.plan_saying_otherwise(at, prompt.clone(), chosen, None)?
+            }
+            Some(_) | None => {
+                plan_retry(&self.tree, &HeadName::main(), &at, self.stamps.as_mut()).map_err(refused)?
+            }
+        };
+        self.say_or_write(sent, agent).await
     }
 
     /// Who answers what is said in the place of a prompt, where hooks let it be said.
@@ -169,9 +207,12 @@ impl SessionActor {
         &self,
         at: &EntryId,
         words: &str,
+        chosen: &[Setting],
         brought: &Brought,
     ) -> Result<Arc<dyn Agent>, Halt> {
-        let agent = self.agent_above(at)?;
+        let prompt = turn_prompt(&self.tree, at).map(|prompt| &prompt.id);
+        let above = prompt.and_then(|prompt| self.tree.parent(prompt)).map(|above| &above.id);
+        let agent = self.agent_for(chosen, above).map_err(refused)?;
         self.before_saying_again(at, words, brought)?;
         Ok(agent)
     }
@@ -190,8 +231,12 @@ impl SessionActor {
         verdict.map(|_| ())
     }
 
-    /// A prompt that nobody has begun to answer, such as one that a crash left alone.
-    pub(super) async fn resume(&mut self, resume: &request::Resume) -> Result<Response, Halt> {
+    /// A prompt that nobody has begun to answer, such as one that a crash left alone. The head stays where it is.
+    pub(super) async fn resume(
+        &mut self,
+        resume: &request::Resume,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
         let at = match &resume.at {
             Some(at) => Some(resolve(&self.tree, at).map_err(refused)?),
             None => self.tree.main_head().cloned(),
@@ -202,19 +247,30 @@ impl SessionActor {
             !self.tree.turn_ended(turn) && !self.turns.contains_key(turn) && !self.tree.has_children(&at)
         });
         let turn = turn.ok_or_else(|| nothing_to_do("the prompt has been answered: ask again instead"))?;
-        if self.tree.main_head() != Some(&at) {
-            return Err(nothing_to_do("the head is not at this prompt: go there first"));
-        }
         let agent = self.agent_at(Some(&at)).map_err(refused)?;
-        self.hold_the_book().await.map_err(Halt::Refused)?;
+        let words = self.tree.entry(&at).map(|entry| entry.body.text()).unwrap_or_default();
+        self.before_saying_again(&at, &words, brought)?;
+        if self.turns.is_empty() {
+            self.hold_the_book().await.map_err(Halt::Refused)?;
+        }
         self.begin_turn(turn.clone(), at.clone(), agent);
         Ok(Response::Sent(self.sent(Some(&at), Some(&turn))))
     }
 
-    fn agent_above(&self, at: &EntryId) -> Result<Arc<dyn Agent>, Halt> {
-        let prompt = turn_prompt(&self.tree, at).map(|prompt| &prompt.id);
-        let above = prompt.and_then(|prompt| self.tree.parent(prompt)).map(|above| &above.id);
-        self.agent_at(above).map_err(refused)
+    /// Who was chosen; else the agent in force at a point.
+    pub(super) fn agent_for(
+        &self,
+        chosen: &[Setting],
+        at: Option<&EntryId>,
+    ) -> Result<Arc<dyn Agent>, Refusal> {
+        let named = chosen.iter().find_map(|setting| match setting {
+            Setting::Agent(name) => Some(name),
+            _ => None,
+        });
+        match named {
+            Some(name) => self.shared.agents.get(name).cloned().ok_or(Refusal::NoAgent),
+            None => self.agent_at(at),
+        }
     }
 
     /// Without an agent the prompt is only written.
@@ -258,6 +314,12 @@ impl SessionActor {
     }
 }
 
+/// What was said with a prompt about who shall answer it.
+pub(super) fn chosen(agent: Option<&String>, model: Option<&ModelView>) -> Vec<Setting> {
+    let model = model.map(|model| Setting::Model { role: None, model: model.clone().into() });
+    agent.cloned().map(Setting::Agent).into_iter().chain(model).collect()
+}
+
 fn place_of(if_running: IfRunning) -> Place {
     match if_running {
         IfRunning::Beside => Place::Beside,
@@ -280,8 +342,14 @@ pub(super) fn end_of_turn(tree: &SessionTree, at: &EntryId) -> EntryId {
     if !tree.entry(at).is_some_and(|entry| entry.body.is_prompt()) {
         return end;
     }
-    while let Some(next) = tree.remembered_child(Some(&end)).filter(|next| !next.body.is_prompt()) {
-        end = next.id.clone();
+    // Where nobody has been, as below what was answered while the head was elsewhere, the newest counts.
+    let answer = |below: &EntryId| {
+        let visited = tree.remembered_child(Some(below)).filter(|next| !next.body.is_prompt());
+        let newest = || tree.children(Some(below)).into_iter().rfind(|next| !next.body.is_prompt());
+        visited.or_else(newest).map(|next| next.id.clone())
+    };
+    while let Some(next) = answer(&end) {
+        end = next;
     }
     end
 }

@@ -9,6 +9,7 @@ use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::views::EntryView;
 use offshoot_session::agent::AgentInput;
 use offshoot_session::guard::RunningTurn;
+use offshoot_session::status::State;
 use offshoot_session::turn::{Effect, End, Phase, Shown, Turn};
 use offshoot_session::{AgentSessionId, EntryId, TurnId};
 use serde_json::json;
@@ -21,6 +22,7 @@ use crate::connection::ConnectionId;
 use crate::feed::About;
 use crate::hooks::HookEvent;
 use crate::shelf::Drafted;
+use crate::workplaces::AtWork;
 
 pub(super) struct Running {
     pub(super) turn: Turn,
@@ -39,6 +41,8 @@ pub(super) struct Running {
     pub(super) tries: usize,
     /// It was told to stop, or has come back and was not heard yet: this is how long we wait.
     pub(super) give_up_at: Option<Instant>,
+    /// As long as it runs, others in the same folder are told so.
+    _at_work: AtWork,
 }
 
 /// A turn that is over, and whose agent is free.
@@ -50,7 +54,7 @@ pub(crate) struct Ended {
 }
 
 impl Running {
-    pub(super) fn new(turn: Turn, agent: Arc<dyn Agent>, since: Timestamp) -> Self {
+    pub(super) fn new(turn: Turn, agent: Arc<dyn Agent>, since: Timestamp, at_work: AtWork) -> Self {
         Self {
             turn,
             agent,
@@ -62,6 +66,18 @@ impl Running {
             returns_to: None,
             tries: 0,
             give_up_at: None,
+            _at_work: at_work,
+        }
+    }
+
+    /// The turn's own account, unless its agent is gone: then it is looked for, and whether it goes on is not known before
+    /// it is heard.
+    pub(super) fn state(&self) -> State {
+        match (self.tries, self.connection) {
+            _ if self.turn.is_over() => self.turn.state(),
+            (0, _) => self.turn.state(),
+            (_, None) => State::Exited,
+            (_, Some(_)) => State::Unknown,
         }
     }
 }

@@ -11,13 +11,15 @@ use offshoot_api::{ApiError, ErrorCode, Response, request, response};
 use offshoot_session::guard::Refusal;
 use offshoot_session::queue::{NotQueued, Queued, QueuedId, SendQueue};
 use offshoot_session::{
-    Body, Entry, EntryId, HeadName, OperationId, SessionId, SessionTree, Setting, Stamps, Stop, TurnId,
+    Body, Entry, EntryId, HeadName, OperationId, SessionId, SessionTree, Stamps, Stop, TurnId,
 };
+use serde_json::json;
 
-use super::SessionActor;
-use super::halt::{Halt, refused};
-use super::talk::{Head, end_of_turn, telling};
+use super::halt::{Halt, nothing_to_do, refused};
+use super::talk::{Head, chosen, end_of_turn, telling};
+use super::{Brought, SessionActor};
 use crate::failure::not_drafted;
+use crate::hooks::HookEvent;
 use crate::shelf::Book;
 
 /// Stamps for a prompt whose turn has its id already, where it has.
@@ -75,7 +77,9 @@ impl SessionActor {
         let Some(prompt) = prompt_of(&self.tree, &turn) else { return Ok(None) };
         if self.is_unanswered(&prompt, &turn) {
             let at = Some(format!("id:{prompt}"));
-            return self.resume(&request::Resume { session: self.id.to_string(), at }).await.map(Some);
+            let resume = request::Resume { session: self.id.to_string(), at };
+            // Hooks have let it pass when it was said.
+            return self.resume(&resume, &Brought::asked()).await.map(Some);
         }
         let is_running = self.turns.contains_key(&turn);
         let end = (!is_running).then(|| end_of(&self.tree, &turn));
@@ -110,9 +114,10 @@ impl SessionActor {
         let id = QueuedId::named(send.client_id.unwrap_or_else(|| self.stamps.turn_id().to_string()));
         let place = self.turns.get(&behind).map(|running| running.turn.prompt().clone());
         let (queued_at, head) = (self.stamps.now(), HeadName::main());
-        let (agent, prompt) = (send.agent, send.prompt.into_prompt());
+        let chosen = chosen(send.agent.as_ref(), send.model.as_ref());
+        let prompt = send.prompt.into_prompt();
         let before = self.queue.clone();
-        self.queue.add(Queued { id: id.clone(), behind, place, head, agent, prompt, queued_at });
+        self.queue.add(Queued { id: id.clone(), behind, place, head, chosen, prompt, queued_at });
         self.keep_queue_or(before).await?;
         Ok(self.waits(&id))
     }
@@ -182,11 +187,8 @@ impl SessionActor {
         below: Option<EntryId>,
         head: Head,
     ) -> Result<Response, Halt> {
-        let agent = match &queued.agent {
-            Some(name) => self.shared.agents.get(name).cloned().ok_or(Refusal::NoAgent),
-            None => self.agent_at(below.as_ref()),
-        };
-        let (agent, chosen) = (agent.map_err(refused)?, queued.agent.clone().map(Setting::Agent));
+        let chosen = queued.chosen.clone();
+        let agent = self.agent_for(&chosen, below.as_ref()).map_err(refused)?;
         let turn = Some(TurnId::from(queued.id.as_str()));
         let sent = self.plan_saying(below.as_ref(), queued.prompt.clone(), chosen, turn, head)?;
         self.say(sent, agent).await
@@ -203,11 +205,21 @@ impl SessionActor {
         Response::Queue { queue: self.queued_views() }
     }
 
-    pub(super) async fn change_queued(&mut self, change: request::ChangeQueued) -> Result<Response, Halt> {
+    pub(super) async fn change_queued(
+        &mut self,
+        change: request::ChangeQueued,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
         if telling(&change.prompt).trim().is_empty() {
             return Err(refused(Refusal::Blank));
         }
         let (id, before) = (QueuedId::named(change.queued), self.queue.clone());
+        let below = self.place_of(self.queue.get(&id).map_err(refused)?);
+        // Other words are said by the same leave as the first ones.
+        self.verdict(HookEvent::BeforeSend, brought, || {
+            let below = below.as_ref().map(|below| below.as_str());
+            json!({ "text": change.prompt.text, "attachments": change.prompt.attachments, "below": below })
+        })?;
         self.queue.change(&id, change.prompt.into_prompt()).map_err(refused)?;
         self.keep_queue_or(before).await?;
         Ok(Response::Done { changed: true })
@@ -218,6 +230,22 @@ impl SessionActor {
         self.queue.cancel(&id).map_err(|gone: NotQueued| refused(gone))?;
         self.keep_queue_or(before).await?;
         Ok(Response::Done { changed: true })
+    }
+
+    /// What is held goes on: the turn it waited for did not come to its end, and somebody wants it said all the same.
+    pub(super) async fn say_held(&mut self, say: request::SayQueued) -> Result<Response, Halt> {
+        let held = match say.queued {
+            Some(id) => self.queue.get(&QueuedId::named(id)).map_err(refused)?.clone(),
+            None => {
+                let anywhere = || self.queue.iter().find(|queued| self.is_held(queued)).cloned();
+                self.held_here().or_else(anywhere).ok_or_else(|| nothing_to_do("nothing is held"))?
+            }
+        };
+        if let Some(running) = self.turns.get(&held.behind) {
+            let (turn, prompt) = (held.behind.clone(), running.turn.prompt().clone());
+            return Err(refused(Refusal::Running { turn, prompt }));
+        }
+        self.said_while_waiting(held).await
     }
 
     /// Durable, then visible; what could not be kept did not happen.

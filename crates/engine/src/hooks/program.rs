@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 
 use super::HookError;
 
@@ -13,7 +13,7 @@ use super::HookError;
 pub(super) const LONGEST: u64 = 1024 * 1024;
 
 pub(super) async fn run(program: &Path, arguments: &[String], body: &str) -> Result<Vec<u8>, HookError> {
-    let child = Command::new(program)
+    let mut child = Command::new(program)
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -21,8 +21,8 @@ pub(super) async fn run(program: &Path, arguments: &[String], body: &str) -> Res
         .process_group(0)
         .spawn()
         .map_err(HookError::NotRun)?;
-    let mut group = Group(child);
-    let (stdin, stdout) = (group.0.stdin.take(), group.0.stdout.take());
+    let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let tell = async {
         if let Some(mut stdin) = stdin {
             // A program need not read what it is told.
@@ -36,20 +36,25 @@ pub(super) async fn run(program: &Path, arguments: &[String], body: &str) -> Res
         }
         Ok::<_, HookError>(answer)
     };
-    let ((), answer) = tokio::join!(tell, hear);
-    let status = group.0.wait().await.map_err(HookError::NotRun)?;
+    // Whatever it leaves running may hold its output open, and would be waited for.
+    let ended = async {
+        let status = child.wait().await;
+        drop(group);
+        status
+    };
+    let ((), answer, status) = tokio::join!(tell, hear, ended);
+    let status = status.map_err(HookError::NotRun)?;
     if status.success() { answer } else { Err(HookError::Failed(status.to_string())) }
 }
 
 /// Ends everything that was started, however the call ends.
-struct Group(Child);
+struct Group(Option<Pid>);
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let pid = self.0.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            // One that has ended by itself needs no end.
-            let _ = kill_process_group(pid, Signal::KILL);
+        if let Some(group) = self.0 {
+            // A group in which everybody has ended by itself needs no end.
+            let _ = kill_process_group(group, Signal::KILL);
         }
     }
 }

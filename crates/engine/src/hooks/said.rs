@@ -43,13 +43,20 @@ pub(crate) enum HookRequest {
     },
 }
 
+/// What a hook wants, and which one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Wish {
+    pub(crate) hook: String,
+    pub(crate) request: HookRequest,
+}
+
 /// What all hooks of an event said together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
     /// Why it shall not be done.
     pub(crate) cancelled: Option<String>,
     pub(crate) summary: Option<Supplied>,
-    pub(crate) requests: Vec<HookRequest>,
+    pub(crate) wishes: Vec<Wish>,
     pub(crate) failures: Vec<HookFailure>,
 }
 
@@ -69,6 +76,7 @@ impl Verdict {
             self.cancelled = Some(said.reason.unwrap_or_else(|| format!("hook `{hook}` said no")));
         }
         self.summary = self.summary.take().or(said.summary);
-        self.requests.extend(said.requests);
+        let wishes = said.requests.into_iter();
+        self.wishes.extend(wishes.map(|request| Wish { hook: hook.to_owned(), request }));
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use offshoot_session::foreign::journal_id;
 use offshoot_session::queue::{Queued, QueuedId};
-use offshoot_session::{Body, Entry, HeadName, Record, SessionId, SessionTree, Setting, TurnId};
+use offshoot_session::{Body, Entry, HeadName, Record, SessionId, SessionTree, TurnId};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::{
     AppendError, CreateError, Drafts, Journal, JournalStore, ListError, LockError, ReadError, Refreshed,
@@ -122,7 +122,7 @@ impl Book for JournalBook {
     }
 }
 
-/// Below the prompt it waits for; before it whoever shall answer it.
+/// Below the prompt it waits for; before it what was chosen for it.
 fn as_entries(queued: &Queued) -> Vec<Entry> {
     let entry = |id: String, body: Body| Entry {
         id: id.into(),
@@ -131,23 +131,24 @@ fn as_entries(queued: &Queued) -> Vec<Entry> {
         turn: Some(queued.behind.clone()),
         body,
     };
-    let agent = queued.agent.clone().map(|agent| Body::Setting(Setting::Agent(agent)));
-    let agent = agent.map(|agent| entry(format!("{}-agent", queued.id), agent));
+    let chosen = queued.chosen.iter().enumerate();
+    let chosen = chosen
+        .map(|(at, setting)| entry(format!("{}-chosen-{at}", queued.id), Body::Setting(setting.clone())));
     let prompt = entry(queued.id.to_string(), Body::Prompt(queued.prompt.clone()));
-    agent.into_iter().chain([prompt]).collect()
+    chosen.chain([prompt]).collect()
 }
 
 fn as_queue(entries: Vec<Entry>) -> Vec<Queued> {
-    let (mut queue, mut chosen) = (Vec::new(), None);
+    let (mut queue, mut chosen) = (Vec::new(), Vec::new());
     for entry in entries {
         match (entry.body, entry.turn) {
-            (Body::Setting(Setting::Agent(agent)), _) => chosen = Some(agent),
+            (Body::Setting(setting), _) => chosen.push(setting),
             (Body::Prompt(prompt), Some(behind)) => queue.push(Queued {
                 id: QueuedId::named(entry.id.as_str()),
                 behind,
                 place: entry.parent,
                 head: HeadName::main(),
-                agent: chosen.take(),
+                chosen: std::mem::take(&mut chosen),
                 prompt,
                 queued_at: entry.written_at,
             }),

@@ -131,8 +131,8 @@ async fn an_edit_where_no_agent_is_named_keeps_the_agents_session() {
         engine.call(&caller(), request).await.unwrap();
         loop {
             let event = events.next().await.unwrap().unwrap();
-            if let offshoot_api::EventKind::Bound { agent_session, .. } = &event.kind {
-                known.push(agent_session.clone());
+            if let offshoot_api::EventKind::Bound { bound, .. } = &event.kind {
+                known.push(bound.agent_session.clone());
             }
             if matches!(&event.kind, offshoot_api::EventKind::Status { status } if status.state == "ready") {
                 break;

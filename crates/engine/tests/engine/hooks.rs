@@ -15,11 +15,11 @@ use crate::scripted::ScriptedAgent;
 use crate::summaries::{navigate, two_turns};
 use crate::world::World;
 
-fn hook(name: &str, events: &[HookEvent], run: Run) -> Hook {
+pub(crate) fn hook(name: &str, events: &[HookEvent], run: Run) -> Hook {
     Hook { name: name.to_owned(), events: events.to_vec(), run, limit: Duration::from_secs(20) }
 }
 
-fn shell(script: &str) -> Run {
+pub(crate) fn shell(script: &str) -> Run {
     Run::Program { program: PathBuf::from("/bin/sh"), arguments: vec!["-c".to_owned(), script.to_owned()] }
 }
 
@@ -137,7 +137,7 @@ async fn an_endpoint_is_asked_and_what_it_wants_is_done() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
     let world = with_hooks(vec![hook("wishes", &[HookEvent::SessionBeforeTree], Run::Http { url })]).await;
-    let target = world.tree().entries().nth(1).unwrap().id.to_string();
+    let target = world.tree().entries().filter(|entry| entry.body.is_prompt()).nth(1).unwrap().id.to_string();
     let served = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let mut asked = Vec::new();

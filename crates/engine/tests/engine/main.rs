@@ -7,17 +7,26 @@
     reason = "what a helper cannot unwrap fails the test"
 )]
 
+mod again;
+mod asked;
 mod broken;
+mod configured;
 mod delegating;
 mod disk;
+mod ear;
+mod faulty;
 mod following;
 mod foreign;
 mod hooks;
 mod journeys;
+mod killed;
+mod ladder;
 mod many;
 mod model;
 mod places;
 mod scripted;
+mod shown;
 mod storm;
 mod summaries;
+mod told_hooks;
 mod world;

@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, LazyLock};
 
+use futures_util::StreamExt;
+use offshoot_agents::built_in::{BuiltIn, Pace};
+use offshoot_api::event::EventKind;
 use offshoot_api::request;
-use offshoot_api::views::PromptView;
+use offshoot_api::views::{AnswerView, PromptView};
 use offshoot_api::{Caller, Request, Response, Service};
-use offshoot_engine::{MemoryShelf, RuleBook, Settings};
+use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings};
 use offshoot_testkit::SharedStamps;
 
 use crate::scripted::{Do, ScriptedAgent};
@@ -45,6 +48,68 @@ async fn two_hundred_sessions_with_a_turn_each_leave_nothing_behind() {
     engine.shut_down().await;
     tokio::time::sleep(std::time::Duration::from_secs(10)).await;
     assert_eq!((engine.open_sessions(), agent.conversations(), tasks()), (0, 0, before));
+}
+
+/// Processes with this among their words.
+#[cfg(target_os = "linux")]
+fn processes(word: &str) -> usize {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let words = all.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    words.filter(|words| String::from_utf8_lossy(words).split('\0').any(|one| one == word)).count()
+}
+
+#[cfg(target_os = "linux")]
+async fn until(is_so: impl Fn() -> bool) {
+    let waiting = async {
+        while !is_so() {
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    // A test that waits for nothing fails instead of waiting for ever.
+    tokio::time::timeout(std::time::Duration::from_secs(120), waiting).await.expect("it did not happen");
+}
+
+/// Each of them runs a command that never ends. When all are closed, however their turns were, no process is left.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn two_hundred_commands_that_run_leave_no_process_behind() {
+    let seconds = format!("1000.{}", std::process::id());
+    let folder = tempfile::TempDir::new().unwrap();
+    let stamps = SharedStamps::default();
+    let engine = Engine::new(Parts {
+        shelf: Arc::new(MemoryShelf::new()),
+        agents: vec![Arc::new(BuiltIn { pace: Pace::AtOnce })],
+        stamps: Arc::new(move || Box::new(stamps.clone())),
+        rules: RuleBook::in_memory(),
+        settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
+    });
+    let mut sessions = Vec::new();
+    for _ in 0..200 {
+        let project = Some(folder.path().display().to_string());
+        let begin = request::Begin { project, ..request::Begin::default() };
+        let begun = engine.call(&caller(), Request::Begin(begin)).await.unwrap();
+        let Response::Session(view) = begun else { panic!("{begun:?}") };
+        let mut events = engine.follow(&caller(), &view.id, view.seq).await.unwrap();
+        let prompt = PromptView::text(format!("run sleep {seconds}"));
+        let send = request::Send { session: view.id.clone(), prompt, ..request::Send::default() };
+        engine.call(&caller(), Request::Send(send)).await.unwrap();
+        let ask = loop {
+            if let EventKind::Asked { ask } = events.next().await.unwrap().unwrap().kind {
+                break ask.id;
+            }
+        };
+        let (session, answer) = (view.id.clone(), AnswerView::Allow { input: None });
+        engine.call(&caller(), Request::Answer(request::Answer { session, ask, answer })).await.unwrap();
+        sessions.push(view.id);
+    }
+    until(|| processes(&seconds) == 200).await;
+    for session in sessions.drain(..100) {
+        engine.call(&caller(), Request::Interrupt(request::Interrupt { session, turn: None })).await.unwrap();
+    }
+    engine.shut_down().await;
+    assert_eq!(engine.open_sessions(), 0);
+    // What was told to end takes a moment to be gone.
+    until(|| processes(&seconds) == 0).await;
 }
 
 /// Nobody has to close a session: it closes itself when it is not used, and opens again as if it had not.

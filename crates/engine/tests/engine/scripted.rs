@@ -11,7 +11,7 @@ use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Ending, Said
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::handoff::Handoff;
 use offshoot_session::render::prompts::SUMMARIZER;
-use offshoot_session::{AgentSessionId, Block, Reply, TurnId, text_of};
+use offshoot_session::{AgentSessionId, Block, Reply, Setting, TurnId, text_of};
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 
@@ -24,6 +24,8 @@ pub(crate) enum Do {
     Gate,
     /// Asks whether it may run this command, and goes on when that is answered and confirmed.
     AskToRun(&'static str),
+    /// Asks this, and goes on when that is answered and confirmed.
+    Ask(Asking),
     /// Goes away without a word.
     Vanish,
 }
@@ -35,6 +37,8 @@ pub(crate) struct ScriptedAgent {
     script: Arc<Mutex<HashMap<String, Vec<Do>>>>,
     told: Arc<Mutex<Vec<String>>>,
     sessions: Mutex<u32>,
+    /// With what it was reached last.
+    reached_with: Mutex<Vec<Setting>>,
     gate: Arc<Semaphore>,
     /// Conversations that are going on.
     open: Arc<()>,
@@ -54,6 +58,7 @@ impl ScriptedAgent {
             script: Arc::default(),
             told: Arc::default(),
             sessions: Mutex::default(),
+            reached_with: Mutex::default(),
             gate: Arc::new(Semaphore::new(0)),
             open: Arc::default(),
         }
@@ -75,6 +80,11 @@ impl ScriptedAgent {
     /// What it was told since it was asked last.
     pub(crate) fn told(&self) -> Vec<String> {
         std::mem::take(&mut *self.told.lock().unwrap())
+    }
+
+    /// The settings with which it was reached last.
+    pub(crate) fn settings_of_the_last(&self) -> Vec<Setting> {
+        self.reached_with.lock().unwrap().clone()
     }
 
     pub(crate) fn conversations(&self) -> usize {
@@ -113,11 +123,15 @@ impl Agent for ScriptedAgent {
         let way = match &start.handoff {
             Handoff::Continue { session: None } => "new session".to_owned(),
             Handoff::Continue { session: Some(session) } => format!("continue {session}"),
-            Handoff::ForkAtMessage { session, .. } => format!("fork {session}"),
+            Handoff::ForkAtMessage { session, message: None } => format!("fork {session}"),
+            Handoff::ForkAtMessage { session, message: Some(message) } => {
+                format!("fork {session} at {message}")
+            }
             Handoff::RebuiltTranscript => "rebuilt".to_owned(),
             Handoff::ReplayedContext(_) => format!("replayed {} entries", start.path.len()),
         };
         self.told.lock().unwrap().push(format!("connect: {way}"));
+        self.reached_with.lock().unwrap().clone_from(&start.settings);
         if *self.refuses.lock().unwrap() {
             let refused = ConnectError::NotInstalled { agent: "scripted".to_owned() };
             return Box::pin(async { Err(refused) });
@@ -209,14 +223,13 @@ impl Talk {
                         cut = self.wait(inputs, later, |_| false) => return Err(cut.unwrap_or(Cut::Gone)),
                     }
                 }
-                Do::AskToRun(command) => {
+                Do::AskToRun(_) | Do::Ask(_) => {
                     let request = format!("run-{number}");
-                    let asking = Asking::Permission(Permission {
-                        tool: "shell".into(),
-                        input: json!({ "command": command }),
-                        call: None,
-                        reason: None,
-                    });
+                    let asking = match step {
+                        Do::Ask(asking) => asking.clone(),
+                        Do::AskToRun(command) => to_run(command),
+                        other => panic!("{other:?} asks nothing"),
+                    };
                     say(Said::Asks { request: request.clone(), asking }).await?;
                     let is_answer = |input: &AgentInput| matches!(input, AgentInput::Answer { request: of, .. } if *of == request);
                     if let Some(cut) = self.wait(inputs, later, is_answer).await {
@@ -244,7 +257,7 @@ impl Talk {
                 AgentInput::Interrupt { .. } => return Some(Cut::Interrupted),
                 input if is_it(&input) => return None,
                 AgentInput::Prompt { .. } => later.push_back(input),
-                AgentInput::Answer { .. } | AgentInput::Configure(_) | AgentInput::Compact { .. } => {}
+                AgentInput::Answer { .. } | AgentInput::Configure(_) => {}
             }
         }
     }
@@ -255,10 +268,18 @@ impl Talk {
             AgentInput::Answer { request, answer, .. } => format!("answer {request}: {answer:?}"),
             AgentInput::Interrupt { .. } => "interrupt".to_owned(),
             AgentInput::Configure(settings) => format!("configure: {settings:?}"),
-            AgentInput::Compact { .. } => "compact".to_owned(),
         };
         self.told.lock().unwrap().push(told);
     }
+}
+
+pub(crate) fn to_run(command: &str) -> Asking {
+    Asking::Permission(Permission {
+        tool: "shell".into(),
+        input: json!({ "command": command }),
+        call: None,
+        reason: None,
+    })
 }
 
 /// Under this name a summary is asked for.

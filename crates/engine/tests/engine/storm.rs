@@ -118,7 +118,7 @@ async fn doubt(
                 let _ = events.send(AgentEvent::new(turn, Said::Confirms { request })).await;
                 asked = false;
             }
-            AgentInput::Interrupt { .. } | AgentInput::Configure(_) | AgentInput::Compact { .. } => {}
+            AgentInput::Interrupt { .. } | AgentInput::Configure(_) => {}
         }
     }
 }

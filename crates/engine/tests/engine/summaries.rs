@@ -44,6 +44,7 @@ fn summarising() -> ScriptedAgent {
 #[tokio::test(start_paused = true)]
 async fn a_branch_is_left_with_a_summary_below_the_new_place() {
     let mut world = two_turns(summarising(), Settings::default()).await;
+    // Whoever follows sees that something is being written.
     let with = Summary::With { instructions: "names of files".to_owned() };
     let Response::Moved(moved) = world.call(navigate("#2", with)).await.unwrap() else { panic!("not moved") };
     assert_eq!(moved.editor_text.as_deref(), Some("two"));

@@ -6,9 +6,9 @@ use super::blob::{BlobName, BlobTrouble, Blobs};
 use super::words::{self, Json, Name, Text, Word};
 use crate::{
     Block, Body, BranchReason, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact,
-    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Model, Note, OperationId,
-    Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult,
-    ToolUse, Usage,
+    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Missing, Model, Note,
+    OperationId, Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop, System,
+    TitleSource, ToolResult, ToolUse, Usage,
 };
 
 /// What a line says, before it is known whether the line itself has to be kept.
@@ -239,6 +239,7 @@ impl Incoming<'_> {
                 },
                 last_message: bound.last_message.map(Name::into_owned),
                 agent: bound.agent.map(Name::into_owned),
+                missing: bound.missing.map(missing).unwrap_or_default(),
             },
             words::Fact::TurnEnded(ended) => Fact::TurnEnded { turn: ended.turn.into_owned().into() },
             words::Fact::Archived(archived) => {
@@ -325,6 +326,18 @@ fn model(model: words::Model<'_>) -> Model {
 fn usage(usage: words::Usage) -> Usage {
     let words::Usage { input, output, cache_read, cache_write, total, cost_micros } = usage;
     Usage { input, output, cache_read, cache_write, total, cost_micros }
+}
+
+fn missing(missing: words::Missing) -> Missing {
+    // A count that is too large for this machine is as large as it can be.
+    let count = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let words::Missing { tool_results, thoughts, images, forgotten } = missing;
+    Missing {
+        tool_results: count(tool_results),
+        thoughts: count(thoughts),
+        images: count(images),
+        forgotten: count(forgotten),
+    }
 }
 
 fn files(files: words::Files<'_>) -> FileLists {

@@ -338,7 +338,7 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
         Fact::Checkpoint { at, snapshot } => {
             words::Fact::Checkpoint(words::Checkpoint { at: at.as_str().into(), snapshot: snapshot.into() })
         }
-        Fact::Bound { at, agent_session, provenance, last_message, agent } => {
+        Fact::Bound { at, agent_session, provenance, last_message, agent, missing } => {
             words::Fact::Bound(words::Bound {
                 at: at.as_str().into(),
                 provenance: match provenance {
@@ -350,6 +350,12 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
                 agent_session: agent_session.as_ref().map(|session| session.as_str().into()),
                 last_message: last_message.as_deref().map(Name::from),
                 agent: agent.as_deref().map(Name::from),
+                missing: (!missing.is_nothing()).then_some(words::Missing {
+                    tool_results: missing.tool_results as u64,
+                    thoughts: missing.thoughts as u64,
+                    images: missing.images as u64,
+                    forgotten: missing.forgotten as u64,
+                }),
             })
         }
         Fact::TurnEnded { turn } => words::Fact::TurnEnded(words::TurnEnded { turn: turn.as_str().into() }),

@@ -255,7 +255,10 @@ objects! {
     Title<'a> { source: TitleSource; title: Name<'a> }
     BranchName<'a> { at: Name<'a>; name: Name<'a> }
     Checkpoint<'a> { at: Name<'a>, snapshot: Name<'a>; }
-    Bound<'a> { at: Name<'a>, provenance: Provenance; agent_session: Name<'a>, last_message: Name<'a>, agent: Name<'a> }
+    Bound<'a> {
+        at: Name<'a>, provenance: Provenance;
+        agent_session: Name<'a>, last_message: Name<'a>, agent: Name<'a>, missing: Missing
+    }
     TurnEnded<'a> { turn: Name<'a>; }
     Archived<'a> { target: Name<'a>, archived: bool; }
     Operation<'a> { name: Name<'a>; }
@@ -276,6 +279,15 @@ pub(super) struct Usage {
     pub(super) cache_write: i64,
     pub(super) total: i64,
     pub(super) cost_micros: i64,
+}
+
+#[derive(Clone, Copy, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct Missing {
+    pub(super) tool_results: u64,
+    pub(super) thoughts: u64,
+    pub(super) images: u64,
+    pub(super) forgotten: u64,
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]

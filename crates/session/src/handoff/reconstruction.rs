@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::context::{Reach, as_compaction};
-use crate::{Block, Body, Entry, Reply, ToolUse, text_of};
+use crate::{Block, Body, Entry, Missing, Reply, ToolUse, text_of};
 
 const PREAMBLE: &str = "\
 You are continuing a branched conversation: the user went back to an earlier point of it and goes on from there.
@@ -27,16 +27,6 @@ const CLOSING: &str = "Continue the conversation from here. The next message of 
 pub struct Reconstruction {
     pub text: String,
     pub missing: Missing,
-}
-
-/// What the agent is not told, for the person to know.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Missing {
-    pub tool_results: usize,
-    pub thoughts: usize,
-    pub images: usize,
-    /// Turns that a compaction or clearing took out of the context, here as anywhere.
-    pub forgotten: usize,
 }
 
 /// The text for a path, root first. `original_attachments` are the files of the prompt that the next one takes the place

@@ -4,7 +4,7 @@
 //! settings, so nothing more is needed to compare models. Who wants one session for each configuration takes
 //! [`plan_config_session`].
 
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::Plan;
@@ -48,15 +48,23 @@ pub fn plan_config_session(
 ) -> Result<Option<NewSession>, ConfigRefused> {
     let mut in_force = InForce::at(tree, head)?;
     let old_model = in_force.model().map(model_name);
+    let before = in_force.settings.clone();
     let changes = in_force.changed_by(settings);
     if changes.is_empty() {
         return Ok(None);
     }
     let new_model = in_force.model().map(model_name);
-    let copied = Copied {
-        reason: BranchReason::ConfigChange,
-        metadata: Some(json!({ "old_model": old_model, "new_model": new_model })),
-    };
+    let mut metadata = json!({ "old_model": old_model, "new_model": new_model });
+    if let Some(metadata) = metadata.as_object_mut() {
+        // The model is told above, under the names it always had.
+        let others = changes.iter().filter(|change| !matches!(change, Setting::Model { role: None, .. }));
+        for (name, new) in others.map(told) {
+            let old = before.iter().map(told).find(|(other, _)| *other == name).map(|(_, old)| old);
+            metadata.insert(format!("old_{name}"), old.unwrap_or(Value::Null));
+            metadata.insert(format!("new_{name}"), new);
+        }
+    }
+    let copied = Copied { reason: BranchReason::ConfigChange, metadata: Some(metadata) };
     let mut session = copy_path(tree, tree.head(head), copied, stamps);
     let from = session.head.clone();
     for setting in changes {
@@ -149,6 +157,24 @@ fn same_kind(one: &Setting, other: &Setting) -> bool {
         (Setting::Model { role: one, .. }, Setting::Model { role: other, .. }) => one == other,
         _ => std::mem::discriminant(one) == std::mem::discriminant(other),
     }
+}
+
+/// The name of a setting, and its value.
+fn told(setting: &Setting) -> (String, Value) {
+    let (name, value) = match setting {
+        Setting::Agent(agent) => ("agent", json!(agent)),
+        Setting::Model { role: None, model } => ("model", json!(model_name(model))),
+        Setting::Model { role: Some(role), model } => {
+            return (format!("model_{role}"), json!(model_name(model)));
+        }
+        Setting::Thinking(level) => ("thinking", json!(level)),
+        Setting::Tools(tools) => ("tools", json!(tools)),
+        Setting::PermissionMode(mode) => ("permission_mode", json!(mode)),
+        Setting::Mode { mode, data: _ } => ("mode", json!(mode)),
+        Setting::ServiceTier(tier) => ("service_tier", json!(tier)),
+        Setting::Config(value) => ("config", value.clone()),
+    };
+    (name.to_owned(), value)
 }
 
 fn model_name(model: &Model) -> String {

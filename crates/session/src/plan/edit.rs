@@ -61,7 +61,7 @@ fn same_version(tree: &SessionTree, head: &HeadName, at: &EntryId, text: &str) -
 }
 
 /// The new words where the old ones began; everything that is not words stays in its order.
-fn reworded(prompt: &Prompt, text: &str) -> Prompt {
+pub fn reworded(prompt: &Prompt, text: &str) -> Prompt {
     let mut blocks = prompt.blocks.clone();
     let first_words = blocks.iter().position(|block| matches!(block, Block::Text(_))).unwrap_or(0);
     blocks.retain(|block| !matches!(block, Block::Text(_)));

@@ -197,8 +197,9 @@ impl Conversation {
 }
 
 fn bind(plan: &mut Plan, prompt: &EntryId, binding: Option<Binding>, stamps: &mut dyn Stamps) {
-    if let Some(Binding { agent_session, provenance, last_message, agent }) = binding {
-        let fact = Fact::Bound { at: prompt.clone(), agent_session, provenance, last_message, agent };
+    if let Some(Binding { agent_session, provenance, last_message, agent, missing }) = binding {
+        let fact =
+            Fact::Bound { at: prompt.clone(), agent_session, provenance, last_message, agent, missing };
         plan.push(Record::marked(stamps.now(), fact));
     }
 }

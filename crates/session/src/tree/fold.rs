@@ -248,15 +248,18 @@ impl SessionTree {
             }
             Fact::BranchName { at, name } => set_text(&mut self.branch_names, at, name.as_deref()),
             Fact::Checkpoint { at, snapshot } => self.checkpoints.insert_mut(at.clone(), snapshot.clone()),
-            Fact::Bound { at, agent_session, provenance, last_message, agent } => self.bindings.insert_mut(
-                at.clone(),
-                Binding {
-                    agent_session: agent_session.clone(),
-                    provenance: *provenance,
-                    last_message: last_message.clone(),
-                    agent: agent.clone(),
-                },
-            ),
+            Fact::Bound { at, agent_session, provenance, last_message, agent, missing } => {
+                self.bindings.insert_mut(
+                    at.clone(),
+                    Binding {
+                        agent_session: agent_session.clone(),
+                        provenance: *provenance,
+                        last_message: last_message.clone(),
+                        agent: agent.clone(),
+                        missing: *missing,
+                    },
+                )
+            }
             Fact::TurnEnded { turn } => self.ended_turns.insert_mut(turn.clone()),
             Fact::Archived { target, archived: true } => self.archived.insert_mut(target.clone()),
             Fact::Archived { target, archived: false } => {
@@ -277,6 +280,13 @@ impl SessionTree {
         if let Some(id) = &record.operation {
             let (id, name) = (id.clone(), name.to_owned());
             self.operations.push_back_mut(Operation { id, name, at: mark.marked_at, undone: false });
+        }
+    }
+
+    /// Of what is hidden nothing counts, but whoever heard it remembers it.
+    fn note_hidden(&mut self, fact: &Fact) {
+        if let Fact::Bound { agent_session: Some(session), .. } = fact {
+            self.know_undone.insert_mut(session.clone());
         }
     }
 
@@ -447,7 +457,7 @@ impl Replay {
             return;
         }
         match mark.fact.target() {
-            Some(target) if self.hidden.contains(target) => return,
+            Some(target) if self.hidden.contains(target) => return self.tree.note_hidden(&mark.fact),
             Some(target) if !self.known.contains(target) => self.odd(Odd::MarkOnMissing(target.clone())),
             Some(_) | None => {}
         }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Binding, Children, Node, Operation, Parent, SessionTree};
-use crate::{Entry, EntryId, HeadName, OperationId, Record, SessionHeader, TurnId, Usage};
+use crate::{AgentSessionId, Entry, EntryId, HeadName, OperationId, Record, SessionHeader, TurnId, Usage};
 
 impl SessionTree {
     pub fn header(&self) -> Option<&SessionHeader> {
@@ -198,6 +198,11 @@ impl SessionTree {
 
     pub fn binding(&self, id: &EntryId) -> Option<&Binding> {
         self.bindings.get(id)
+    }
+
+    /// Whether something was said in this session of an agent that is undone now.
+    pub fn knows_undone(&self, session: &AgentSessionId) -> bool {
+        self.know_undone.contains(session)
     }
 
     /// All bindings, by the entry they were made at.

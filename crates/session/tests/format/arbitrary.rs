@@ -5,9 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use offshoot_session::{
     Block, Body, BranchReason, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact,
-    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Model, Note, Prompt,
-    Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult,
-    ToolUse, Usage,
+    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Missing, Model, Note,
+    Prompt, Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource,
+    ToolResult, ToolUse, Usage,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -179,16 +179,21 @@ fn fact() -> BoxedStrategy<Fact> {
         Just(Provenance::RebuiltTranscript),
         Just(Provenance::ReplayedContext),
     ];
+    let count = || 0..3_usize;
+    let missing =
+        (count(), count(), count(), count()).prop_map(|(tool_results, thoughts, images, forgotten)| {
+            Missing { tool_results, thoughts, images, forgotten }
+        });
     prop_oneof![
         (id(), of(word())).prop_map(|(target, label)| Fact::Label { target, label }),
         (of(word()), prop_oneof![Just(TitleSource::User), Just(TitleSource::Auto)])
             .prop_map(|(title, source)| Fact::Title { title, source }),
         (id(), of(word())).prop_map(|(at, name)| Fact::BranchName { at, name }),
         (id(), word()).prop_map(|(at, snapshot)| Fact::Checkpoint { at, snapshot }),
-        (id(), of(word()), provenance, of(word()), of(word())).prop_map(
-            |(at, session, provenance, last_message, agent)| {
+        (id(), of(word()), provenance, of(word()), of(word()), missing).prop_map(
+            |(at, session, provenance, last_message, agent, missing)| {
                 let agent_session = session.map(Into::into);
-                Fact::Bound { at, agent_session, provenance, last_message, agent }
+                Fact::Bound { at, agent_session, provenance, last_message, agent, missing }
             }
         ),
         word().prop_map(|turn| Fact::TurnEnded { turn: turn.into() }),

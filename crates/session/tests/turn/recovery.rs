@@ -1,7 +1,7 @@
 //! What a crash has left is given an end.
 
 use offshoot_session::turn::{plan_recovery, unfinished_turns};
-use offshoot_session::{Body, Entry, Fact, Provenance, Record};
+use offshoot_session::{Body, Entry, Fact, Missing, Provenance, Record};
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 
 fn draft(id: &str, turn: &str, text: &str) -> Entry {
@@ -36,6 +36,7 @@ fn a_prompt_that_nobody_has_begun_to_answer_can_still_be_answered() {
         provenance: Provenance::Continued,
         last_message: None,
         agent: None,
+        missing: Missing::default(),
     };
     tree.apply(&Record::marked(FixedStamps::start(), fact)).unwrap();
     assert_eq!(unfinished_turns(&tree, &[]).len(), 1, "an agent had taken it up");

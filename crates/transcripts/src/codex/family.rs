@@ -11,7 +11,7 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use offshoot_session::{AgentSessionId, Fact, Provenance, Record, SessionHeader};
+use offshoot_session::{AgentSessionId, Fact, Missing, Provenance, Record, SessionHeader};
 
 use super::names::rollout_id_from_file_name;
 use super::read::{Opening, Reader, Reading, Rollout, State};
@@ -137,6 +137,7 @@ pub fn resolve(thread: &str, files: &[RolloutFile<'_>]) -> Transcript {
                 provenance: Provenance::Continued,
                 last_message: None,
                 agent: None,
+                missing: Missing::default(),
             };
             let now = reader.now();
             reader.records.push(Record::marked(now, fact));

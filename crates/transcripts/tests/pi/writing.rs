@@ -2,8 +2,8 @@
 
 use jiff::SignedDuration;
 use offshoot_session::{
-    Body, Change, Entry, Fact, Merge, Model, Prompt, Provenance, Record, SessionHeader, SessionTree, Setting,
-    TitleSource, Usage,
+    Body, Change, Entry, Fact, Merge, Missing, Model, Prompt, Provenance, Record, SessionHeader, SessionTree,
+    Setting, TitleSource, Usage,
 };
 use offshoot_testkit::{FixedStamps, draw, drawn, tree_of as drawn_tree};
 use offshoot_transcripts::pi::{self, Written};
@@ -99,6 +99,7 @@ fn what_pi_has_no_place_for_is_told_in_words() {
             provenance: Provenance::Continued,
             last_message: None,
             agent: None,
+            missing: Missing::default(),
         }),
         fact(Fact::Archived { target: at(), archived: true }),
         fact(Fact::Operation { name: "send".into() }).in_operation("op1".into()),

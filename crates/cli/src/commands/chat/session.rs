@@ -359,7 +359,7 @@ impl<'h> Chat<'h> {
             }
             Typed::Retry(at) => {
                 let at = self.or_last(&session, at).await?;
-                Request::Retry(Retry { session, at, if_running, only_write: false })
+                Request::Retry(Retry { session, at, if_running, ..Retry::default() })
             }
             Typed::Version { at, step } => Request::Version(Version { session, at, step, if_running }),
             Typed::Label { at, text } => {

@@ -3,8 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use offshoot_session::{
     Block, Body, BranchReason, BranchSummary, Compaction, CustomMessage, Entry, EntryId, Fact, FileLists,
-    Foreign, HeadMove, HeadName, ImageData, Lineage, Mark, Merge, Model, Note, Prompt, Provenance, RawLine,
-    Record, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult, ToolUse, Usage,
+    Foreign, HeadMove, HeadName, ImageData, Lineage, Mark, Merge, Missing, Model, Note, Prompt, Provenance,
+    RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult, ToolUse,
+    Usage,
 };
 use offshoot_testkit::FixedStamps;
 
@@ -198,6 +199,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
             provenance: Provenance::ForkedAtMessage,
             last_message: None,
             agent: None,
+            missing: Missing::default(),
         }),
         fact(Fact::TurnEnded { turn: "turn1".into() }),
         fact(Fact::Archived { target: "e5".into(), archived: true }),

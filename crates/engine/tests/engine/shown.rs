@@ -1,0 +1,224 @@
+//! What front ends are shown of turns, asks and branches, so that a person knows which is which.
+
+use offshoot_api::event::EventKind;
+use offshoot_api::request::{self, ForkTo, IfRunning};
+use offshoot_api::views::{AnswerView, BoundView, MissingView, ModelView, ProvenanceView};
+use offshoot_api::{ErrorCode, Request, Response, response};
+use offshoot_session::agent::Said;
+use offshoot_session::{Block, Body, Setting, ToolResult};
+
+use crate::scripted::{Do, ScriptedAgent, whole};
+use crate::world::{World, send};
+
+fn s() -> String {
+    "s".to_owned()
+}
+
+async fn until_waiting(world: &mut World) {
+    world.until(|kind| matches!(kind, EventKind::Asked { .. })).await;
+}
+
+fn moved(response: Response) -> response::Moved {
+    match response {
+        Response::Moved(moved) => moved,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Two branches of one session ask at the same time; each is told apart and answered by itself.
+#[tokio::test(start_paused = true)]
+async fn two_turns_that_wait_are_told_apart() {
+    let asks = |command| vec![Do::AskToRun(command), Do::Say(whole("done"))];
+    let agent = ScriptedAgent::new().on("here", asks("make a")).on("beside", asks("make b"));
+    let mut world = World::new(agent).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    world.send("here").await.unwrap();
+    until_waiting(&mut world).await;
+    let beside = request::Send { at: Some("#1".to_owned()), if_running: IfRunning::Beside, ..send("beside") };
+    let Response::Sent(sent) = world.call(Request::Send(beside)).await.unwrap() else { panic!("not sent") };
+    until_waiting(&mut world).await;
+    let name = request::NameBranch { session: s(), at: sent.prompt.unwrap(), name: Some("other".to_owned()) };
+    world.call(Request::NameBranch(name)).await.unwrap();
+
+    let Response::Status { rows } = world.call(Request::Status).await.unwrap() else { panic!("no rows") };
+    let asks = world.view().await.asks;
+    let told: Vec<_> =
+        rows.iter().map(|row| (row.branch.as_deref(), row.number, row.what.as_str())).collect();
+    assert_eq!(told, [(None, 2, "shell: make a"), (Some("other"), 2, "shell: make b")]);
+    for (row, ask) in rows.iter().zip(&asks) {
+        assert_eq!((&row.ask, row.asked_at), (&Some(ask.id.clone()), Some(ask.at)));
+        assert_eq!((&row.session, &row.prompt, &row.turn), (&ask.session, &ask.prompt, &ask.turn));
+        assert_eq!((&row.branch, row.number), (&ask.branch, ask.number));
+        assert_eq!((row.agent.as_str(), row.status.source.as_str()), ("scripted", "stream"));
+    }
+    for row in rows {
+        let answer = AnswerView::Deny { message: None };
+        let answer = request::Answer { session: row.session, ask: row.ask.unwrap(), answer };
+        assert_eq!(world.call(Request::Answer(answer)).await.unwrap(), Response::Done { changed: true });
+        world.until_turn_ended().await;
+    }
+}
+
+/// The agent has not seen the branch and is told it as text, without what a tool answered. That is kept.
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_was_not_told_is_known_afterwards() {
+    let result = ToolResult {
+        call: "c".into(),
+        tool: "read".to_owned(),
+        blocks: vec![Block::Text("words".to_owned())],
+        failed: false,
+    };
+    let agent = ScriptedAgent::new().on(
+        "look",
+        vec![
+            Do::Say(Said::thinking("m", "hm")),
+            Do::Say(Said::tool_use("m", "c", "read", serde_json::json!({}))),
+            Do::Say(Said::ToolResult(result)),
+            Do::Say(whole("seen")),
+        ],
+    );
+    let mut world = World::new(agent).await;
+    for words in ["look", "two"] {
+        world.send(words).await.unwrap();
+        world.until_ready().await;
+    }
+    let edit =
+        request::Edit { session: s(), at: "#2".to_owned(), text: "zwei".to_owned(), ..Default::default() };
+    world.call(Request::Edit(edit)).await.unwrap();
+    world.until_ready().await;
+    let missing = Some(MissingView { tool_results: 1, thoughts: 1, ..MissingView::default() });
+    let told = r#"{"type":"notice","text":"the agent is told this branch as text, without 1 result of a tool, 1 thought"}"#;
+    assert!(world.log.iter().any(|line| line.ends_with(told)), "{:#?}", world.log);
+
+    world.crash().await;
+    world.send("drei").await.unwrap();
+    world.until_ready().await;
+    let branch = world.view().await.branch;
+    let bound: Vec<&BoundView> = branch.entries.iter().filter_map(|entry| entry.bound.as_ref()).collect();
+    let ways: Vec<_> = bound.iter().map(|bound| (bound.provenance, bound.missing)).collect();
+    assert_eq!(
+        ways,
+        [
+            (ProvenanceView::Continued, None),
+            (ProvenanceView::ReplayedContext, missing),
+            (ProvenanceView::Continued, None)
+        ]
+    );
+    assert!(bound.iter().all(|bound| bound.agent.as_deref() == Some("scripted")));
+    assert_eq!((branch.provenance, branch.missing), (Some(ProvenanceView::Continued), missing));
+}
+
+/// A session before a prompt: its words come back, what stands above it comes along. Only a prompt will do.
+#[tokio::test(start_paused = true)]
+async fn a_session_begins_before_a_prompt_and_its_words_come_back() {
+    let mut world = World::new(ScriptedAgent::new()).await;
+    for words in ["one", "two"] {
+        world.send(words).await.unwrap();
+        world.until_ready().await;
+    }
+    let fork = |at: &str| {
+        let (at, to) = (at.to_owned(), ForkTo::NewSessionBefore);
+        Request::Fork(request::Fork { session: s(), at, to, ..Default::default() })
+    };
+    let answer = world.view().await.branch.tip.unwrap();
+    let before = world.tree().log().count();
+    assert_eq!(world.call(fork(&answer)).await.unwrap_err().code, ErrorCode::Invalid);
+    assert_eq!(world.tree().log().count(), before, "a refusal leaves no trace");
+    for (at, text, said) in [("#2", "two", vec!["one", "re: one"]), ("#1", "one", vec![])] {
+        let moved = moved(world.call(fork(at)).await.unwrap());
+        assert_eq!(moved.editor_text.as_deref(), Some(text));
+        let child = offshoot_engine::Shelf::open(&world.shelf, &moved.session.as_str().into());
+        let child = child.unwrap().unwrap().tree().clone();
+        assert_eq!(child.header().unwrap().lineage.as_ref().unwrap().parent, "s");
+        let path = child.path_to(child.main_head());
+        assert_eq!(path.iter().map(|entry| entry.body.text()).collect::<Vec<_>>(), said);
+    }
+}
+
+/// What waited for a turn that was interrupted is held, and goes on when somebody says so.
+#[tokio::test(start_paused = true)]
+async fn what_is_held_is_said_on_request() {
+    let mut world = World::new(ScriptedAgent::new().on("wait", vec![Do::Gate])).await;
+    world.send("wait").await.unwrap();
+    let say = |queued: Option<&str>| {
+        let queued = queued.map(str::to_owned);
+        Request::SayQueued(request::SayQueued { session: s(), queued })
+    };
+    assert_eq!(world.call(say(None)).await.unwrap_err().code, ErrorCode::NothingToDo);
+    let next = request::Send { client_id: Some("next".to_owned()), ..send("next") };
+    world.call(Request::Send(next)).await.unwrap();
+    assert_eq!(world.call(say(Some("next"))).await.unwrap_err().code, ErrorCode::Running);
+    assert_eq!(world.call(say(Some("nobody"))).await.unwrap_err().code, ErrorCode::NotFound);
+    world.call(Request::Interrupt(request::Interrupt { session: s(), turn: None })).await.unwrap();
+    world.until_turn_ended().await;
+    assert!(world.view().await.queue.iter().all(|queued| queued.held));
+    let Response::Sent(sent) = world.call(say(None)).await.unwrap() else { panic!("not sent") };
+    assert_eq!(sent.turn.as_deref(), Some("next"));
+    world.until_turn_ended().await;
+    let view = world.view().await;
+    assert!(view.queue.is_empty());
+    let said: Vec<_> = world.tree().path_to(world.tree().main_head()).iter().map(|e| e.body.text()).collect();
+    assert_eq!(said, ["wait", "", "next", "re: next"]);
+}
+
+/// Somewhere in the tree stands a prompt without an answer; it is answered there, and the head stays.
+#[tokio::test(start_paused = true)]
+async fn a_prompt_elsewhere_is_answered_where_it_stands() {
+    let mut world = World::new(ScriptedAgent::new()).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    let head = world.tree().main_head().cloned();
+    let edit = request::Edit {
+        session: s(),
+        at: "#1".to_owned(),
+        text: "uno".to_owned(),
+        only_write: true,
+        ..Default::default()
+    };
+    let Response::Sent(sent) = world.call(Request::Edit(edit)).await.unwrap() else { panic!("not sent") };
+    let back =
+        request::Switch { session: s(), to: head.as_ref().map(ToString::to_string), ..Default::default() };
+    world.call(Request::Switch(back)).await.unwrap();
+    let resume = || Request::Resume(request::Resume { session: s(), at: sent.prompt.clone() });
+    world.call(resume()).await.unwrap();
+    world.until_ready().await;
+    let tree = world.tree();
+    assert_eq!(tree.main_head(), head.as_ref());
+    let prompt = sent.prompt.clone().unwrap().as_str().into();
+    let answers: Vec<_> = tree.children(Some(&prompt)).iter().map(|entry| entry.body.text()).collect();
+    assert_eq!(answers, ["re: uno"]);
+    assert_eq!(world.call(resume()).await.unwrap_err().code, ErrorCode::NothingToDo);
+}
+
+/// The same words to another model are a branch of their own, below what was chosen.
+#[tokio::test(start_paused = true)]
+async fn a_prompt_is_said_again_to_another_model() {
+    let mut world = World::new(ScriptedAgent::new()).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    let model = ModelView { provider: "p".to_owned(), name: "m".to_owned() };
+    let (text, at) = ("one".to_owned(), "#1".to_owned());
+    let edit = request::Edit {
+        session: s(),
+        at: at.clone(),
+        text,
+        model: Some(model.clone()),
+        ..Default::default()
+    };
+    world.call(Request::Edit(edit)).await.unwrap();
+    world.until_ready().await;
+    let nobody =
+        request::Retry { session: s(), at: at.clone(), agent: Some("nobody".into()), ..Default::default() };
+    assert_eq!(world.call(Request::Retry(nobody)).await.unwrap_err().code, ErrorCode::NoAgent);
+    // It is in force now, so this is a version like any other.
+    let again = request::Retry { session: s(), at, model: Some(model.clone()), ..Default::default() };
+    let Response::Sent(sent) = world.call(Request::Retry(again)).await.unwrap() else { panic!("not sent") };
+    assert_eq!(sent.version, Some((2, 2)));
+    world.until_ready().await;
+    let tree = world.tree();
+    let path = tree.path_to(tree.main_head());
+    let chosen = Setting::Model { role: None, model: model.into() };
+    assert_eq!(path.first().map(|entry| &entry.body), Some(&Body::Setting(chosen)));
+    assert_eq!(tree.children(None).len(), 2);
+}

@@ -1,0 +1,398 @@
+//! Every moment at which a hook is told or asked. Each test fails where that moment is passed by.
+
+use std::time::Duration;
+
+use offshoot_api::event::EventKind;
+use offshoot_api::request::{self, ConfigBranching, ForkTo, IfRunning, Summary};
+use offshoot_api::views::{AnswerView, PromptView};
+use offshoot_api::{ErrorCode, Request, Response};
+use offshoot_engine::{Hook, HookEvent, Settings};
+use offshoot_session::Body;
+use offshoot_session::compaction::CompactionSettings;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::ear::Ear;
+use crate::hooks::{hook, shell};
+use crate::scripted::{Do, SUMMARY, ScriptedAgent, whole};
+use crate::summaries::{navigate, two_turns};
+use crate::world::{World, send};
+
+fn s() -> String {
+    "s".to_owned()
+}
+
+fn settings(hooks: Vec<Hook>) -> Settings {
+    let compaction = CompactionSettings { keep_recent_tokens: 1, ..CompactionSettings::default() };
+    Settings { hooks, compaction, ..Settings::default() }
+}
+
+fn summarising() -> ScriptedAgent {
+    ScriptedAgent::new().on(SUMMARY, vec![Do::Say(whole("Two was tried."))])
+}
+
+/// A session with two turns, whose only hook is the test.
+async fn with_ear(agent: ScriptedAgent, events: &[HookEvent]) -> (World, Ear) {
+    let ear = Ear::open().await;
+    let world = two_turns(agent, settings(vec![hook("ear", events, ear.run())])).await;
+    (world, ear)
+}
+
+fn compact() -> Request {
+    let instructions = Some("the tests".to_owned());
+    Request::Compact(request::Compact { session: s(), instructions, if_running: IfRunning::Wait })
+}
+
+fn fork(at: &str, to: ForkTo) -> Request {
+    Request::Fork(request::Fork { session: s(), at: at.to_owned(), to, ..Default::default() })
+}
+
+fn records(world: &World) -> usize {
+    world.tree().log().count()
+}
+
+async fn until_head_moves(world: &mut World) {
+    world.until(|kind| matches!(kind, EventKind::HeadMoved { .. })).await;
+}
+
+#[tokio::test]
+async fn a_session_that_came_out_of_this_one_is_told() {
+    let (world, mut ear) = with_ear(ScriptedAgent::new(), &[HookEvent::SessionBranch]).await;
+    let forked = world.call(fork("#2", ForkTo::NewSessionBefore)).await.unwrap();
+    let Response::Moved(moved) = forked else { panic!("{forked:?}") };
+    let told = ear.hear("session_branch").await.what;
+    let expected = json!({ "type": "session_branch", "session": "s", "previousSession": "s", "newSession": moved.session });
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn a_change_of_settings_in_a_session_of_its_own_can_be_called_off() {
+    let (world, mut ear) = with_ear(ScriptedAgent::new(), &[HookEvent::SessionBeforeBranch]).await;
+    let before = records(&world);
+    let configure = Request::Configure(request::Configure {
+        session: s(),
+        thinking: Some("high".to_owned()),
+        branching: Some(ConfigBranching::File),
+        ..Default::default()
+    });
+    let asked = async {
+        let told = ear.next().await;
+        assert_eq!(told.what["entryId"], json!(world.tree().main_head().unwrap().as_str()));
+        told.answer(&json!({ "cancel": true, "reason": "stay" }));
+    };
+    let (refused, ()) = tokio::join!(world.call(configure), asked);
+    assert_eq!(refused.unwrap_err().message, "stay");
+    assert_eq!(records(&world), before);
+}
+
+#[tokio::test]
+async fn compaction_is_called_off_or_written_by_a_hook() {
+    let (world, mut ear) = with_ear(summarising(), &[HookEvent::SessionBeforeCompact]).await;
+    let before = records(&world);
+    let no = async {
+        let told = ear.next().await;
+        let preparation = &told.what["preparation"];
+        assert_eq!(told.what["customInstructions"], "the tests");
+        assert!(preparation["tokensBefore"].as_i64().unwrap() > 0, "{preparation}");
+        assert!(preparation["firstKeptEntryId"].is_string() && preparation["isSplitTurn"].is_boolean());
+        assert!(!preparation["entriesToSummarize"].as_array().unwrap().is_empty());
+        told.answer(&json!({ "cancel": true }));
+    };
+    let (refused, ()) = tokio::join!(world.call(compact()), no);
+    let refused = refused.unwrap_err();
+    assert_eq!((refused.code, refused.message.as_str()), (ErrorCode::Cancelled, "hook `ear` said no"));
+    assert_eq!(records(&world), before);
+
+    let supplied = json!({ "summary": { "summary": "From outside.", "details": { "runs": 3 } } });
+    let writes = async { ear.next().await.answer(&supplied) };
+    let (done, ()) = tokio::join!(world.call(compact()), writes);
+    done.unwrap();
+    let tree = world.tree();
+    let Body::Compaction(kept) = &tree.entry(tree.main_head().unwrap()).unwrap().body else { panic!("none") };
+    assert_eq!((kept.from_extension, &kept.details), (true, &Some(json!({ "runs": 3 }))));
+    assert!(kept.summary.contains("From outside."), "{}", kept.summary);
+    assert!(world.agent.told().is_empty(), "no model was asked");
+}
+
+#[tokio::test]
+async fn a_compaction_is_told_when_it_begins_and_when_it_is_done() {
+    let events = [HookEvent::SessionCompacting, HookEvent::SessionCompact];
+    let (world, mut ear) = with_ear(summarising(), &events).await;
+    let compacting = async {
+        world.call(compact()).await.unwrap();
+        world.tree().main_head().unwrap().clone()
+    };
+    let heard = async {
+        let (one, other) = (ear.next().await.what, ear.next().await.what);
+        let mut both = [one, other];
+        both.sort_by_key(|told| told["type"].to_string());
+        both
+    };
+    let (entry, [done, begins]) = tokio::join!(compacting, heard);
+    assert_eq!((&done["type"], &begins["type"]), (&json!("session_compact"), &json!("session_compacting")));
+    assert_eq!(begins["customInstructions"], "the tests");
+    assert_eq!(done["compactionEntry"]["id"], entry.as_str());
+    assert_eq!(done["fromExtension"], false);
+}
+
+/// Whatever would be said is asked about: said, said otherwise, said again, changed while it waits, or written before.
+#[tokio::test]
+async fn whatever_would_be_said_can_be_called_off() {
+    let agent = ScriptedAgent::new().on("wait", vec![Do::Gate]);
+    let ear = Ear::open().await;
+    let mut world = World::set(agent, settings(vec![hook("ear", &[HookEvent::BeforeSend], ear.run())])).await;
+    let mut ear = ear;
+    let yes = async |ear: &mut Ear| ear.next().await.answer(&json!({}));
+    let (sent, ()) = tokio::join!(world.send("one"), yes(&mut ear));
+    sent.unwrap();
+    world.until_turn_ended().await;
+    let one = world.tree().entries().next().unwrap().id.to_string();
+    let only_write = request::Edit {
+        session: s(),
+        at: one.clone(),
+        text: "unsaid".to_owned(),
+        only_write: true,
+        ..Default::default()
+    };
+    world.call(Request::Edit(only_write)).await.unwrap();
+    let (sent, ()) = tokio::join!(
+        world.call(Request::Send(request::Send { at: Some(one.clone()), ..send("wait") })),
+        yes(&mut ear)
+    );
+    sent.unwrap();
+    let waits = request::Send { client_id: Some("later".to_owned()), ..send("later") };
+    let (sent, ()) = tokio::join!(world.call(Request::Send(waits)), yes(&mut ear));
+    sent.unwrap();
+
+    let text = || "other".to_owned();
+    let unsaid = world.tree().entries().find(|entry| entry.body.text() == "unsaid").unwrap().id.to_string();
+    let beside = IfRunning::Beside;
+    let requests: Vec<(Request, Value)> = vec![
+        (Request::Send(send("other")), json!("other")),
+        (
+            Request::Edit(request::Edit {
+                session: s(),
+                at: one.clone(),
+                text: text(),
+                if_running: beside,
+                ..Default::default()
+            }),
+            json!("other"),
+        ),
+        (
+            Request::Retry(request::Retry {
+                session: s(),
+                at: one,
+                if_running: beside,
+                ..Default::default()
+            }),
+            json!("one"),
+        ),
+        (
+            Request::ChangeQueued(request::ChangeQueued {
+                session: s(),
+                queued: "later".to_owned(),
+                prompt: PromptView::text("other"),
+            }),
+            json!("other"),
+        ),
+        (Request::Resume(request::Resume { session: s(), at: Some(unsaid) }), json!("unsaid")),
+    ];
+    for (request, words) in requests {
+        let before = records(&world);
+        let name = format!("{request:?}");
+        let no = async {
+            let told = ear.next().await;
+            assert_eq!(told.what["text"], words, "{name}");
+            told.answer(&json!({ "cancel": true, "reason": "hush" }));
+        };
+        let asked =
+            tokio::time::timeout(Duration::from_secs(20), async { tokio::join!(world.call(request), no) });
+        let (refused, ()) = asked.await.unwrap_or_else(|_| panic!("nobody was asked: {name}"));
+        assert_eq!(refused.unwrap_err().message, "hush", "{name}");
+        assert_eq!(records(&world), before, "{name}");
+    }
+    assert_eq!(world.view().await.queue[0].prompt.text, "later");
+}
+
+#[tokio::test]
+async fn the_end_of_a_turn_is_told() {
+    let (world, mut ear) = with_ear(ScriptedAgent::new(), &[HookEvent::TurnEnded]).await;
+    let Response::Sent(sent) = world.send("three").await.unwrap() else { panic!("not sent") };
+    let prompt = sent.prompt.unwrap();
+    let told = loop {
+        let told = ear.hear("turn_ended").await.what;
+        if told["prompt"] == prompt.as_str() {
+            break told;
+        }
+    };
+    let expected = json!({
+        "type": "turn_ended",
+        "session": "s",
+        "turn": sent.turn,
+        "prompt": prompt,
+        "end": { "how": "done" },
+    });
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn what_waits_for_a_person_and_every_change_of_state_is_told() {
+    let agent = ScriptedAgent::new().on("ask", vec![Do::AskToRun("ls"), Do::Say(whole("done"))]);
+    let events = [HookEvent::PromptWaiting, HookEvent::StatusChanged];
+    let ear = Ear::open().await;
+    let mut world = World::set(agent, settings(vec![hook("ear", &events, ear.run())])).await;
+    let mut ear = ear;
+    world.send("ask").await.unwrap();
+    world.until(|kind| matches!(kind, EventKind::Asked { .. })).await;
+    let ask = world.view().await.asks.remove(0);
+    let mut states = Vec::new();
+    let asked = loop {
+        let told = ear.next().await.what;
+        match told["type"].as_str() {
+            Some("prompt_waiting") => break told,
+            Some("status_changed") => states.push(told["status"]["state"].clone()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(asked["ask"], serde_json::to_value(&ask).unwrap());
+    let answer = AnswerView::Deny { message: None };
+    world.call(Request::Answer(request::Answer { session: s(), ask: ask.id, answer })).await.unwrap();
+    while states.len() < 5 {
+        states.push(ear.hear("status_changed").await.what["status"]["state"].clone());
+    }
+    // They are told each by itself, so the order in which they arrive says nothing.
+    let mut states: Vec<&str> = states.iter().map(|state| state.as_str().unwrap()).collect();
+    states.sort_unstable();
+    assert_eq!(states, ["ready", "running", "running", "starting", "waiting"]);
+}
+
+/// What a hook wants is done when the request it was asked about is done, not before.
+#[tokio::test]
+async fn what_a_hook_wants_is_done_afterwards() {
+    let (mut world, mut ear) = with_ear(summarising(), &[HookEvent::SessionBeforeTree]).await;
+    let ids: Vec<String> = world.tree().entries().map(|entry| entry.id.to_string()).collect();
+    let wish = json!({ "requests": [{ "type": "navigate_tree", "targetId": ids[3], "summarize": false }] });
+    let wishes = async { ear.next().await.answer(&wish) };
+    let (moved, ()) = tokio::join!(world.call(navigate(&ids[1], Summary::None)), wishes);
+    let Response::Moved(moved) = moved.unwrap() else { panic!("not moved") };
+    assert_eq!(moved.to.as_deref(), Some(ids[1].as_str()), "what was asked for");
+    until_head_moves(&mut world).await;
+    until_head_moves(&mut world).await;
+    assert_eq!(
+        world.tree().main_head().map(|head| head.as_str()),
+        Some(ids[3].as_str()),
+        "what the hook wants"
+    );
+}
+
+#[tokio::test]
+async fn what_a_hook_wants_and_is_refused_is_reported_under_its_name() {
+    let (mut world, mut ear) = with_ear(ScriptedAgent::new(), &[HookEvent::TurnEnded]).await;
+    let wish = json!({ "requests": [{ "type": "branch", "entryId": "nowhere" }] });
+    world.send("three").await.unwrap();
+    let answering = async {
+        loop {
+            ear.next().await.answer(&wish);
+        }
+    };
+    let failed = |kind: &EventKind| matches!(kind, EventKind::HookFailed { hook, message } if hook == "ear" && message.contains("refused"));
+    tokio::select! {
+        () = world.until(failed) => {}
+        () = answering => {}
+    }
+}
+
+/// While the hook writes, the conversation goes on: what it wrote is about something else by then.
+#[tokio::test]
+async fn a_summary_for_a_head_that_has_moved_is_not_used() {
+    let (world, mut ear) = with_ear(summarising(), &[HookEvent::SessionBeforeTree]).await;
+    let ids: Vec<String> = world.tree().entries().map(|entry| entry.id.to_string()).collect();
+    let first = ids[0].clone();
+    let meanwhile = async {
+        let told = ear.next().await;
+        let to = Some(first.clone());
+        world
+            .call(Request::Switch(request::Switch { session: s(), to, ..Default::default() }))
+            .await
+            .unwrap();
+        told.answer(&json!({ "summary": { "summary": "Of another branch." } }));
+    };
+    let (refused, ()) = tokio::join!(world.call(navigate(&ids[2], Summary::Default)), meanwhile);
+    assert_eq!(refused.unwrap_err().code, ErrorCode::Cancelled);
+    let tree = world.tree();
+    assert_eq!(tree.main_head().map(|head| head.as_str()), Some(first.as_str()));
+    assert!(!tree.entries().any(|entry| matches!(entry.body, Body::BranchSummary(_))));
+}
+
+async fn read_when_there(path: &std::path::Path) -> String {
+    loop {
+        match std::fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_owned(),
+            _ => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    }
+}
+
+/// One that has ended may still have its name until somebody asks how it ended.
+fn is_alive(process: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+async fn until_dead(process: &str) {
+    let ended = async {
+        while is_alive(process) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), ended).await.expect("it is still there");
+}
+
+/// Both that lead to a summary can be given up while a hook is asked, and the hook hears of it: it is ended.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn giving_up_ends_the_hook_that_is_asked() {
+    for (event, request) in [
+        (HookEvent::SessionBeforeTree, navigate("#2", Summary::Default)),
+        (HookEvent::SessionBeforeCompact, compact()),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let process = folder.path().join("process");
+        let script =
+            format!("sleep 1000 & echo $! > '{0}.new' && mv '{0}.new' '{0}'; wait", process.display());
+        let mut slow = hook("slow", &[event], shell(&script));
+        slow.limit = Duration::from_secs(100);
+        let world = two_turns(summarising(), settings(vec![slow])).await;
+        let before = records(&world);
+        let cancel = async {
+            let process = read_when_there(&process).await;
+            assert!(is_alive(&process));
+            let session = request::Session { session: s() };
+            world.call(Request::CancelSummary(session)).await.unwrap();
+            process
+        };
+        let (refused, process) = tokio::join!(world.call(request), cancel);
+        assert_eq!(refused.unwrap_err().code, ErrorCode::Cancelled);
+        assert_eq!(records(&world), before);
+        until_dead(&process).await;
+    }
+}
+
+/// A program may end and leave another one behind that holds its output open. Nobody waits for that one.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn what_a_hook_leaves_running_is_ended_with_it() {
+    let folder = TempDir::new().unwrap();
+    let process = folder.path().join("process");
+    let script = format!(
+        "cat > /dev/null; sleep 1000 & echo $! > '{}'; echo '{{\"cancel\":true,\"reason\":\"heard\"}}'",
+        process.display()
+    );
+    let mut leaves = hook("leaves", &[HookEvent::SessionBeforeTree], shell(&script));
+    leaves.limit = Duration::from_secs(100);
+    let world = two_turns(ScriptedAgent::new(), settings(vec![leaves])).await;
+    let refused = world.call(navigate("#2", Summary::None)).await.unwrap_err();
+    assert_eq!(refused.message, "heard");
+    until_dead(&read_when_there(&process).await).await;
+}
