@@ -344,6 +344,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
             what: "u".into(),
         }],
         status,
+        answered: vec![ask.clone()],
         asks: vec![ask],
         queue: vec![queued],
     };

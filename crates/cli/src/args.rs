@@ -8,6 +8,7 @@ mod talking;
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use offshoot_api::views::ModelView;
 use offshoot_session::outline::Filter;
 
 use crate::failure::Failure;
@@ -20,7 +21,7 @@ pub(crate) use reading::{
 
 pub(crate) use changes::{
     AppendArgs, ArchiveArgs, BranchArgs, BranchCommand, BranchNameArgs, EditArgs, ForkArgs, ImportArgs,
-    OpsArgs, RenameArgs, RetryArgs, SwitchArgs, UndoArgs, VersionArgs,
+    OpsArgs, RenameArgs, RetryArgs, RewindArgs, SwitchArgs, UndoArgs, VersionArgs,
 };
 
 pub(crate) use config::{
@@ -28,8 +29,8 @@ pub(crate) use config::{
 };
 
 pub(crate) use talking::{
-    AbortArgs, AgentsArgs, AnswerArgs, AnswerName, ChatArgs, PermissionsArgs, PermissionsCommand, SendArgs,
-    StatusArgs,
+    AbortArgs, AgentsArgs, AnswerArgs, AnswerName, ChatArgs, PermissionsArgs, PermissionsCommand, QueueArgs,
+    QueueCommand, SendArgs, StatusArgs,
 };
 
 /// Version control for conversations with coding agents
@@ -77,11 +78,13 @@ pub(crate) enum Command {
     Answer(AnswerArgs),
     /// Interrupt the turn that runs
     Abort(AbortArgs),
+    /// List what waits to be said, change it, take it out or send it
+    Queue(QueueArgs),
     /// Say what runs and what waits for you
     Status(StatusArgs),
     /// List what need not be asked again, or take it back
     Permissions(PermissionsArgs),
-    /// List the agents that can answer
+    /// List the agents that can answer, and those that are on this machine
     Agents(AgentsArgs),
     /// Begin a session about this folder
     New(NewArgs),
@@ -110,6 +113,8 @@ pub(crate) enum Command {
     Fork(ForkArgs),
     /// Move the head to another point or branch
     Switch(SwitchArgs),
+    /// Go back to before a turn, to say it otherwise
+    Rewind(RewindArgs),
     /// Go to the version before this one
     Prev(VersionArgs),
     /// Go to the version after this one
@@ -157,6 +162,12 @@ pub(crate) struct NewArgs {
     /// The folder it is about, if not this one
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,
+    /// Who answers in it
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// With which model
+    #[arg(long, value_name = "PROVIDER/MODEL", value_parser = talking::model)]
+    pub(crate) model: Option<ModelView>,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }

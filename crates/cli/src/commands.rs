@@ -1,7 +1,9 @@
 //! One file per command: open, ask, draw.
 
+mod answered;
 mod head;
 mod json;
+mod summarised;
 mod wanted;
 
 pub(crate) mod abort;
@@ -9,6 +11,7 @@ pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod chat;
 pub(crate) mod permissions;
+pub(crate) mod queue;
 pub(crate) mod send;
 pub(crate) mod status;
 
@@ -21,6 +24,7 @@ pub(crate) mod import;
 pub(crate) mod ops;
 pub(crate) mod rename;
 pub(crate) mod retry;
+pub(crate) mod rewind;
 pub(crate) mod switch;
 pub(crate) mod undo;
 pub(crate) mod version;

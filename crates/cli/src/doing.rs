@@ -5,16 +5,19 @@
 //! way the session is read first and the same function decides, so a person reads the same words.
 //!
 //! A session of another program that nobody has changed yet has no journal, and nobody can be writing it: its first
-//! change is made alone.
+//! change is made alone. Where hooks are set for what is done, only an engine asks them: then this process is one.
 
-use offshoot_api::request::{IfRunning, Open};
+use offshoot_api::request::{ForkTo, IfRunning, Open};
 use offshoot_api::{ApiError, ErrorCode, Request, Response};
+use offshoot_engine::HookEvent;
 use offshoot_session::plan::Plan;
 use offshoot_session::{SessionId, SessionTree, Stamps};
 
-use crate::engine;
+use crate::engine::{self, Reached, reach};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::refusals::explained;
+use crate::settings::{has_hooks, is_hooked};
 use crate::stored::{Changed, change, read};
 use crate::talk::{refused, wait_for};
 
@@ -44,12 +47,12 @@ pub(crate) fn take(
     id: &SessionId,
     mut decide: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Option<Step>, Failure>,
 ) -> Result<Done, Failure> {
-    if has_engine(here, id) {
+    if has_engine(here, id) || has_hooks(here) {
         let before = read(here, id)?.tree;
         let Some(step) = decide(&before, &mut here.stamps())? else {
             return Ok(Done { changed: Changed::nothing(before), answer: None });
         };
-        match asked(here, step.request)? {
+        match asked_where_it_must(here, id, step.request)? {
             Asked::Answered(answer) => {
                 let changed = Changed { after: read(here, id)?.tree, before, is_change: true };
                 return Ok(Done { changed, answer: Some(answer) });
@@ -60,6 +63,32 @@ pub(crate) fn take(
     }
     let changed = change(here, id, |tree, stamps| Ok(decide(tree, stamps)?.map(|step| step.plan)))?;
     Ok(Done { changed, answer: None })
+}
+
+/// Says it to the engine that runs. Where none does and a hook wants a say in it, this process is one.
+pub(crate) fn asked_where_it_must(here: &Here, id: &SessionId, request: Request) -> Result<Asked, Failure> {
+    let concerns_hooks = hook_events(&request).iter().any(|event| is_hooked(here, *event));
+    if has_engine(here, id) {
+        match asked(here, request.clone())? {
+            Asked::Nobody if concerns_hooks => {}
+            answer => return Ok(answer),
+        }
+    }
+    match concerns_hooks {
+        true => asked_through(here, request, reach(here)),
+        false => Ok(Asked::Nobody),
+    }
+}
+
+/// Of what hooks are told when it is done.
+fn hook_events(request: &Request) -> &'static [HookEvent] {
+    use HookEvent::{SessionBeforeBranch, SessionBeforeTree, SessionBranch, SessionTree};
+    match request {
+        Request::Switch(_) | Request::Rewind(_) => &[SessionBeforeTree, SessionTree],
+        Request::Fork(fork) if fork.to == ForkTo::Here => &[SessionBeforeTree, SessionTree],
+        Request::Fork(_) => &[SessionBeforeBranch, SessionBranch],
+        _ => &[],
+    }
 }
 
 /// An engine that ended in the middle has done the step or it has not, and the journal tells which.
@@ -90,14 +119,26 @@ pub(crate) enum Asked {
 
 /// Says it to the engine that runs.
 pub(crate) fn asked(here: &Here, request: Request) -> Result<Asked, Failure> {
+    asked_through(here, request, engine::running(here))
+}
+
+fn asked_through<R: Into<Option<Reached>>>(
+    here: &Here,
+    request: Request,
+    reaching: impl Future<Output = Result<R, Failure>>,
+) -> Result<Asked, Failure> {
+    let session = request.session().map(SessionId::from);
     wait_for(async {
-        let Some(reached) = engine::running(here).await? else { return Ok(Asked::Nobody) };
+        let Some(reached) = reaching.await?.into() else { return Ok(Asked::Nobody) };
         let answer = reached.call(request).await;
         reached.leave().await;
         match answer {
             Ok(answer) => Ok(Asked::Answered(answer)),
             Err(error) if error.code == ErrorCode::Disconnected => Ok(Asked::Lost(error)),
-            Err(error) => Err(refused(&error)),
+            Err(error) => Err(match &session {
+                Some(session) => explained(here, session, &error),
+                None => refused(&error),
+            }),
         }
     })
 }

@@ -54,6 +54,15 @@ impl Reached {
         self.service.call(&self.caller, request).await
     }
 
+    /// The same for whoever does something else while it waits.
+    pub(crate) fn asked(
+        &self,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, offshoot_api::ApiError>> + use<> {
+        let (service, caller) = (self.service.clone(), self.caller.clone());
+        async move { service.call(&caller, request).await }
+    }
+
     pub(crate) async fn follow(
         &self,
         session: &str,

@@ -133,6 +133,13 @@ pub(crate) enum Sign {
     Shown,
     /// In the place of a figure that nobody knows.
     Unknown,
+    /// States of a turn.
+    Starting,
+    Running,
+    Waiting,
+    Compacting,
+    Exited,
+    NobodyKnows,
 }
 
 impl Sign {
@@ -158,6 +165,12 @@ impl Sign {
             Self::Offspring => ("╰ ", "` "),
             Self::Shown => ("›", ">"),
             Self::Unknown => ("–", "-"),
+            Self::Starting => ("◌", "."),
+            Self::Running => ("◐", "~"),
+            Self::Waiting => ("◆", "!"),
+            Self::Compacting => ("⌄⌃", "%"),
+            Self::Exited => ("□", "-"),
+            Self::NobodyKnows => ("?", "?"),
         }
     }
 }

@@ -31,7 +31,9 @@ mod opened;
 mod output;
 mod own_catalog;
 mod prices;
+mod programs;
 mod progress;
+mod refusals;
 mod register;
 mod report;
 mod session_file;
@@ -61,9 +63,9 @@ use tracing::{debug, warn};
 use crate::args::{Args, Command};
 use crate::commands::archive::Archive;
 use crate::commands::undo::Direction;
-use crate::commands::{abort, agents, answer, chat, permissions, send, status};
+use crate::commands::{abort, agents, answer, chat, permissions, queue, send, status};
 use crate::commands::{
-    append, archive, branch, edit, fork, import, ops, rename, retry, switch, undo, version,
+    append, archive, branch, edit, fork, import, ops, rename, retry, rewind, switch, undo, version,
 };
 use crate::commands::{
     completions, config, cost, doctor, export, fsck, inspect, keep, label, ls, man, new, search, show, sync,
@@ -111,6 +113,7 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
         Command::Send(args) => send::run(args, here),
         Command::Answer(args) => answer::run(args, here),
         Command::Abort(args) => abort::run(args, here),
+        Command::Queue(args) => queue::run(args, here),
         Command::Status(args) => status::run(args, here),
         Command::Permissions(args) => permissions::run(args, here),
         Command::Agents(args) => agents::run(args, here),
@@ -127,6 +130,7 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
         Command::Retry(args) => retry::run(args, here),
         Command::Fork(args) => fork::run(args, here),
         Command::Switch(args) => switch::run(args, here),
+        Command::Rewind(args) => rewind::run(args, here),
         Command::Prev(args) => version::run(args, Step::Previous, here),
         Command::Next(args) => version::run(args, Step::Next, here),
         Command::Rename(args) => rename::run(args, here),

@@ -22,10 +22,13 @@ pub(crate) mod value;
 
 use std::path::Path;
 
+use offshoot_engine::HookEvent;
+
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::words::config as words;
-use keys::{AUTO_SYNC, KEEP, KEYS, Key, SYNC_INTERVAL};
+use hook::HookSetting;
+use keys::{AUTO_SYNC, HOOKS, KEEP, KEYS, Key, SYNC_INTERVAL};
 use layers::{Layer, Settings};
 use nearest::nearest;
 use reader::Flag;
@@ -44,6 +47,20 @@ pub(crate) fn keeps(here: &Here) -> Result<bool, Failure> {
 /// Settings that are wrong stop nobody from finding something: then it is as if the last look were long ago.
 pub(crate) fn sync_interval(here: &Here) -> std::time::Duration {
     load(here).get(&SYNC_INTERVAL).ok().flatten().unwrap_or_default()
+}
+
+/// Whether anybody wants to be told of anything. Settings that are wrong are told by the engine.
+pub(crate) fn has_hooks(here: &Here) -> bool {
+    !hooks(here).is_empty()
+}
+
+/// Whether somebody wants to be told of this.
+pub(crate) fn is_hooked(here: &Here, event: HookEvent) -> bool {
+    hooks(here).iter().any(|hook| hook.hears_of(event))
+}
+
+fn hooks(here: &Here) -> Vec<HookSetting> {
+    load(here).get(&HOOKS).ok().flatten().unwrap_or_default()
 }
 
 /// Settings that are wrong are told by whoever needs them; until then nothing is done behind anybody's back.

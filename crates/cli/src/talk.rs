@@ -1,5 +1,6 @@
 //! Commands that speak with the engine: where they wait, and its refusals as failures of a command.
 
+pub(crate) mod printing;
 pub(crate) mod telling;
 
 use std::io::Write;

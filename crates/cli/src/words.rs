@@ -2,10 +2,12 @@
 
 pub(crate) mod catalog;
 mod changes;
+pub(crate) mod chatting;
 pub(crate) mod config;
 pub(crate) mod keep;
 pub(crate) mod reading;
 pub(crate) mod reports;
+pub(crate) mod scripts;
 pub(crate) mod talking;
 
 use std::path::Path;

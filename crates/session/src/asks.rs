@@ -232,6 +232,13 @@ impl Asks {
         self.open.values().filter(|open| open.answer.is_none()).map(|open| &open.ask)
     }
 
+    /// What has an answer, as far as it is remembered; the latest last.
+    pub fn answered(&self) -> impl Iterator<Item = &Ask> {
+        let settled = self.settled.iter().filter(|(_, settled)| settled.answer.is_some());
+        let open = self.open.values().filter(|open| open.answer.is_some());
+        settled.map(|(_, settled)| &settled.ask).chain(open.map(|open| &open.ask))
+    }
+
     /// Answers that no agent has confirmed: to be said again when an agent is back.
     pub fn unconfirmed(&self) -> impl Iterator<Item = AgentInput> {
         self.open.values().filter_map(|open| Some(told(&open.ask, open.answer.as_ref()?)))

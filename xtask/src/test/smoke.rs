@@ -4,8 +4,9 @@
 //! the program no longer draws.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
 
@@ -27,10 +28,15 @@ const PICTURE_WIDTH: &str = "100";
 /// The conversation of the README's picture.
 const SESSION: &str = include_str!("smoke/session.jsonl");
 
+/// What is said to the main command, which talks.
+const TALK: &str = "hello\n/edit 1 hello you\n/tree\n";
+const TALK_ANSWER: &str = "You said “hello you”.";
+
 /// A command and what it must answer.
 #[derive(Debug, PartialEq)]
 struct Check {
     args: Vec<String>,
+    input: &'static str,
     answer: Answer,
 }
 
@@ -54,7 +60,7 @@ pub(crate) fn run() -> anyhow::Result<Counts> {
 
     let mut counts = Counts::default();
     for check in checks(&readme, &session)? {
-        let passed = holds(&check)?;
+        let passed = holds(&check, &folder.0)?;
         println!("   {} {}", if passed { "ok  " } else { "FAIL" }, check.args.join(" "));
         counts = counts + Counts::one(passed);
     }
@@ -66,7 +72,7 @@ fn checks(readme: &str, session: &Path) -> anyhow::Result<Vec<Check>> {
     let check = |args: &[&str], answer| {
         let place =
             |&arg: &&str| if arg == PLACEHOLDER { session.clone().into_owned() } else { arg.to_owned() };
-        Check { args: args.iter().map(place).collect(), answer }
+        Check { args: args.iter().map(place).collect(), input: "", answer }
     };
     let picture = picture_in(readme).context("no picture in the README")?;
     let commands = commands_in(readme);
@@ -78,7 +84,10 @@ fn checks(readme: &str, session: &Path) -> anyhow::Result<Vec<Check>> {
         check(&["--help"], Answer::With("tree")),
         check(&["tree", PLACEHOLDER, "--width", PICTURE_WIDTH], Answer::Exactly(picture)),
     ];
-    checks.extend(commands.iter().map(|command| check(command, Answer::Something)));
+    checks.extend(commands.iter().map(|command| match command.as_slice() {
+        ["chat"] => Check { input: TALK, ..check(command, Answer::With(TALK_ANSWER)) },
+        command => check(command, Answer::Something),
+    }));
     Ok(checks)
 }
 
@@ -104,12 +113,20 @@ fn picture_in(readme: &str) -> Option<String> {
     Some(lines.take_while(|line| !line.starts_with("```")).map(|line| format!("{line}\n")).collect())
 }
 
-fn holds(check: &Check) -> anyhow::Result<bool> {
+/// In a home of its own: what people have said is no concern of a test, and a fresh machine has none.
+fn holds(check: &Check, folder: &Path) -> anyhow::Result<bool> {
     let mut command: Command = cargo();
     command.args(["run", "--release", "--quiet", "--"]).args(&check.args);
     command.env("LC_ALL", "C.UTF-8"); // a fresh machine may have no locale, and the picture is not ASCII
     command.env("OFFSHOOT_AUTO_SYNC", "false"); // nobody is left behind who reads on
-    let output = command.output().context("cannot start cargo")?;
+    command.env("OFFSHOOT_HOME", folder.join("home"));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().context("cannot start cargo")?;
+    if let Some(mut stdin) = child.stdin.take() {
+        // Most commands read nothing and may be gone already.
+        let _ = stdin.write_all(check.input.as_bytes());
+    }
+    let output = child.wait_with_output().context("cannot wait for cargo")?;
     let said = String::from_utf8_lossy(&output.stdout);
     let answers = match &check.answer {
         Answer::Something => !said.trim().is_empty(),
@@ -176,6 +193,15 @@ cargo run --release -- outside
         let checks = checks(README, Path::new("/tmp/s.jsonl")).unwrap();
         let lines = checks.iter().map(|check| check.args.join(" ")).collect::<Vec<_>>();
         assert_eq!(lines, ["--version", "--help", "tree /tmp/s.jsonl --width 100", "tree /tmp/s.jsonl"]);
+    }
+
+    #[test]
+    fn the_main_command_is_spoken_to() {
+        let readme = README.replace("tree FILE      # the whole tree", "chat");
+        let checks = checks(&readme, Path::new("/tmp/s.jsonl")).unwrap();
+        let talk = checks.last().unwrap();
+        assert_eq!((talk.args.join(" ").as_str(), talk.input), ("chat", TALK));
+        assert_eq!(talk.answer, Answer::With(TALK_ANSWER));
     }
 
     #[test]

@@ -41,6 +41,9 @@ pub struct SessionView {
     #[serde(default)]
     pub turns: Vec<StatusRow>,
     pub asks: Vec<AskView>,
+    /// The last few that have an answer, the latest last: the same answer may be given again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered: Vec<AskView>,
     pub queue: Vec<QueuedView>,
 }
 

@@ -26,6 +26,9 @@ pub(crate) struct EditArgs {
     /// Change the old text in your editor: $VISUAL or $EDITOR
     #[arg(long)]
     pub(crate) editor: bool,
+    /// Send it and print the answer, as `offshoot send --edit` does
+    #[arg(long)]
+    pub(crate) send: bool,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     #[command(flatten)]
@@ -40,6 +43,9 @@ pub(crate) struct EditArgs {
 pub(crate) struct RetryArgs {
     #[command(flatten)]
     pub(crate) words: Words,
+    /// Send it and print the answer
+    #[arg(long)]
+    pub(crate) send: bool,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     #[command(flatten)]
@@ -48,18 +54,22 @@ pub(crate) struct RetryArgs {
 
 #[derive(ClapArgs, Debug)]
 #[command(
-    override_usage = "offshoot fork [SESSION] [--at POINT] [--new-session]",
-    after_help = "A turn number or a label stands for the whole turn, an id for exactly that entry."
+    override_usage = "offshoot fork [SESSION] [POINT] [--new-session [--before]]",
+    after_help = "A turn number or a label stands for the whole turn, an id for exactly that entry. With --before it \
+                  stands for its prompt, whose words are printed."
 )]
 pub(crate) struct ForkArgs {
     #[command(flatten)]
     pub(crate) words: Words,
-    /// Where the branch starts [default: the head]
+    /// Where the branch starts [default: the head]; the same as POINT
     #[arg(long, value_name = "POINT")]
     pub(crate) at: Option<String>,
     /// Copy the way to that point into a session of its own; this one stays as it is
     #[arg(long)]
     pub(crate) new_session: bool,
+    /// Only what stands above the prompt of POINT, to say it differently there
+    #[arg(long, requires = "new_session")]
+    pub(crate) before: bool,
     /// Title of the new session
     #[arg(long, requires = "new_session")]
     pub(crate) title: Option<String>,
@@ -71,7 +81,7 @@ pub(crate) struct ForkArgs {
 
 #[derive(ClapArgs, Debug)]
 #[command(
-    override_usage = "offshoot switch [SESSION] POINT\n       offshoot switch [SESSION] --before-first",
+    override_usage = "offshoot switch [SESSION] POINT [--summary[=WORDS]]\n       offshoot switch [SESSION] --before-first",
     after_help = "A turn number or a label stands for the whole turn, a branch name for the end of the branch, an id \
                   for exactly that entry."
 )]
@@ -81,6 +91,29 @@ pub(crate) struct SwitchArgs {
     /// Go before the first turn, so that the next message begins anew
     #[arg(long)]
     pub(crate) before_first: bool,
+    /// Have what is left behind summed up at the new place, if wished with your words on what matters; Ctrl-C calls it
+    /// off and nothing moves
+    #[arg(long, value_name = "WORDS", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    #[arg(conflicts_with = "before_first")]
+    pub(crate) summary: Option<String>,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot rewind [SESSION] POINT [--dry-run]",
+    after_help = "The head goes before the turn of POINT and its words are printed, to be said otherwise. What is left \
+                  behind stays in the tree. Files stay as they are."
+)]
+pub(crate) struct RewindArgs {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    /// Only say what would happen
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     #[command(flatten)]

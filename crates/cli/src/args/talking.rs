@@ -2,13 +2,25 @@
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
+use offshoot_api::views::ModelView;
+
 use super::{JsonArgs, Words};
+
+/// `PROVIDER/MODEL`; a name alone leaves the provider to the agent.
+pub(crate) fn model(text: &str) -> Result<ModelView, String> {
+    let (provider, name) = text.split_once('/').unwrap_or(("", text));
+    match name.trim().is_empty() {
+        true => Err("a model has a name: PROVIDER/MODEL".to_owned()),
+        false => Ok(ModelView { provider: provider.trim().to_owned(), name: name.trim().to_owned() }),
+    }
+}
 
 #[derive(ClapArgs, Debug)]
 #[command(
     after_help = "Without SESSION a new one about this folder begins with your first message. `/help` lists what can be \
                   done while talking. Ctrl-C interrupts the answer, twice leaves. Lines may also come from a pipe: each is \
-                  said when the answer to the one before is complete."
+                  said when the answer to the one before is complete. Then it ends with 1 when the last message failed, 130 when \
+                  its answer was interrupted."
 )]
 pub(crate) struct ChatArgs {
     /// Go on with this session: by id or title
@@ -20,15 +32,18 @@ pub(crate) struct ChatArgs {
     /// The same as SESSION
     #[arg(long, value_name = "SESSION", conflicts_with = "session")]
     pub(crate) resume: Option<String>,
-    /// Who answers, in a session that begins
+    /// Who answers from here on
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
+    /// With which model from here on: NAME or PROVIDER/NAME
+    #[arg(long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
 }
 
 #[derive(ClapArgs, Debug)]
 #[command(
     override_usage = "offshoot send [SESSION] TEXT\n       offshoot send [SESSION] TEXT --edit POINT\n       offshoot \
-                      send [SESSION] TEXT --at POINT",
+                      send [SESSION] TEXT --at POINT\n       offshoot send [SESSION] --unanswered",
     after_help = "TEXT is `-` to read it from standard input. The answer is printed as it comes; `--json` prints one \
                   object when it is complete, `--json=lines` every event. Ends with 0 when the agent is done, 1 when it \
                   failed, 130 when it was interrupted."
@@ -42,20 +57,31 @@ pub(crate) struct SendArgs {
     /// Below this point instead of the head
     #[arg(long, value_name = "POINT")]
     pub(crate) at: Option<String>,
+    /// Nothing new: the prompt at the head, which nobody has answered yet
+    #[arg(long, conflicts_with_all = ["edit", "at", "agent", "model", "abort_first", "beside"])]
+    pub(crate) unanswered: bool,
     /// Who answers from here on
-    #[arg(long, value_name = "AGENT", conflicts_with = "edit")]
+    #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
+    /// With which model from here on
+    #[arg(long, value_name = "PROVIDER/MODEL", value_parser = model)]
+    pub(crate) model: Option<ModelView>,
     /// Where a turn runs on this branch: interrupt it, wait for its end, then act
     #[arg(long)]
     pub(crate) abort_first: bool,
+    /// Where a turn runs on this branch: a second one beside it, on a branch of its own
+    #[arg(long, conflicts_with = "abort_first")]
+    pub(crate) beside: bool,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }
 
 #[derive(ClapArgs, Debug)]
 #[command(
-    override_usage = "offshoot answer [SESSION] allow|always|deny\n       offshoot answer [SESSION] choose --choice TEXT",
-    after_help = "Answers what is asked first; `--ask` names another. An answer counts once, however often it is given."
+    override_usage = "offshoot answer [SESSION] allow|always|deny\n       offshoot answer [SESSION] choose --choice N",
+    after_help = "Answers what is asked first; `--ask` names another. An answer counts once, however often it is given. A \
+                  choice is named by its number or its words; several go together with commas where the question takes \
+                  several. `--choice =WORDS` are words of your own, whatever they look like."
 )]
 pub(crate) struct AnswerArgs {
     #[command(flatten)]
@@ -70,9 +96,9 @@ pub(crate) struct AnswerArgs {
     #[arg(long)]
     pub(crate) project: bool,
     /// With `choose`: the answer, once for each question
-    #[arg(long = "choice", value_name = "TEXT")]
+    #[arg(long = "choice", value_name = "N|WORDS")]
     pub(crate) choices: Vec<String>,
-    /// Which ask, as `offshoot status` names it
+    /// Which ask, by its id or the beginning of it, as `offshoot status` names it
     #[arg(long, value_name = "ASK")]
     pub(crate) ask: Option<String>,
 }
@@ -90,6 +116,44 @@ pub(crate) enum AnswerName {
 pub(crate) struct AbortArgs {
     #[command(flatten)]
     pub(crate) words: Words,
+}
+
+#[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot queue [SESSION]\n       offshoot queue change [SESSION] N TEXT\n       offshoot queue \
+                      cancel [SESSION] N\n       offshoot queue send [SESSION] [N]",
+    after_help = "What is sent while a turn runs waits for its end. Where that turn did not come to its end, what waits is \
+                  held, until it is sent or taken out.",
+    args_conflicts_with_subcommands = true
+)]
+pub(crate) struct QueueArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<QueueCommand>,
+    #[command(flatten)]
+    pub(crate) words: Words,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum QueueCommand {
+    /// Say something else instead
+    #[command(override_usage = "offshoot queue change [SESSION] N TEXT")]
+    Change(QueueWords),
+    /// Do not say it
+    #[command(override_usage = "offshoot queue cancel [SESSION] N")]
+    Cancel(QueueWords),
+    /// Say now what is held, and print the answer
+    #[command(override_usage = "offshoot queue send [SESSION] [N]")]
+    Send(QueueWords),
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct QueueWords {
+    #[command(flatten)]
+    pub(crate) words: Words,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
 }
 
 #[derive(ClapArgs, Debug)]

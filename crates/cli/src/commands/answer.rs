@@ -1,52 +1,195 @@
 //! `offshoot answer [SESSION] allow|always|deny|choose`: answers what an agent asks, in whichever process it runs.
 
 use clap::ValueEnum;
-use offshoot_api::Request;
-use offshoot_api::views::{AnswerView, ScopeView};
+use offshoot_api::views::{AnswerView, AskView, AskingView, QuestionView, ScopeView, SessionView};
+use offshoot_api::{ApiError, ErrorCode, Request, Response};
+use offshoot_session::SessionId;
 
 use crate::Answer;
 use crate::args::{AnswerArgs, AnswerName};
-use crate::engine::running;
+use crate::engine::{Reached, running};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::talk::{open, refused, wait_for};
+use crate::refusals::explained;
+use crate::talk::{open, wait_for};
 use crate::which::stored_here;
-use crate::words::talking as words;
+use crate::words::{scripts, talking as words};
 
 pub(crate) fn run(args: &AnswerArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, [word]) = args.words.split("allow|always|deny|choose")?;
-    let answer = answer(word, args)?;
-    let session = stored_here(here, session)?.to_string();
+    let name = AnswerName::from_str(word, true).map_err(|_| Failure::usage(words::bad_answer(word)))?;
+    let session = stored_here(here, session)?;
     wait_for(async {
         let reached = running(here).await?.ok_or_else(|| Failure::refused(words::NOTHING_RUNS_HERE))?;
-        let ask = match &args.ask {
-            Some(ask) => ask.clone(),
-            None => {
-                let view = open(&reached, &session, Some(0)).await.map_err(|error| refused(&error))?;
-                let first = view.asks.into_iter().next();
-                first.ok_or_else(|| Failure::refused(words::NOTHING_ASKED))?.id
-            }
-        };
-        let answer = offshoot_api::request::Answer { session, ask, answer };
-        reached.call(Request::Answer(answer)).await.map_err(|error| refused(&error))?;
+        let answered = answered(&reached, here, &session, name, args).await;
         reached.leave().await;
-        Ok(Answer { text: words::ANSWERED.to_owned(), ..Answer::default() })
+        let is_first = answered?;
+        let text = if is_first { words::ANSWERED } else { scripts::ANSWERED_ALREADY };
+        Ok(Answer { text: text.to_owned(), ..Answer::default() })
     })
 }
 
-fn answer(word: &str, args: &AnswerArgs) -> Result<AnswerView, Failure> {
-    let name = AnswerName::from_str(word, true).map_err(|_| Failure::usage(words::bad_answer(word)))?;
-    Ok(match name {
-        AnswerName::Allow => {
+/// `false`: it had this answer already.
+async fn answered(
+    reached: &Reached,
+    here: &Here,
+    session: &SessionId,
+    name: AnswerName,
+    args: &AnswerArgs,
+) -> Result<bool, Failure> {
+    let view = open(reached, session.as_str(), Some(0)).await;
+    let view = view.map_err(|error| explained(here, session, &error))?;
+    let ask = meant(&view, args.ask.as_deref())?;
+    let answer = answer(name, args, ask)?;
+    let id = match (ask, &args.ask) {
+        (Some(ask), _) => ask.id.clone(),
+        // The engine knows whether it was ever asked.
+        (None, Some(named)) => named.clone(),
+        (None, None) => return Err(Failure::refused(words::NOTHING_ASKED)),
+    };
+    let request = offshoot_api::request::Answer { session: session.to_string(), ask: id.clone(), answer };
+    match reached.call(Request::Answer(request)).await {
+        Ok(Response::Done { changed }) => Ok(changed),
+        Ok(_) => Ok(true),
+        Err(error) => Err(not_taken(here, session, &id, &error)),
+    }
+}
+
+/// What is asked first of what waits; where nothing does, what was answered last: to say the same again is harmless.
+fn meant<'v>(view: &'v SessionView, named: Option<&str>) -> Result<Option<&'v AskView>, Failure> {
+    let Some(named) = named else {
+        return Ok(view.asks.iter().min_by_key(|ask| ask.at).or_else(|| view.answered.last()));
+    };
+    let known = || view.asks.iter().chain(&view.answered);
+    if let Some(exact) = known().find(|ask| ask.id == named) {
+        return Ok(Some(exact));
+    }
+    let mut alike = view.asks.iter().filter(|ask| ask.id.starts_with(named));
+    match (alike.next(), alike.next()) {
+        (Some(_), Some(_)) => Err(Failure::not_found(scripts::several_asks(named)).hint(scripts::ASK_HINT)),
+        (one, _) => Ok(one.or_else(|| view.answered.iter().rev().find(|ask| ask.id.starts_with(named)))),
+    }
+}
+
+fn answer(name: AnswerName, args: &AnswerArgs, ask: Option<&AskView>) -> Result<AnswerView, Failure> {
+    let asking = ask.map(|ask| &ask.asking);
+    Ok(match (name, asking) {
+        (AnswerName::Allow | AnswerName::Always, Some(AskingView::Question { .. })) => {
+            return Err(Failure::refused(scripts::QUESTION_IS_ASKED));
+        }
+        (AnswerName::Choose, Some(AskingView::Permission { .. })) => {
+            return Err(Failure::refused(scripts::PERMISSION_IS_ASKED));
+        }
+        (AnswerName::Allow, _) => {
             let input = args.input.as_deref().map(serde_json::from_str).transpose();
             AnswerView::Allow { input: input.map_err(|error| Failure::usage(words::bad_input(&error)))? }
         }
-        AnswerName::Always => AnswerView::AllowAlways {
+        (AnswerName::Always, _) => AnswerView::AllowAlways {
             scope: if args.project { ScopeView::Project } else { ScopeView::Session },
         },
-        AnswerName::Deny => AnswerView::Deny { message: args.message.clone() },
-        AnswerName::Choose => {
+        (AnswerName::Deny, _) => AnswerView::Deny { message: args.message.clone() },
+        (AnswerName::Choose, Some(AskingView::Question { questions })) => {
+            AnswerView::Choose { chosen: chosen(questions, &args.choices)? }
+        }
+        (AnswerName::Choose, None) => {
             AnswerView::Choose { chosen: args.choices.iter().map(|choice| vec![choice.clone()]).collect() }
         }
     })
+}
+
+/// For each question what was chosen. Where there is one question, all of it is about that.
+fn chosen(questions: &[QuestionView], given: &[String]) -> Result<Vec<Vec<String>>, Failure> {
+    let groups: Vec<Vec<&str>> = match questions {
+        [_] if !given.is_empty() => vec![given.iter().map(String::as_str).collect()],
+        _ if questions.len() == given.len() => given.iter().map(|choice| vec![choice.as_str()]).collect(),
+        _ => return Err(Failure::usage(scripts::questions(questions.len()))),
+    };
+    questions
+        .iter()
+        .zip(groups)
+        .map(|(question, group)| {
+            let chosen: Vec<String> = group.into_iter().flat_map(|given| labels(question, given)).collect();
+            match question.several || chosen.len() == 1 {
+                true => Ok(chosen),
+                false => Err(Failure::usage(scripts::ONE_CHOICE)),
+            }
+        })
+        .collect()
+}
+
+/// `2`, `Left`, `1,3` where several may be taken; else words of one's own.
+fn labels(question: &QuestionView, given: &str) -> Vec<String> {
+    if let Some(own) = given.strip_prefix('=') {
+        return vec![own.to_owned()];
+    }
+    if let Some(label) = label(question, given) {
+        return vec![label];
+    }
+    let parts: Option<Vec<String>> = given.split(',').map(|part| label(question, part)).collect();
+    parts.filter(|_| question.several).unwrap_or_else(|| vec![given.to_owned()])
+}
+
+fn label(question: &QuestionView, given: &str) -> Option<String> {
+    let given = given.trim();
+    let by_words = question.choices.iter().find(|choice| choice.label.eq_ignore_ascii_case(given));
+    let at = given.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let by_number = at.and_then(|at| question.choices.get(at));
+    by_words.or(by_number).map(|choice| choice.label.clone())
+}
+
+fn not_taken(here: &Here, session: &SessionId, ask: &str, error: &ApiError) -> Failure {
+    match error.code {
+        ErrorCode::Stale => Failure::refused(scripts::NO_LONGER_ASKED),
+        ErrorCode::AnsweredOtherwise => Failure::refused(scripts::ANSWERED_OTHERWISE),
+        ErrorCode::WrongAnswer => Failure::refused(scripts::WRONG_ANSWER),
+        ErrorCode::NotFound => Failure::not_found(scripts::no_such_ask(ask)).hint(scripts::ASK_HINT),
+        _ => explained(here, session, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use offshoot_api::views::ChoiceView;
+
+    use super::*;
+
+    fn question(labels: &[&str], several: bool) -> QuestionView {
+        let choice =
+            |label: &&str| ChoiceView { label: (*label).into(), description: None, suggested: false };
+        QuestionView { text: "Which?".into(), choices: labels.iter().map(choice).collect(), several }
+    }
+
+    fn told(questions: &[QuestionView], given: &[&str]) -> Result<Vec<Vec<String>>, String> {
+        let given: Vec<String> = given.iter().map(|given| (*given).to_owned()).collect();
+        chosen(questions, &given).map_err(|failure| failure.message().to_owned())
+    }
+
+    #[test]
+    fn a_choice_is_meant_by_its_number_or_its_words() {
+        let one = [question(&["Left", "Right, then up"], false)];
+        for (given, chosen) in [
+            ("2", "Right, then up"),
+            ("left", "Left"),
+            ("Right, then up", "Right, then up"),
+            ("3", "3"),
+            ("=2", "2"),
+            ("neither", "neither"),
+            ("1,2", "1,2"),
+        ] {
+            assert_eq!(told(&one, &[given]), Ok(vec![vec![chosen.to_owned()]]), "{given}");
+        }
+        assert!(told(&one, &["1", "2"]).is_err(), "only one may be taken");
+        assert!(told(&one, &[]).is_err());
+    }
+
+    #[test]
+    fn several_choices_and_several_questions_are_answered() {
+        let several = question(&["A", "B", "C"], true);
+        let both = || Ok(vec![vec!["A".to_owned(), "C".to_owned()]]);
+        assert_eq!(told(std::slice::from_ref(&several), &["1,3"]), both());
+        assert_eq!(told(std::slice::from_ref(&several), &["a", "3"]), both());
+        let two = [several, question(&["Yes", "No"], false)];
+        assert_eq!(told(&two, &["2", "No"]), Ok(vec![vec!["B".to_owned()], vec!["No".to_owned()]]));
+        assert!(told(&two, &["2"]).is_err(), "one is left");
+    }
 }

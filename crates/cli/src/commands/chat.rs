@@ -1,31 +1,39 @@
 //! `offshoot chat [SESSION]`: a conversation line by line.
 //!
-//! One loop takes what is typed, what happens, and Ctrl-C. At a terminal lines are taken at any time, and what is said
+//! One loop takes what is typed, what happens, and signals. At a terminal lines are taken at any time, and what is said
 //! while an answer comes waits in the queue; from a pipe a line is taken when the one before is answered, or asks something.
+//! What is printed goes through a thread of its own ([`crate::talk::printing`]), so a terminal that is stopped stops nobody
+//! else: nothing more is taken until there is room.
 
 mod after;
+mod answers;
+mod calling;
 mod changing;
+mod hearing;
+mod input;
+mod performing;
+mod place;
 mod session;
+mod signals;
+mod turns;
 mod typed;
+mod waiting;
 
-use std::io::{BufRead, IsTerminal};
+use std::io::IsTerminal;
 
 use futures_util::StreamExt;
 use offshoot_api::{ApiError, ErrorCode, Event};
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::mpsc;
 
+use self::input::{Block, Came};
 use self::session::Chat;
+use self::signals::{Signals, Told};
 use crate::args::ChatArgs;
 use crate::engine::reach;
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::which;
 use crate::words::talking as words;
 use crate::{Answer, auto_sync, talk};
-
-/// Lines that may lie ready; who types more waits.
-const LINES_AHEAD: usize = 16;
 
 pub(crate) fn run(args: &ChatArgs, here: &Here) -> Result<Answer, Failure> {
     let named = args.resume.as_deref().or(args.session.as_deref());
@@ -34,59 +42,65 @@ pub(crate) fn run(args: &ChatArgs, here: &Here) -> Result<Answer, Failure> {
         (named, _) => Some(which::stored(here, named)?.to_string()),
     };
     let _looking = auto_sync::meanwhile(here);
-    talk::wait_for(converse(args, session, here))?;
-    Ok(Answer::default())
+    let model = args.model.as_deref().map(typed::model).transpose().map_err(Failure::usage)?;
+    let wanted = session::Wanted { agent: args.agent.clone(), model };
+    let ends = talk::wait_for(converse(wanted, session, here))?;
+    Ok(Answer { ends, ..Answer::default() })
 }
 
-async fn converse(args: &ChatArgs, session: Option<String>, here: &Here) -> Result<(), Failure> {
+async fn converse(
+    wanted: session::Wanted,
+    session: Option<String>,
+    here: &Here,
+) -> Result<Option<Exit>, Failure> {
     let is_terminal = std::io::stdin().is_terminal();
-    let ctrl_c =
-        signal(SignalKind::interrupt()).map_err(|error| Failure::failed(words::cannot_wait(&error)))?;
-    let mut chat = Chat::new(here, reach(here).await?, args.agent.clone(), is_terminal);
+    let signals = Signals::listen().map_err(|error| Failure::failed(words::cannot_wait(&error)))?;
+    let mut chat = Chat::new(here, reach(here).await?, wanted, signals, is_terminal);
     let ended = match chat.enter(session).await {
-        Ok(()) => listen(&mut chat, is_terminal, ctrl_c).await,
+        Ok(()) => listen(&mut chat, is_terminal).await,
         Err(failure) => Err(failure),
     };
-    chat.leave().await;
-    ended
+    let exit = chat.leave().await;
+    ended.map(|()| exit)
 }
 
-async fn listen(chat: &mut Chat<'_>, is_terminal: bool, mut ctrl_c: Signal) -> Result<(), Failure> {
-    let mut lines = lines();
+/// Ends when the person leaves, by whichever way.
+async fn listen(chat: &mut Chat<'_>, is_terminal: bool) -> Result<(), Failure> {
+    let mut lines = input::lines(is_terminal);
+    let mut block = Block::default();
     let mut input_ended = false;
-    loop {
-        if input_ended && !chat.is_busy() {
-            return Ok(());
+    while !chat.is_left() && (!input_ended || chat.has_work()) {
+        if chat.takes_unheard_stop() {
+            chat.interrupt().await?;
+            continue;
         }
-        chat.invite()?;
+        chat.invite(&block)?;
+        let has_room = chat.out.has_room();
+        let takes_lines = has_room && !input_ended && (is_terminal || !chat.is_busy());
         tokio::select! {
             // What has happened is told before the next line is taken.
             biased;
-            _ = ctrl_c.recv() => {
-                if chat.interrupt().await? == Goes::Away {
-                    return Ok(());
+            told = chat.signals.next() => match told {
+                Told::Leave => chat.is_told_to_leave(),
+                Told::Stop if block.is_empty() => chat.interrupt().await?,
+                Told::Stop => {
+                    block.forget();
+                    chat.drop_block()?;
                 }
-            }
-            event = next(&mut chat.events) => chat.hear(event).await?,
-            line = lines.recv(), if !input_ended && (is_terminal || !chat.is_busy()) => match line {
-                Some(line) => {
-                    if chat.take(&line).await? == Goes::Away {
-                        return Ok(());
-                    }
-                }
+            },
+            event = next(&mut chat.events), if has_room => chat.hear(event).await?,
+            line = lines.recv(), if takes_lines => match line.map(|line| block.take(line)) {
+                Some(Came::Whole(text)) => chat.take(&text).await?,
+                Some(Came::Pasted(count)) => chat.was_pasted(count)?,
+                Some(Came::GoesOn | Came::Pasting) => chat.goes_on(),
                 // At a terminal whoever ends the input wants to leave; a pipe still wants its answer.
                 None if is_terminal => return Ok(()),
                 None => input_ended = true,
             },
+            () = chat.out.room(), if !has_room => {}
         }
     }
-}
-
-/// Whether the conversation goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Goes {
-    On,
-    Away,
+    Ok(())
 }
 
 async fn next(events: &mut Option<offshoot_api::EventStream>) -> Result<Event, ApiError> {
@@ -97,20 +111,4 @@ async fn next(events: &mut Option<offshoot_api::EventStream>) -> Result<Event, A
             .unwrap_or_else(|| Err(ApiError::new(ErrorCode::Disconnected, "the events ended"))),
         None => std::future::pending().await,
     }
-}
-
-/// Lines of the standard input, read on a thread of their own: it cannot be told to stop and ends with the program.
-fn lines() -> mpsc::Receiver<String> {
-    let (sender, lines) = mpsc::channel(LINES_AHEAD);
-    std::thread::spawn(move || {
-        let mut input = std::io::stdin().lock();
-        let mut bytes = Vec::new();
-        while matches!(input.read_until(b'\n', &mut bytes), Ok(read) if read > 0) {
-            if sender.blocking_send(String::from_utf8_lossy(&bytes).into_owned()).is_err() {
-                return;
-            }
-            bytes.clear();
-        }
-    });
-    lines
 }

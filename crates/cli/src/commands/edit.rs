@@ -7,6 +7,7 @@ use offshoot_session::versions::turn_prompt;
 use offshoot_session::{EntryId, HeadName, SessionId, SessionTree};
 use serde_json::json;
 
+use super::answered::{Chosen, Message, Saying, answered};
 use super::head::{self, Told, head_line, turn_number, version_of, wants_json, with_session};
 use crate::args::EditArgs;
 use crate::doing::{Done, Step, exactly, if_running, take};
@@ -42,6 +43,12 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
         }
         Some(text) => text.to_owned(),
     };
+    if args.send {
+        may_be_said(here, &id, at, &text)?;
+        let saying = Saying::Version { at: at.to_owned(), text, chosen: Chosen::default() };
+        let if_running = if_running(args.running.abort_first);
+        return answered(Message { session: id, saying, if_running, json: args.json.json }, here);
+    }
     let mut written = None;
     let done = take(here, &id, |tree, stamps| {
         let at = point(tree, at)?;
@@ -66,6 +73,14 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
     Ok(told_of_version(here, session, &id, &changed, &prompt))
 }
 
+/// Refused in words that know the session: whoever sends it would be refused too, in fewer words.
+pub(super) fn may_be_said(here: &Here, id: &SessionId, at: &str, text: &str) -> Result<(), Failure> {
+    let tree = read(here, id)?.tree;
+    let at = point(&tree, at)?;
+    let planned = plan_edit(&tree, &HeadName::main(), &at, text, &mut here.stamps());
+    planned.map(|_| ()).map_err(|refused| explained(&tree, &refused))
+}
+
 /// The prompt that an engine wrote; alone it is the one that was planned.
 pub(super) fn new_prompt(done: &Done) -> Option<EntryId> {
     match &done.answer {
@@ -83,7 +98,8 @@ pub(super) fn told_of_version(
     prompt: &EntryId,
 ) -> Answer {
     let mut told = new_version(changed, prompt, here);
-    told.hint = words::take_back(&with_session(here, "undo", session, id));
+    let answer = words::scripts::answer_with(&with_session(here, "chat", session, id));
+    told.hint = format!("{answer}   {}", words::take_back(&with_session(here, "undo", session, id)));
     told.answer(&here.look)
 }
 

@@ -93,6 +93,18 @@ pub(super) fn prompt_line(tree: &SessionTree, prompt: &EntryId, about: &str, loo
     format!("{}\n", format!("{lead}{said}").trim_end())
 }
 
+/// `  text   Write a failing test first.`: what was said there, to be said otherwise.
+pub(super) fn words_back(said: Option<&str>, look: &Look) -> String {
+    let Some(said) = said else { return String::new() };
+    let said = text::harmless_line(&said.split_whitespace().collect::<Vec<_>>().join(" "), look.ascii);
+    let lead = "  text   ";
+    let said = match look.width {
+        Some(width) => text::cut(&said, width.saturating_sub(text::width(lead)), look.sign(Sign::Cut)),
+        None => said,
+    };
+    format!("{lead}{said}\n")
+}
+
 /// Where the head goes for whoever names a point.
 pub(super) fn destination(tree: &SessionTree, named: &str) -> Result<EntryId, Failure> {
     Ok(address::destination_of(tree, named, point(tree, named)?))

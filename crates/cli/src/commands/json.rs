@@ -1,5 +1,6 @@
 //! What scripts read. Fields are only ever added; ids are whole, times are RFC 3339, money is micro-dollars.
 
+use offshoot_api::views::BoundView;
 use offshoot_session::outline::Version;
 use offshoot_session::{Block, Body, Entry, SessionTree, Setting, Stop};
 use serde_json::{Map, Value, json};
@@ -64,6 +65,9 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
         Body::Prompt(prompt) => {
             if !prompt.attachments.is_empty() {
                 put("attachments", json!(prompt.attachments));
+            }
+            if let Some(binding) = tree.binding(&entry.id) {
+                put("context", json!(BoundView::from(binding)));
             }
         }
         Body::Reply(reply) => {

@@ -4,6 +4,7 @@ use offshoot_api::{Request, request};
 use offshoot_session::HeadName;
 use offshoot_session::plan::{RetryRefused, Sent, plan_retry};
 
+use super::answered::{Message, Saying, answered};
 use super::edit::{new_prompt, new_version_json, told_of_version};
 use super::head::wants_json;
 use crate::args::RetryArgs;
@@ -17,6 +18,11 @@ use crate::{Answer, words};
 pub(crate) fn run(args: &RetryArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, at) = args.words.session_and_point(|word| names_one(here, word))?;
     let id = stored(here, session)?;
+    if args.send {
+        let saying = Saying::Again { at: at.unwrap_or("head").to_owned() };
+        let if_running = if_running(args.running.abort_first);
+        return answered(Message { session: id, saying, if_running, json: args.json.json }, here);
+    }
     let mut written = None;
     let done = take(here, &id, |tree, stamps| {
         let at = point(tree, at.unwrap_or("head"))?;

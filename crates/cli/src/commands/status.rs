@@ -1,19 +1,35 @@
 //! `offshoot status`: what runs in all sessions, and what waits for a person first.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use offshoot_api::views::StatusRow;
 use offshoot_api::{Request, Response};
+use offshoot_session::Stamps;
 use serde_json::json;
 
 use super::json::printed;
 use crate::Answer;
+use crate::ago::ago;
 use crate::args::StatusArgs;
+use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::engine::running;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::look::{Ink, Look, Sign};
 use crate::talk::{refused, unexpected, wait_for};
 use crate::text::harmless_line;
 use crate::which::short;
-use crate::words::talking as words;
+use crate::words::{scripts, talking as words};
+
+const COLUMNS: [Column; 7] = [
+    Column { title: "", side: Side::Left, room: Room::Lead },
+    Column { title: "", side: Side::Left, room: Room::Fixed },
+    Column { title: "", side: Side::Left, room: Room::Lead },
+    Column { title: "", side: Side::Left, room: Room::Fixed },
+    Column { title: "", side: Side::Left, room: Room::Text(20) },
+    Column { title: "", side: Side::Left, room: Room::GivesWay(6) },
+    Column { title: "", side: Side::Left, room: Room::Fixed },
+];
 
 pub(crate) fn run(args: &StatusArgs, here: &Here) -> Result<Answer, Failure> {
     let rows = wait_for(async {
@@ -28,14 +44,84 @@ pub(crate) fn run(args: &StatusArgs, here: &Here) -> Result<Answer, Failure> {
     let text = match args.json.json {
         Some(shape) => printed(json!({ "rows": rows }), "rows", shape),
         None if rows.is_empty() => words::NOTHING_RUNS.to_owned(),
-        None => rows.iter().map(|row| line(row, here)).collect(),
+        None => table(&rows, here),
     };
     Ok(Answer { text, ..Answer::default() })
 }
 
-fn line(row: &StatusRow, here: &Here) -> String {
-    let session = short(here, &row.session.as_str().into());
-    let kind = row.status.kind.as_ref().map(|kind| format!(" ({kind})")).unwrap_or_default();
-    let state = format!("{}{kind}", row.status.state);
-    format!("{session}  {state:<20}  {}\n", harmless_line(&row.what, here.look.ascii))
+/// `◆ waiting  2m  b81c07  gcra #4  permission: cargo test  (stream)  9c02fd`
+fn table(rows: &[StatusRow], here: &Here) -> String {
+    let (look, now) = (&here.look, here.stamps().now());
+    let cells: Vec<Vec<Cell>> = rows.iter().map(|row| cells(row, rows, now, here)).collect();
+    let mut text = drawn(&COLUMNS, &cells, look);
+    let waiting = rows.iter().find(|row| row.ask.is_some()).filter(|_| look.for_a_person && !look.quiet);
+    if let Some(row) = waiting {
+        let session = short(here, &row.session.as_str().into());
+        let alike = rows.iter().filter(|other| other.ask.is_some() && other.session == row.session).count();
+        text.push_str(&match (alike, &row.ask) {
+            (2.., Some(ask)) => scripts::answer_which_ask(&session, short_ask(ask, rows)),
+            _ => scripts::answer_which(&session),
+        });
+    }
+    text
+}
+
+fn cells(row: &StatusRow, rows: &[StatusRow], now: Timestamp, here: &Here) -> Vec<Cell> {
+    let look = &here.look;
+    let harmless = |text: &str| harmless_line(text, look.ascii);
+    let (sign, ink) = sign_of(&row.status.state);
+    let since = row.asked_at.unwrap_or(row.since);
+    let session = match look.for_a_person {
+        true => short(here, &row.session.as_str().into()),
+        false => row.session.clone(),
+    };
+    let branch = row.branch.as_deref().map(|branch| format!("{branch} ")).unwrap_or_default();
+    let kind = row.status.kind.as_deref().map(|kind| format!("{kind}: ")).unwrap_or_default();
+    let ask = row.ask.as_deref().unwrap_or_default();
+    vec![
+        Cell::new(ink, format!("{} {}", look.sign(sign), row.status.state)),
+        Cell::faint(age(since, now, look)),
+        Cell::faint(harmless(&session)),
+        Cell::plain(harmless(&format!("{branch}#{}", row.number))),
+        Cell::plain(harmless(&format!("{kind}{}", row.what))),
+        Cell::faint(harmless(&format!("({})", row.status.source))),
+        Cell::faint(harmless(if look.for_a_person { short_ask(ask, rows) } else { ask })),
+    ]
+}
+
+/// `17s`, `2m`; in a pipe the moment itself.
+fn age(since: Timestamp, now: Timestamp, look: &Look) -> String {
+    if !look.for_a_person {
+        return since.to_string();
+    }
+    match now.duration_since(since).as_secs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        _ => ago(since, now, &TimeZone::system()),
+    }
+}
+
+/// As much of its id as tells it from the others.
+fn short_ask<'a>(ask: &'a str, rows: &[StatusRow]) -> &'a str {
+    let others = || rows.iter().filter_map(|row| row.ask.as_deref()).filter(|other| *other != ask);
+    let is_enough = |length: &usize| {
+        ask.get(..*length).is_some_and(|begin| others().all(|other| !other.starts_with(begin)))
+    };
+    let length = (SHORTEST..ask.len()).find(is_enough).unwrap_or(ask.len());
+    ask.get(..length).unwrap_or(ask)
+}
+
+const SHORTEST: usize = 6;
+
+fn sign_of(state: &str) -> (Sign, Ink) {
+    match state {
+        "starting" => (Sign::Starting, Ink::Faint),
+        "ready" => (Sign::OffPath, Ink::Faint),
+        "running" => (Sign::Running, Ink::Accent),
+        "waiting" => (Sign::Waiting, Ink::Bold),
+        "compacting" => (Sign::Compacting, Ink::Accent),
+        "interrupted" => (Sign::Interrupted, Ink::Faint),
+        "exited" => (Sign::Exited, Ink::Faint),
+        "error" => (Sign::Error, Ink::Error),
+        _ => (Sign::NobodyKnows, Ink::Faint),
+    }
 }

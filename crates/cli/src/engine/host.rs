@@ -85,6 +85,7 @@ impl Host {
     /// wait for ever: that turn is interrupted, as by a crash.
     async fn let_others_finish(&self) {
         let Ok(mut ctrl_c) = signal(SignalKind::interrupt()) else { return };
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
         let mut quiet_looks = 0;
         let mut looks = 0;
         while Arc::weak_count(&self.present) > 1 && quiet_looks < QUIET_LOOKS {
@@ -96,6 +97,7 @@ impl Host {
             tokio::select! {
                 () = tokio::time::sleep(BETWEEN_LOOKS) => {}
                 _ = ctrl_c.recv() => return,
+                _ = terminate.recv() => return,
             }
         }
     }

@@ -42,6 +42,10 @@ impl HookSetting {
         Hook { name: self.name, events: self.events, run, limit: self.time_limit.unwrap_or(usual_limit) }
     }
 
+    pub(crate) fn hears_of(&self, event: HookEvent) -> bool {
+        self.events.contains(&event)
+    }
+
     fn event_words(&self) -> impl Iterator<Item = &'static str> {
         self.events.iter().map(|event| event.word())
     }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
 use offshoot_api::event::{Event, EventKind, TurnEnd};
 use offshoot_api::views::{
     AskView, AskingView, BlockView, BodyView, EntryView, QuestionView, SettingView, SubAgentView,
@@ -12,8 +13,9 @@ use offshoot_api::views::{
 use serde_json::Value;
 
 use crate::look::{Ink, Look, Sign};
+use crate::numbers::moment_after;
 use crate::text::{cut, harmless_line, harmless_piece};
-use crate::words::{self, talking};
+use crate::words::{self, chatting, talking};
 
 /// So much of what a tool was given or said is shown, in columns.
 const TOOL_WIDTH: usize = 72;
@@ -25,9 +27,27 @@ pub(crate) enum Prompts {
     Seen,
 }
 
+/// Who is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Listener {
+    /// Reads what the agent says; answers come from elsewhere.
+    Script,
+    /// Can answer, and wants to know that the agent is thinking.
+    Person { thoughts: bool },
+}
+
+/// An agent that thinks at the moment.
+#[derive(Debug)]
+struct Thinks {
+    entry: String,
+    since: Timestamp,
+}
+
 #[derive(Debug)]
 pub(crate) struct Telling<'l> {
     look: &'l Look,
+    listener: Listener,
+    thinks: Option<Thinks>,
     /// Bytes of each reply that were told.
     told: HashMap<String, usize>,
     /// The entry whose words came last.
@@ -39,36 +59,68 @@ pub(crate) struct Telling<'l> {
 
 impl<'l> Telling<'l> {
     pub(crate) fn new(look: &'l Look) -> Self {
-        Self { look, told: HashMap::new(), speaking: None, at_line_start: true, margin: "" }
+        let listener = Listener::Script;
+        let (told, speaking, thinks) = (HashMap::new(), None, None);
+        Self { look, listener, thinks, told, speaking, at_line_start: true, margin: "" }
+    }
+
+    /// To somebody who talks with the agent.
+    pub(crate) fn to_a_person(look: &'l Look) -> Self {
+        Self { listener: Listener::Person { thoughts: false }, ..Self::new(look) }
+    }
+
+    /// Whether thoughts are told word for word.
+    pub(crate) fn show_thoughts(&mut self, thoughts: bool) {
+        if let Listener::Person { .. } = self.listener {
+            self.listener = Listener::Person { thoughts };
+        }
     }
 
     /// What is to be printed now. What a sub-agent says stands behind a line; its task stands in the call above it.
     pub(crate) fn tell(&mut self, event: &Event, prompts: Prompts) -> String {
         match &event.sub_agent {
-            None => self.kind(&event.kind, prompts),
+            None => self.at(event, prompts),
             Some(_) => {
                 self.margin = self.look.sign(Sign::Line);
-                let told = self.kind(&event.kind, Prompts::Seen);
+                let told = self.at(event, Prompts::Seen);
                 self.margin = "";
                 told
             }
         }
     }
 
-    fn kind(&mut self, kind: &EventKind, prompts: Prompts) -> String {
+    /// Whatever is heard of an answer but thoughts ends them.
+    fn at(&mut self, event: &Event, prompts: Prompts) -> String {
+        // What is known of an entry so far may be thoughts only; that is looked at where it is told.
+        let ends_thoughts = !matches!(
+            event.kind,
+            EventKind::Thinking { .. }
+                | EventKind::Live { .. }
+                | EventKind::Status { .. }
+                | EventKind::HeadMoved { .. }
+        );
+        let before = if ends_thoughts { self.thought(event.at) } else { String::new() };
+        before + &self.kind(&event.kind, event.at, prompts)
+    }
+
+    fn kind(&mut self, kind: &EventKind, at: Timestamp, prompts: Prompts) -> String {
         match kind {
-            EventKind::Entry { entry } | EventKind::Live { entry } => self.entry(entry, prompts),
+            EventKind::Entry { entry } => self.entry(entry, prompts),
+            EventKind::Live { entry } => self.live(entry, at, prompts),
             EventKind::Words { entry, text } => self.words(entry, text),
             EventKind::TurnEnded { end } => self.ended(end),
             EventKind::Asked { ask } => self.asked(ask),
-            EventKind::NoLongerAsked { .. } => self.line(Ink::Faint, talking::NO_LONGER_ASKED),
-            EventKind::Notice { text } => self.line(Ink::Faint, text),
+            EventKind::NoLongerAsked { .. } => {
+                let when = moment_after(at, Some(at), self.look);
+                self.line(Ink::Faint, &talking::no_longer_asked(&when))
+            }
+            EventKind::Thinking { entry, text } => self.thinking(entry, text, at),
+            EventKind::Notice { text } => self.line(Ink::Faint, &sentence(text)),
             EventKind::HookFailed { hook, message } => {
                 self.line(Ink::Error, &talking::hook_failed(hook, message))
             }
             // Where context was rebuilt a notice says so, and what is missing.
             EventKind::Bound { .. }
-            | EventKind::Thinking { .. }
             | EventKind::HeadMoved { .. }
             | EventKind::Labelled { .. }
             | EventKind::Titled { .. }
@@ -159,6 +211,81 @@ impl<'l> Telling<'l> {
         out
     }
 
+    /// The line stays open until the thoughts are over; their words stand below it where they are wanted.
+    fn thinking(&mut self, entry: &str, text: &str, at: Timestamp) -> String {
+        let Listener::Person { thoughts } = self.listener else { return String::new() };
+        let mut out = String::new();
+        if self.thinks.as_ref().is_none_or(|thinks| thinks.entry != entry) {
+            out.push_str(&self.thought(at));
+            out.push_str(&self.fresh_line());
+            out.push_str(self.margin);
+            let thinking = format!("{}{}", talking::THINKING, self.look.sign(Sign::Cut));
+            out.push_str(&self.look.paint(Ink::Faint, &thinking));
+            self.at_line_start = false;
+            self.thinks = Some(Thinks { entry: entry.to_owned(), since: at });
+        }
+        match thoughts {
+            true => out.push_str(&self.faint_words(&thoughts_of(entry), text)),
+            false => *self.told.entry(thoughts_of(entry)).or_default() += text.len(),
+        }
+        out
+    }
+
+    /// An entry as far as it is known: of its thoughts and words those that are new.
+    fn live(&mut self, entry: &EntryView, at: Timestamp, prompts: Prompts) -> String {
+        let BodyView::Reply { blocks, .. } = &entry.body else { return self.entry(entry, prompts) };
+        let thoughts: String = thoughts_in(blocks).collect();
+        let told = self.told.get(&thoughts_of(&entry.id)).copied().unwrap_or_default();
+        let mut out = match thoughts.get(told..).unwrap_or_default() {
+            "" => String::new(),
+            more => self.thinking(&entry.id, more, at),
+        };
+        if has_more_than_thoughts(blocks) {
+            out.push_str(&self.thought(at));
+        }
+        out.push_str(&self.said(&entry.id, blocks));
+        out
+    }
+
+    /// They are over.
+    fn thought(&mut self, at: Timestamp) -> String {
+        let Some(Thinks { since, .. }) = self.thinks.take() else { return String::new() };
+        let seconds = at.duration_since(since).as_secs().max(1);
+        let line = talking::thought_for(seconds);
+        if self.at_line_start || self.speaking.is_some() {
+            return self.line(Ink::Faint, &line);
+        }
+        let ended = self.look.paint(Ink::Faint, &format!(" {line}"));
+        self.is_at_line_start();
+        format!("{ended}\n")
+    }
+
+    /// Thoughts, so that they cannot be taken for the answer.
+    fn faint_words(&mut self, entry: &str, text: &str) -> String {
+        let told = self.words(entry, text);
+        let (ends, text) = match told.strip_prefix('\n') {
+            Some(rest) => ("\n", rest),
+            None => ("", told.as_str()),
+        };
+        format!("{ends}{}", self.look.paint(Ink::Faint, text))
+    }
+
+    /// Those of a reply that nobody has heard while they came.
+    fn thoughts(&mut self, id: &str, blocks: &[BlockView]) -> String {
+        let Listener::Person { thoughts } = self.listener else { return String::new() };
+        let all: Vec<&str> = thoughts_in(blocks).filter(|text| !text.trim().is_empty()).collect();
+        if all.is_empty() || self.told.insert(thoughts_of(id), 0).is_some() {
+            return String::new();
+        }
+        let mut out = self.line(Ink::Faint, talking::THOUGHT);
+        if thoughts {
+            let text = all.join("\n");
+            out.push_str(&self.faint_words(&thoughts_of(id), &text));
+            out.push_str(&self.fresh_line());
+        }
+        out
+    }
+
     /// A sub-agent that was started by what is told.
     pub(crate) fn sub_agent(&mut self, sub_agent: &SubAgentView) -> String {
         let line = self.look.sign(Sign::Line);
@@ -168,6 +295,10 @@ impl<'l> Telling<'l> {
     }
 
     fn reply(&mut self, id: &str, blocks: &[BlockView]) -> String {
+        self.thoughts(id, blocks) + &self.said(id, blocks)
+    }
+
+    fn said(&mut self, id: &str, blocks: &[BlockView]) -> String {
         let text = text_of(blocks);
         let told = self.told.get(id).copied().unwrap_or_default();
         let mut out = self.words(id, text.get(told..).unwrap_or_default());
@@ -210,12 +341,22 @@ impl<'l> Telling<'l> {
     }
 
     pub(crate) fn asked(&mut self, ask: &AskView) -> String {
+        let is_person = self.listener != Listener::Script;
         match &ask.asking {
             AskingView::Permission { tool, input, always, .. } => {
-                self.line(Ink::Accent, &talking::asks_permission(tool, &given(input)))
-                    + &self.line(Ink::Plain, &talking::permission_answers(always))
+                let mut out = self.line(Ink::Accent, &talking::asks_permission(tool, &given(input)));
+                for answers in chatting::permission_answers(always).iter().filter(|_| is_person) {
+                    out.push_str(&self.line(Ink::Plain, answers));
+                }
+                out
             }
-            AskingView::Question { questions } => questions.iter().map(|it| self.question(it)).collect(),
+            AskingView::Question { questions } => {
+                let mut out: String = questions.iter().map(|it| self.question(it)).collect();
+                if is_person && questions.len() > 1 {
+                    out.push_str(&self.line(Ink::Faint, chatting::SEVERAL_QUESTIONS));
+                }
+                out
+            }
         }
     }
 
@@ -223,10 +364,38 @@ impl<'l> Telling<'l> {
         let mut out = self.line(Ink::Accent, &question.text);
         for (number, choice) in question.choices.iter().enumerate() {
             let about = choice.description.as_ref().map(|about| format!(": {about}")).unwrap_or_default();
-            out.push_str(&self.line(Ink::Plain, &format!("  {}. {}{about}", number + 1, choice.label)));
+            let suggested = if choice.suggested { talking::SUGGESTED } else { "" };
+            let line = format!("  {}. {}{about}{suggested}", number + 1, choice.label);
+            out.push_str(&self.line(Ink::Plain, &line));
+        }
+        if self.listener != Listener::Script {
+            let how = if question.several { chatting::SEVERAL_ANSWERS } else { chatting::ONE_ANSWER };
+            out.push_str(&self.line(Ink::Faint, how));
         }
         out
     }
+}
+
+/// With a capital and a full stop, as it stands among others.
+fn sentence(text: &str) -> String {
+    let mut signs = text.chars();
+    let first: String = signs.next().into_iter().flat_map(char::to_uppercase).collect();
+    let end = if text.ends_with(['.', '!', '?', ':']) { "" } else { "." };
+    format!("{first}{}{end}", signs.as_str())
+}
+
+fn thoughts_in(blocks: &[BlockView]) -> impl Iterator<Item = &str> {
+    blocks
+        .iter()
+        .filter_map(|block| if let BlockView::Thinking { text } = block { Some(text.as_str()) } else { None })
+}
+
+fn thoughts_of(entry: &str) -> String {
+    format!("thoughts {entry}")
+}
+
+fn has_more_than_thoughts(blocks: &[BlockView]) -> bool {
+    blocks.iter().any(|block| !matches!(block, BlockView::Thinking { .. }))
 }
 
 fn text_of(blocks: &[BlockView]) -> String {
@@ -236,10 +405,12 @@ fn text_of(blocks: &[BlockView]) -> String {
         .collect()
 }
 
+/// Fields of what a tool is given that tell most of it.
+pub(crate) const TELLING_FIELDS: [&str; 6] = ["command", "file", "path", "file_path", "task", "description"];
+
 /// What matters of what a tool is given: a command, a file; else all of it.
 pub(crate) fn given(input: &Value) -> String {
-    let telling = ["command", "file", "path", "file_path", "task", "description"];
-    let told = telling.iter().find_map(|name| input.get(name).and_then(Value::as_str));
+    let told = TELLING_FIELDS.iter().find_map(|name| input.get(name).and_then(Value::as_str));
     told.map_or_else(|| input.to_string(), str::to_owned)
 }
 

@@ -9,6 +9,7 @@
 
 mod beside;
 mod changes;
+mod chatting;
 mod config;
 mod continued;
 mod hooked;
@@ -18,6 +19,7 @@ mod long;
 mod looking;
 mod meanwhile;
 mod reports;
+mod scripts;
 mod slash;
 mod support;
 mod talking;

@@ -12,6 +12,13 @@ struct Told {
 }
 
 fn chat_with(folder: &Folder, words: &[&str], lines: &str) -> Told {
+    let (told, code) = chat_ending(folder, words, lines);
+    assert_eq!(code, Some(0), "{lines}\n{}{}", told.printed, told.errors);
+    told
+}
+
+/// And how it ends.
+fn chat_ending(folder: &Folder, words: &[&str], lines: &str) -> (Told, Option<i32>) {
     let mut child = folder
         .command()
         .arg("chat")
@@ -25,8 +32,7 @@ fn chat_with(folder: &Folder, words: &[&str], lines: &str) -> Told {
     let output = child.wait_with_output().expect("it ends");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     let (printed, errors) = (text(output.stdout), text(output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{lines}\n{printed}{errors}");
-    Told { printed, errors }
+    (Told { printed, errors }, output.status.code())
 }
 
 /// Two turns, then these lines.
@@ -59,7 +65,12 @@ fn tree_and_branch_show_and_go() {
     check("/edit 1 other\n/branch\n", &["Version 2 of 2.", "#1"]);
     check(
         "/branch 1\nother\n/tree\n",
-        &["The head has moved", "You said “other”. This is turn 2", "other  ← head  2/2", "second  1/2"],
+        &[
+            "The head is at #1; your next message goes below it.",
+            "You said “other”. This is turn 2",
+            "other  ← head  2/2",
+            "second  1/2",
+        ],
     );
     check_refused("/branch 99", NOT_FOUND_HINT);
     check_refused("/branch no such place", NOT_FOUND_HINT);
@@ -110,7 +121,7 @@ fn the_conversation_is_named_shortened_and_forgotten() {
     check("/rename A better name\n/tree\n", &["Done.", "A better name"]);
     check_refused("/rename", "that needs more: `/rename TITLE`");
     check("/label good\n/tree\n", &["good"]);
-    check("/label #1 begins here\n/branch begins here\n", &["Done.", "The head has moved"]);
+    check("/label #1 begins here\n/branch begins here\n", &["Done.", "The head is at #1;"]);
     check_refused("/label", "that needs more: `/label [#N] TEXT`");
     check_refused("/label #1", "that needs more: `/label [#N] TEXT`");
     check_refused("/label #99 nowhere", NOT_FOUND_HINT);
@@ -119,9 +130,9 @@ fn the_conversation_is_named_shortened_and_forgotten() {
 
 #[test]
 fn steps_are_taken_back_and_again() {
-    check("/label good\n/undo\n", &["Taken back.\n"]);
-    check("/undo\n/tree\n", &["Taken back. The head has moved", "1 prompt"]);
-    check("/undo\n/redo\n/tree\n", &["Taken again. The head has moved", "second"]);
+    check("/label good\n/undo\n", &["Taken back: label #2 [good].\n"]);
+    check("/undo\n/tree\n", &["Taken back: send #2.\nThe head is at #1;", "1 prompt"]);
+    check("/undo\n/redo\n/tree\n", &["Taken again: send #2.\nThe head is at #2;", "second"]);
     check_refused("/redo", "there is no step to redo");
     // Once the beginning is taken back, what is said next is in a session that can be found.
     let folder = Folder::new();
@@ -134,8 +145,34 @@ fn steps_are_taken_back_and_again() {
 fn help_names_every_command_and_unknown_ones_are_refused() {
     let help = after_two_turns("/help\n").printed;
     for name in [
-        "tree", "branch", "edit", "retry", "prev", "next", "label", "rename", "model", "thinking", "tools",
-        "mode", "compact", "clear", "undo", "redo", "quit",
+        "tree",
+        "branch",
+        "edit",
+        "retry",
+        "prev",
+        "next",
+        "label",
+        "rename",
+        "model",
+        "thinking",
+        "tools",
+        "mode",
+        "compact",
+        "clear",
+        "undo",
+        "redo",
+        "quit",
+        "rewind",
+        "beside",
+        "queue",
+        "answer",
+        "agent",
+        "thinking",
+        "branch POINT --new-session",
+        "tree POINT --summary",
+        "queue change",
+        "queue cancel",
+        "queue send",
     ] {
         assert!(help.contains(&format!("/{name}")), "/{name} is not in {help}");
     }
@@ -153,10 +190,10 @@ fn compacting_is_told_and_can_be_taken_back() {
 #[test]
 fn nothing_begins_before_something_is_said() {
     let folder = Folder::new();
-    let lines = "/tree\n/branch\n/branch 1\n/edit 1 text\n/retry\n/prev\n/label x\n/model\n/compact\n/clear\n/undo\n/redo\n";
+    let lines = "/tree\n/tree 1\n/branch\n/branch 1\n/edit 1 text\n/retry\n/prev\n/label x\n/model\n/compact\n/clear\n/undo\n/redo\n/rewind 1\n/queue\n/answer\n";
     let told = chat_with(&folder, &[], lines);
     assert_eq!(told.errors, "");
-    assert_eq!(told.printed.matches("Nothing has been said yet.").count(), 12, "{}", told.printed);
+    assert_eq!(told.printed.matches("Nothing has been said yet.").count(), 16, "{}", told.printed);
     assert!(folder.journals().is_empty(), "no session is made for that");
 }
 
@@ -177,4 +214,158 @@ fn a_conversation_goes_on_by_name_or_as_the_last_one() {
     assert!(elsewhere.contains("error: ") && elsewhere.ends_with("exit 3\n"), "{elsewhere}");
     let both = folder.run("chat --continue --resume Another");
     assert!(both.ends_with("exit 2\n"), "{both}");
+}
+
+#[test]
+fn words_come_back_where_one_goes_before_a_message() {
+    let back = "The words of that message, to be said differently:\n  second\n";
+    check("/tree 2\n/tree\n", &["The head is at #1;", back, "first  ← head"]);
+    check("/tree 1\n", &["The head is before the first turn;", "\n  first\n"]);
+    check("/rewind 2\n/tree\n", &["Rewound to #2; `/undo` takes it back.\nThe head is at #1;", back]);
+    check("/rewind 2\n/undo\n/tree\n", &["Taken back: rewind to #1.\nThe head is at #2;", "second  ← head"]);
+    check_refused("/tree 99", NOT_FOUND_HINT);
+    check_refused("/rewind 99", NOT_FOUND_HINT);
+    check_refused("/tree --summary", "that needs more: `/tree POINT --summary [WORDS]`");
+}
+
+#[test]
+fn a_summary_of_what_is_left_stands_where_one_goes() {
+    let left = "A summary of the branch that was left stands here.";
+    check("/tree 2 --summary\nand on\n", &[left, "The head is at #1;", "You said “and on”. This is turn 2"]);
+    check("/tree 2 --summary only the dead ends\n", &[left]);
+    let told = after_two_turns("/tree 2\n");
+    assert!(!told.printed.contains(left), "{}", told.printed);
+}
+
+#[test]
+fn a_branch_goes_on_in_a_session_of_its_own() {
+    let folder = Folder::new();
+    let told = chat_with(&folder, &[], "first\nsecond\n/branch 2 --new-session\nelsewhere\n/tree\n").printed;
+    assert!(told.contains("The conversation goes on in a session of its own, "), "{told}");
+    assert!(told.contains("to be said differently:\n  second\n"), "{told}");
+    assert!(told.contains("You said “elsewhere”. This is turn 2"), "{told}");
+    assert!(told.contains("elsewhere  ← head"), "{told}");
+    assert_eq!(folder.journals().len(), 2, "the first one is as it was");
+    check_refused("/branch --new-session", "that needs more: `/branch POINT --new-session`");
+    check_refused("/branch 99 --new-session", NOT_FOUND_HINT);
+}
+
+#[test]
+fn thoughts_are_told_by_their_time_and_by_their_words_where_that_is_wanted() {
+    let told = after_two_turns("think about trees\n").printed;
+    let thoughts = "I count the letters";
+    assert!(told.contains("\nThinking… Thought for ") && !told.contains(thoughts), "{told}");
+    let told = after_two_turns("/thinking show\nthink about trees\n").printed;
+    assert!(told.contains("\nThinking…\ntrees: I am asked") && told.contains(thoughts), "{told}");
+    assert_eq!(told.matches("Thought for").count(), 1, "{told}");
+    let told = after_two_turns("/thinking show\n/thinking hide\nthink about trees\n").printed;
+    assert!(!told.contains(thoughts), "{told}");
+    // Whoever comes later does not know how long it took.
+    let folder = Folder::new();
+    chat_with(&folder, &[], "think about trees\n");
+    let told = chat_with(&folder, &["--continue"], "").printed;
+    assert!(told.contains("> think about trees\nThought about it.\nI have thought"), "{told}");
+}
+
+#[test]
+fn a_message_without_an_answer_is_named_and_asked_for() {
+    let folder = Folder::new();
+    chat_with(&folder, &[], "first\n");
+    folder.run("edit 1 first,_differently");
+    let told = chat_with(&folder, &["--continue"], "/answer\n").printed;
+    assert!(told.contains("> first, differently\nIt has no answer yet; `/answer` asks for one.\n"), "{told}");
+    assert!(told.contains("You said “first, differently”. This is turn 1"), "{told}");
+    // And when one comes to it.
+    folder.run("edit 1 once_more");
+    let told = chat_with(&folder, &["--continue"], "/prev\n/next\n/answer\n").printed;
+    assert_eq!(told.matches("It has no answer yet").count(), 2, "{told}");
+    assert!(told.contains("You said “once more”."), "{told}");
+    check_refused("/answer", "the prompt has been answered");
+}
+
+#[test]
+fn who_answers_can_be_said() {
+    check("/agent\n", &["Agent: built_in."]);
+    check("/agent built_in\n", &["It is so already."]);
+    check_refused("/agent nobody", "there is no agent `nobody`\nhint: there are: built_in");
+    let folder = Folder::new();
+    let told = chat_with(&folder, &["--model", "some/thing"], "/model\nfirst\n").printed;
+    assert!(told.contains("You said “first”"), "{told}");
+    let told = chat_with(&folder, &["--continue", "--model", "other/thing"], "/model\n").printed;
+    assert!(
+        told.contains("Model from here on: other/thing") && told.contains("Model: other/thing."),
+        "{told}"
+    );
+    let (told, code) = chat_ending(&folder, &["--continue", "--agent", "nobody"], "second\n");
+    assert_eq!((code, told.printed.as_str()), (Some(3), ""), "{}", told.errors);
+    let (told, code) = chat_ending(&Folder::new(), &["--agent", "nobody"], "first\n");
+    assert_eq!(code, Some(3), "{}", told.errors);
+    assert!(told.errors.contains("there is no agent `nobody`"), "{}", told.errors);
+}
+
+#[test]
+fn a_message_may_have_several_lines() {
+    check("one\\\ntwo\n/tree\n", &["You said “one…”. This is turn 3", "one two  ← head"]);
+    check("/edit 2 one\\\ntwo\n/tree\n", &["You said “one…”. This is turn 2", "one two  ← head  2/2"]);
+    check("a path\\\\\n", &["You said “a path\\”."]);
+}
+
+#[test]
+fn a_pipe_ends_as_its_last_message_did() {
+    let ends = |lines: &str| chat_ending(&Folder::new(), &[], lines).1;
+    assert_eq!(ends("fail\n"), Some(1));
+    assert_eq!(ends("fail\nhello\n"), Some(0));
+    assert_eq!(ends("fail\n/dance\n"), Some(1));
+    assert_eq!(ends("hello\n/edit 1 hello\n"), Some(0), "what was said is answered");
+}
+
+#[test]
+fn labels_and_titles_can_be_taken_away() {
+    let told = after_two_turns("/rename Named\n/label good\n/rename -\n/label -\n/tree\n").printed;
+    assert!(!told.contains("Named") && !told.contains("good"), "{told}");
+}
+
+#[test]
+fn a_permission_is_given_with_other_words_and_for_the_project() {
+    let told = after_two_turns("run echo one\nc echo two\n").printed;
+    assert!(told.contains("c TEXT: yes, with TEXT instead") && told.contains("→ two"), "{told}");
+    assert!(told.contains("a: in this session   p: in this project"), "{told}");
+    let folder = Folder::new();
+    chat_with(&folder, &[], "run echo three\np\n");
+    let rules = folder.run("permissions");
+    assert!(rules.contains("in all sessions about DIR"), "{rules}");
+    // In another session about this folder it is not asked for.
+    let told = chat_with(&folder, &[], "run echo three\n").printed;
+    assert!(told.contains("→ three") && !told.contains("May it use"), "{told}");
+    assert!(told.contains("Shell is allowed by the rule `echo three *`."), "{told}");
+}
+
+#[test]
+fn a_question_is_answered_by_number_or_in_own_words() {
+    check("ask me\n2\n", &["2. Down: on from here (suggested)", "You chose Down."]);
+    check("ask me\n=2\n", &["You chose 2."]);
+    check("ask me\nstraight on; then left\n", &["You chose straight on; then left."]);
+}
+
+#[test]
+fn what_an_agent_was_not_told_is_said_at_once_and_to_whoever_comes_back() {
+    let folder = Folder::new();
+    folder.run("import burst.jsonl");
+    let name = "Burst credit lost after reload";
+    let (told, code) = chat_ending(&folder, &[name], "hello\n");
+    assert!(told.errors.contains("`pi` cannot be asked from here\nhint: `/agent NAME`"), "{}", told.errors);
+    assert_eq!(code, Some(1), "{}", told.errors);
+    let told = chat_with(&folder, &[name, "--agent", "built_in"], "hello\n").printed;
+    assert!(
+        told.contains("> hello\nThe agent is told this branch as text, without 2 results of tools.\n"),
+        "{told}"
+    );
+    let missing =
+        "Reconstructed context: the agent was given this branch as text, without 2 results of tools.\n";
+    let told = chat_with(&folder, &[name], "and\non\nand on\n").printed;
+    assert!(told.contains(&format!("> hello\n{missing}")), "{told}");
+    // The prompt that says so is not among those that are shown.
+    let told = chat_with(&folder, &[name], "").printed;
+    let above = "Reconstructed context: the agent was given the beginning of this branch, without 2 results of tools.\n";
+    assert!(told.contains(&format!("{name}\n{above}")), "{told}");
 }

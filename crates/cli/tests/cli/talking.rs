@@ -147,7 +147,10 @@ fn every_command_reaches_the_chat_that_runs_elsewhere() {
     assert!(socket.file_type().is_socket());
     assert_eq!(socket.permissions().mode() & 0o777, 0o600);
     let (status, _) = run(&folder, &["status"]);
-    assert!(status.contains("waiting (permission)") && status.contains("from-the-tool"), "{status}");
+    assert!(
+        status.contains("◆ waiting") && status.contains("permission: shell: echo from-the-tool"),
+        "{status}"
+    );
     assert_eq!(run(&folder, &["answer", "always"]), ("Answered.\n".into(), Some(0)));
     chat.until("from-the-tool");
     let (rules, _) = run(&folder, &["permissions"]);
@@ -226,7 +229,7 @@ fn of_many_that_start_at_once_one_is_the_engine_and_all_are_answered() {
         let told = String::from_utf8(output.stdout).expect("text");
         let errors = String::from_utf8(output.stderr).expect("text");
         assert_eq!(output.status.code(), Some(0), "{title}: {told}{errors}");
-        assert!(told.starts_with(&format!("You said “{title}”.")), "{told}");
+        assert!(told.contains(&format!("You said “{title}”.")), "{told}");
     }
 }
 

@@ -167,9 +167,9 @@ fn a_person_takes_the_tour_and_talks() {
     // A permission is asked for and answered.
     terminal.type_line("run echo from-the-shell");
     terminal.until("May it use shell?");
-    terminal.until("n WORDS: no, and say why\n> ");
+    terminal.until("p: in this project\n> ");
     terminal.type_line("perhaps");
-    terminal.until("is none of the answers: y, a, n\n> ");
+    terminal.until("is none of the answers: y, n, c, a, p\n> ");
     terminal.type_line("y");
     terminal.until("→ from-the-shell\n> ");
 
@@ -182,9 +182,10 @@ fn a_person_takes_the_tour_and_talks() {
     let tree = terminal.until("> ");
     assert!(tree.contains("hello you  ← head  ") && tree.contains("2/2\n"), "{tree}");
     terminal.type_line("/prev");
-    terminal.until("Version 1 of 2.\n> ");
+    terminal.until("Version 1 of 2.\n");
+    terminal.until("your next message goes below it.\n> ");
     terminal.type_line("/undo");
-    terminal.until("Taken back.");
+    terminal.until("Taken back: ");
     terminal.until("\n> ");
 
     // In a smaller window the tree is drawn smaller.
@@ -220,4 +221,85 @@ fn a_person_comes_back_and_leaves_by_ending_the_input() {
     terminal.press("C-d");
     let said = terminal.until_gone();
     assert!(said.starts_with("\nGo on with: offshoot chat "), "{said:?}");
+}
+
+#[test]
+fn what_is_typed_while_an_answer_comes_waits_and_is_let_go() {
+    let test = "what_is_typed_while_an_answer_comes_waits_and_is_let_go";
+    let Some(mut terminal) = Terminal::open(test, Folder::new(), "chat") else { return };
+    terminal.until("or `help`.\n> ");
+    terminal.type_line("count to 5000");
+    terminal.until(" 20");
+    terminal.type_line("say it later");
+    terminal.until("It waits until the answer is complete.");
+    terminal.press("C-c");
+    terminal.until("Response interrupted");
+    terminal.until("What waits is said before your next message; `/queue send` says it now.");
+    terminal.until("> ");
+    terminal.type_line("/queue");
+    terminal.until("  1. say it later  held: the answer before it did not come to its end\n> ");
+    terminal.type_line("/queue send");
+    terminal.until("> say it later\n");
+    terminal.until("You said “say it later”.");
+    terminal.until("say `help`.\n> ");
+    // Ctrl-C at rest, after an answer, does not leave by itself.
+    terminal.press("C-c");
+    terminal.until("Ctrl-C again leaves");
+    terminal.until("> ");
+    terminal.type_line("think about trees");
+    terminal.until("Thinking…");
+    terminal.until(" Thought for ");
+    terminal.until("as well as I can.\n> ");
+    terminal.press("C-d");
+    terminal.until_gone();
+}
+
+#[test]
+fn several_pasted_lines_are_one_message() {
+    let test = "several_pasted_lines_are_one_message";
+    let Some(mut terminal) = Terminal::open(test, Folder::new(), "chat") else { return };
+    terminal.until("or `help`.\n> ");
+    terminal.tmux(&["set-buffer", "one\ntwo\nthree\n"]);
+    terminal.tmux(&["paste-buffer"]);
+    terminal.until("3 lines pasted. Enter says them as one message, Ctrl-C drops them.\n… ");
+    terminal.press("C-c");
+    terminal.until("What was typed is dropped.\n> ");
+    // Without an end of its last line that one is still being typed.
+    terminal.tmux(&["set-buffer", "one\ntwo\nthree"]);
+    terminal.tmux(&["paste-buffer"]);
+    terminal.until("2 lines pasted.");
+    terminal.type_line(" and a half");
+    terminal.until("You said “one…”. This is turn 1");
+    terminal.until("say `help`.\n> ");
+    terminal.type_line("/tree");
+    terminal.until("one two three and a half  ← head");
+    terminal.until("> ");
+    terminal.type_line("a long\\");
+    terminal.until("… ");
+    terminal.type_line("story");
+    terminal.until("You said “a long…”. This is turn 2");
+    terminal.until("say `help`.\n> ");
+    terminal.press("C-d");
+    terminal.until_gone();
+}
+
+#[test]
+fn a_summary_that_takes_long_is_called_off_and_nothing_has_moved() {
+    let test = "a_summary_that_takes_long_is_called_off_and_nothing_has_moved";
+    let folder = Folder::new();
+    if has_tmux() {
+        let many: String = (1..=40).map(|number| format!("this is message number {number}\n")).collect();
+        folder.run_with("chat", &many);
+    }
+    let Some(mut terminal) = Terminal::open(test, folder, "chat --continue") else { return };
+    terminal.until("say `help`.\n> ");
+    terminal.type_line("/tree 1 --summary");
+    terminal.until("This takes a moment. Ctrl-C calls it off.");
+    terminal.press("C-c");
+    terminal.until("Called off. Nothing has changed.\n> ");
+    terminal.type_line("and on");
+    terminal.until("You said “and on”. This is turn 41 of its branch.");
+    terminal.until("say `help`.\n> ");
+    terminal.press("C-d");
+    terminal.until_gone();
 }

@@ -21,6 +21,7 @@ fn the_page_about_json_tells_what_is_printed() {
     assert_eq!(
         documented,
         [
+            "agents",
             "branch",
             "config show",
             "cost",
@@ -36,7 +37,7 @@ fn the_page_about_json_tells_what_is_printed() {
     );
     for (command, fields) in &tables {
         let session = match command.as_str() {
-            "ls" | "fsck" | "doctor" | "config show" => "",
+            "agents" | "ls" | "fsck" | "doctor" | "config show" => "",
             "search" => " why",
             _ => " --session d0c0",
         };

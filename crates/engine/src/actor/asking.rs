@@ -24,6 +24,12 @@ impl SessionActor {
             Speaker::Agent => None,
             Speaker::SubAgent(call) => Some(call.clone()),
         };
+        // Whoever follows shall know why it was not asked; said again to an agent that came back it is no news.
+        let rule = match &ask.asking {
+            Asking::Permission(permission) if self.asks.ask(&id).is_none() => rules.allow(permission),
+            Asking::Permission(_) | Asking::Questions(_) => None,
+        };
+        let allowed = rule.map(|rule| format!("{} is allowed by the rule `{}`", rule.tool, rule.matches));
         match self.asks.take(ask, &rules) {
             Taken::Waits => {
                 self.tell_hooks(HookEvent::PromptWaiting, || json!({ "ask": view.clone() }));
@@ -33,6 +39,10 @@ impl SessionActor {
             Taken::Answered(input) => {
                 if let Some(running) = self.turns.get_mut(&turn) {
                     running.turn.answered(&id);
+                }
+                if let Some(text) = allowed {
+                    let about = About { turn: Some(turn.clone()), sub_agent };
+                    self.publish_about(about, EventKind::Notice { text });
                 }
                 self.tell_agent(&turn, input);
             }

@@ -12,6 +12,9 @@ use super::SessionActor;
 use super::halt::{Halt, refused};
 use crate::view::{branch_view, heads, tree_rows};
 
+/// So many asks are seen that have an answer.
+const ANSWERED_IN_VIEW: usize = 8;
+
 impl SessionActor {
     /// As if every word that was said so far were final.
     fn shown(&self) -> SessionTree {
@@ -35,6 +38,7 @@ impl SessionActor {
             status: StatusView::from(Status::of_stream(self.state())),
             turns: self.running_rows(),
             asks: self.ask_views(),
+            answered: self.answered_views(),
             queue: self.queued_views(),
         }))
     }
@@ -83,6 +87,12 @@ impl SessionActor {
 
     fn ask_views(&self) -> Vec<AskView> {
         self.asks.waiting().map(|ask| AskView::of(ask, &self.id, &self.tree)).collect()
+    }
+
+    fn answered_views(&self) -> Vec<AskView> {
+        let answered: Vec<&Ask> = self.asks.answered().collect();
+        let last = answered.len().saturating_sub(ANSWERED_IN_VIEW);
+        answered.iter().skip(last).map(|ask| AskView::of(ask, &self.id, &self.tree)).collect()
     }
 
     /// What the turn has asked first.

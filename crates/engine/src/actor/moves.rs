@@ -7,7 +7,7 @@ use offshoot_api::request::{self, ForkTo, IfRunning, RewindScope, Summary};
 use offshoot_api::views::EntryView;
 use offshoot_api::{ApiError, ErrorCode, Hint, Response, response};
 use offshoot_session::address::{destination, resolve};
-use offshoot_session::branch_summary::prepare_branch_summary;
+use offshoot_session::branch_summary::{LeftBehind, collect_left_behind, prepare_branch_summary};
 use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::handoff::branch_session;
 use offshoot_session::outline::version_of;
@@ -60,12 +60,51 @@ impl SessionActor {
         version_of(&self.tree, &shown.id).map(|version| (version.number, version.of))
     }
 
-    pub(super) async fn switch(&mut self, switch: &request::Switch) -> Result<Response, Halt> {
+    pub(super) async fn switch(
+        &mut self,
+        switch: &request::Switch,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
         let to = switch.to.as_deref().map(|to| resolve(&self.tree, to)).transpose().map_err(refused)?;
         self.may(Action::MoveHead, AgentState::Reachable, switch.if_running)?;
+        self.before_going(to.as_ref(), brought)?;
         let plan = plan_switch(&self.tree, &HeadName::main(), to.as_ref(), self.stamps.as_mut());
-        let moved = self.take(plan.map_err(refused)?).await?;
+        let moved = self.go(plan.map_err(refused)?).await?;
         Ok(Response::Moved(moved))
+    }
+
+    /// Hooks have a say in every move to another place, also where nobody wants a summary.
+    fn before_going(&self, to: Option<&EntryId>, brought: &Brought) -> Result<(), Halt> {
+        let old = self.tree.main_head();
+        if old == to {
+            return Ok(());
+        }
+        let verdict = self.verdict(HookEvent::SessionBeforeTree, brought, || {
+            let left = match to {
+                Some(to) => collect_left_behind(&self.tree, old, to),
+                None => LeftBehind { entries: self.tree.path_to(old), common_ancestor: None },
+            };
+            json!({
+                "preparation": {
+                    "targetId": to.map(|to| to.as_str()),
+                    "oldLeafId": old.map(|old| old.as_str()),
+                    "commonAncestorId": left.common_ancestor.as_ref().map(|common| common.as_str()),
+                    "entriesToSummarize": left.entries.iter().map(|entry| EntryView::from(&***entry)).collect::<Vec<_>>(),
+                    "userWantsSummary": false,
+                },
+            })
+        });
+        verdict.map(|_| ())
+    }
+
+    /// A move that hooks were asked about.
+    async fn go(&mut self, plan: Option<Plan>) -> Result<response::Moved, Halt> {
+        let old = self.tree.main_head().cloned();
+        let moved = self.take(plan).await?;
+        if old.as_ref() != self.tree.main_head() {
+            self.tell_hooks_of_move(old, false, false);
+        }
+        Ok(moved)
     }
 
     pub(super) async fn navigate(
@@ -154,7 +193,11 @@ impl SessionActor {
         });
     }
 
-    pub(super) async fn rewind(&mut self, rewind: &request::Rewind) -> Result<Response, Halt> {
+    pub(super) async fn rewind(
+        &mut self,
+        rewind: &request::Rewind,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
         let to = resolve(&self.tree, &rewind.to).map_err(refused)?;
         let prompt = turn_prompt(&self.tree, &to).cloned();
         let prompt = prompt.ok_or_else(|| nothing_to_do("there is no prompt at this point"))?;
@@ -166,9 +209,10 @@ impl SessionActor {
         }
         self.may(Action::MoveHead, AgentState::Reachable, rewind.if_running)?;
         let above = self.tree.parent(&prompt.id).map(|above| above.id.clone());
+        self.before_going(above.as_ref(), brought)?;
         let stamps = self.stamps.as_mut();
         let plan = plan_rewind_conversation(&self.tree, &HeadName::main(), above.as_ref(), stamps);
-        let mut moved = self.take(plan.map_err(refused)?).await?;
+        let mut moved = self.go(plan.map_err(refused)?).await?;
         moved.editor_text = Some(prompt.body.text());
         Ok(Response::Moved(moved))
     }
@@ -193,8 +237,9 @@ impl SessionActor {
             ForkTo::Here => {
                 let at = destination(&self.tree, &fork.at).map_err(refused)?;
                 self.may(Action::MoveHead, AgentState::Reachable, fork.if_running)?;
+                self.before_going(Some(&at), brought)?;
                 let plan = plan_fork(&self.tree, &HeadName::main(), &at, self.stamps.as_mut());
-                let moved = self.take(plan.map_err(refused)?).await?;
+                let moved = self.go(plan.map_err(refused)?).await?;
                 Ok(Response::Moved(moved))
             }
             ForkTo::NewSession => {

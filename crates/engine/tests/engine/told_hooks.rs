@@ -312,10 +312,10 @@ async fn a_summary_for_a_head_that_has_moved_is_not_used() {
     let meanwhile = async {
         let told = ear.next().await;
         let to = Some(first.clone());
-        world
-            .call(Request::Switch(request::Switch { session: s(), to, ..Default::default() }))
-            .await
-            .unwrap();
+        let switch = Request::Switch(request::Switch { session: s(), to, ..Default::default() });
+        let agreeing = async { ear.next().await.answer(&json!({})) };
+        let (switched, ()) = tokio::join!(world.call(switch), agreeing);
+        switched.unwrap();
         told.answer(&json!({ "summary": { "summary": "Of another branch." } }));
     };
     let (refused, ()) = tokio::join!(world.call(navigate(&ids[2], Summary::Default)), meanwhile);

@@ -12,10 +12,15 @@
 //! itself beside the one it has, each continuation is a branch. Two kinds of rows are not prompts: what stands
 //! before the first prompt, and a second answer that forked off inside a turn.
 //!
+//! What an agent asked of another one is a tree beside the conversation. It is drawn below the turn that asked, before what
+//! comes after that turn, and its turns have no number: numbers count what a person said.
+//!
 //! Runs of quiet turns off the active path are folded to one row. Tips of branches, forks, labels, names, the
 //! head and turns that ended badly are never folded.
 
 use std::collections::HashSet;
+
+use serde_json::Value;
 
 use super::lanes::{Cell, Lane, Lanes};
 use super::line::{Lines, one_line};
@@ -87,7 +92,7 @@ pub struct FoldedTurns {
 impl TurnOutline {
     pub fn of(tree: &SessionTree) -> Self {
         let shape = Shape::of(tree, Archive::Closed);
-        let turns = Turns::of(&shape);
+        let turns = Turns::of(&shape).with_tasks_below_their_turns(tree, &shape);
         turns.into_outline(tree, &shape)
     }
 
@@ -124,6 +129,13 @@ struct OneTurn {
     attached_to: Option<usize>,
     /// In the tree of a sub-agent.
     is_delegated: bool,
+    /// Of the first turn of a sub-agent: the turn that started it.
+    started_by: Option<usize>,
+    /// In the tree of a sub-agent that is drawn below the turn that started it.
+    is_aside: bool,
+    /// Sub-agents that this turn has started, and the last of them.
+    started: usize,
+    last_started: Option<usize>,
     number: usize,
     /// The last node on its own line.
     tip: usize,
@@ -180,6 +192,10 @@ impl Turns {
             parent,
             attached_to: above,
             is_delegated,
+            started_by: None,
+            is_aside: false,
+            started: 0,
+            last_started: None,
             number: number + usize::from(entry.body.is_prompt()),
             tip: at,
             children: 0,
@@ -191,6 +207,81 @@ impl Turns {
             branch_names: Vec::new(),
         });
         index
+    }
+
+    /// A sub-agent whose call is not in the tree stays a tree beside it.
+    fn with_tasks_below_their_turns(mut self, tree: &SessionTree, shape: &Shape<'_>) -> Self {
+        let tasks: Vec<(usize, usize)> = (0..self.all.len())
+            .filter_map(|turn| Some((turn, self.starter_of(turn, tree, shape)?)))
+            .collect();
+        if tasks.is_empty() {
+            return self;
+        }
+        let mut below: Vec<Vec<usize>> = vec![Vec::new(); self.all.len()];
+        let hangs: HashSet<usize> = tasks.iter().map(|(task, _)| *task).collect();
+        let children = self.all.iter().enumerate().filter_map(|(at, turn)| Some((at, turn.parent?)));
+        for (turn, above) in tasks.iter().copied().chain(children) {
+            if let Some(below) = below.get_mut(above) {
+                below.push(turn);
+            }
+        }
+        let mut roots: Vec<usize> =
+            (0..self.all.len()).filter(|turn| self.is_root(*turn) && !hangs.contains(turn)).collect();
+        roots.reverse();
+        let mut order: Vec<usize> = Vec::with_capacity(self.all.len());
+        while let Some(turn) = roots.pop() {
+            order.push(turn);
+            roots.extend(below.get(turn).into_iter().flatten().rev());
+        }
+        // Sub-agents that seem to have started each other hang below nothing.
+        if order.len() != self.all.len() {
+            return self;
+        }
+        let mut place = vec![0; order.len()];
+        for (now, before) in order.iter().enumerate() {
+            set(&mut place, *before, now);
+        }
+        let moved = |turn: usize| place.get(turn).copied();
+        for turn in &mut self.all {
+            turn.parent = turn.parent.and_then(moved);
+            turn.last_child = turn.last_child.and_then(moved);
+        }
+        for turn in &mut self.turn_of {
+            *turn = turn.and_then(moved);
+        }
+        let mut all: Vec<Option<OneTurn>> = self.all.into_iter().map(Some).collect();
+        self.all = order.iter().filter_map(|turn| all.get_mut(*turn)?.take()).collect();
+        for (task, starter) in tasks {
+            self.hang(moved(task), moved(starter));
+        }
+        for at in 0..self.all.len() {
+            let above = self.all.get(at).and_then(|turn| turn.parent).and_then(|above| self.all.get(above));
+            let is_aside = above.is_some_and(|above| above.is_aside);
+            if let Some(turn) = self.all.get_mut(at) {
+                turn.is_aside |= is_aside || turn.started_by.is_some();
+            }
+        }
+        self
+    }
+
+    fn hang(&mut self, task: Option<usize>, starter: Option<usize>) {
+        if let Some(turn) = starter.and_then(|starter| self.all.get_mut(starter)) {
+            turn.started += 1;
+            turn.last_started = task;
+        }
+        if let Some(turn) = task.and_then(|task| self.all.get_mut(task)) {
+            turn.started_by = starter;
+        }
+    }
+
+    /// The turn in which the call stands that started this one.
+    fn starter_of(&self, turn: usize, tree: &SessionTree, shape: &Shape<'_>) -> Option<usize> {
+        let turn = self.all.get(turn).filter(|turn| turn.parent.is_none() && turn.is_delegated)?;
+        let note = shape.entry(turn.first).and_then(|first| tree.parent(&first.id))?;
+        let Body::Note(Note { data: Some(data), .. }) = &note.body else { return None };
+        let entry = data.get("entry").and_then(Value::as_str)?;
+        let at = tree.index_of(&EntryId::from(entry))?;
+        self.turn_of.get(usize::try_from(at).ok()?).copied().flatten()
     }
 
     fn into_outline(self, tree: &SessionTree, shape: &Shape<'_>) -> TurnOutline {
@@ -209,7 +300,7 @@ impl Turns {
         let mut places: Vec<Place> = Vec::with_capacity(self.all.len());
         let mut quiet_run: Vec<usize> = Vec::new();
         for (index, turn) in self.all.iter().enumerate() {
-            let place = match turn.parent.and_then(|parent| places.get(parent)) {
+            let place = match turn.started_by.or(turn.parent).and_then(|above| places.get(above)) {
                 Some(above) => above.below(self.branch_of(index), &mut outline.lanes),
                 None => Place::root(&roots, index),
             };
@@ -243,7 +334,7 @@ impl Turns {
     }
 
     fn is_root(&self, turn: usize) -> bool {
-        self.all.get(turn).is_some_and(|turn| turn.parent.is_none())
+        self.all.get(turn).is_some_and(|turn| turn.parent.is_none() && turn.started_by.is_none())
     }
 
     /// Whether this turn stands right below its parent, in the same lane.
@@ -255,6 +346,10 @@ impl Turns {
 
     fn branch_of(&self, index: usize) -> Branch {
         let Some(turn) = self.all.get(index) else { return Branch::Straight };
+        if let Some(starter) = turn.started_by.and_then(|starter| self.all.get(starter)) {
+            let is_last = starter.children == 0 && starter.last_started == Some(index);
+            return if is_last { Branch::Last } else { Branch::OneOfSeveral };
+        }
         let parent = turn.parent.and_then(|parent| self.all.get(parent));
         match parent {
             Some(_) if self.is_straight(turn) => Branch::Straight,
@@ -277,6 +372,7 @@ impl Turns {
             !shape.on_path(turn.first)
                 && self.is_straight(turn)
                 && self.goes_on(index)
+                && turn.started == 0
                 && !turn.has_head
                 && turn.end.is_none()
                 && turn.labels.is_empty()
@@ -322,7 +418,7 @@ impl Turns {
         let is_prompt = entry.body.is_prompt();
         outline.rows.push(TurnTreeRow::Turn(TurnRow {
             entry: entry.id.clone(),
-            number: is_prompt.then_some(turn.number),
+            number: (is_prompt && !turn.is_aside).then_some(turn.number),
             text: if is_prompt { one_line(&entry.body) } else { lines.line(entry) },
             labels: turn.labels.clone(),
             branch_names: turn.branch_names.clone(),

@@ -2,36 +2,26 @@
 //! conversation then goes on.
 
 use offshoot_api::request::{ConfigBranching, Configure};
-use offshoot_api::{ErrorCode, Hint, Request, Response};
+use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response};
 
-use super::Goes;
 use super::after::refused_here;
 use super::session::Chat;
 use crate::failure::Failure;
 use crate::look::Ink;
-use crate::which::short;
-use crate::words::talking as words;
+use crate::talk::{open, refused};
+use crate::words::chatting as words;
 
 impl Chat<'_> {
     pub(super) async fn change(&mut self, change: Configure) -> Result<(), Failure> {
-        let answer = match self.reached() {
-            Ok(reached) => reached.call(Request::Configure(change.clone())).await,
-            Err(error) => Err(error),
-        };
-        match answer {
-            Ok(Response::Moved(moved)) if moved.session != change.session => {
-                if let Err(error) = self.open(&moved.session, Some(0)).await {
-                    self.complain(&refused_here(&error));
-                    return Ok(());
-                }
-                let name = short(self.here, &moved.session.as_str().into());
-                self.tell(Ink::Faint, &words::goes_on_in(&name))
-            }
+        match self.call(Request::Configure(change.clone())).await {
+            Ok(Response::Moved(moved)) if moved.session != change.session => self.go_on_in(moved).await,
             // An event says what is set; where nothing has changed there is none.
             Ok(Response::Moved(moved)) if moved.from == moved.to => {
                 self.tell(Ink::Faint, words::IS_SO_ALREADY)
             }
             Ok(_) => Ok(()),
+            Err(_) if self.is_left() => Ok(()),
+            Err(error) if self.takes_calling_off(&error) => self.tell(Ink::Faint, words::CALLED_OFF),
             Err(error) if error.hint == Some(Hint::SayBranching) => {
                 self.undecided = Some(change);
                 words::WHERE_TO_CHANGE.lines().try_for_each(|line| self.tell(Ink::Accent, line))
@@ -44,16 +34,59 @@ impl Chat<'_> {
     }
 
     /// What is neither leaves everything as it is.
-    pub(super) async fn decide(&mut self, change: Configure, line: &str) -> Result<Goes, Failure> {
+    pub(super) async fn decide(&mut self, change: Configure, line: &str) -> Result<(), Failure> {
         let branching = match line.trim().to_lowercase().as_str() {
             "e" | "entry" => ConfigBranching::Entry,
             "f" | "file" => ConfigBranching::File,
-            _ => {
-                self.tell(Ink::Faint, words::NOT_CHANGED)?;
-                return Ok(Goes::On);
-            }
+            _ => return self.tell(Ink::Faint, words::NOT_CHANGED),
         };
-        self.change(Configure { branching: Some(branching), ..change }).await?;
-        Ok(Goes::On)
+        self.change(Configure { branching: Some(branching), ..change }).await
+    }
+
+    /// Refused by name before anything is begun for it.
+    pub(super) async fn must_exist(&mut self, agent: &str) -> Result<(), Failure> {
+        let agents = match self.call(Request::Agents).await {
+            Ok(Response::Agents { agents }) => agents,
+            Ok(_) => return Ok(()),
+            Err(error) => return Err(refused(&error)),
+        };
+        if agents.iter().any(|it| it.name == agent && it.installed) {
+            return Ok(());
+        }
+        let failure = Failure::not_found(words::no_agent(agent));
+        let missing = agents.iter().find(|it| it.name == agent);
+        if let Some(install) = missing.and_then(|it| it.install.as_deref()) {
+            return Err(failure.hint(install));
+        }
+        let names: Vec<&str> = agents.iter().filter(|it| it.installed).map(|it| it.name.as_str()).collect();
+        Err(failure.hint(words::agents_hint(&names.join(", "))))
+    }
+
+    /// A session may name an agent that cannot be asked from here: then the refusal names it too.
+    pub(super) async fn naming_the_agent(&self, error: ApiError) -> ApiError {
+        let (ErrorCode::NoAgent, Ok(reached), Some(session)) = (error.code, self.reached(), &self.session)
+        else {
+            return error;
+        };
+        match open(reached, session, Some(0)).await.map(|view| view.agent) {
+            Ok(Some(agent)) => ApiError { message: words::cannot_answer(&agent), ..error },
+            Ok(None) | Err(_) => error,
+        }
+    }
+
+    /// What is in force where the next message goes.
+    pub(super) async fn tell_settings(&mut self, usage: &str) -> Result<(), Failure> {
+        let session = self.session.clone().unwrap_or_default();
+        let view = match self.reached() {
+            Ok(reached) => open(reached, &session, Some(0)).await,
+            Err(error) => Err(error),
+        };
+        match view {
+            Ok(view) => self.tell(Ink::Plain, &words::in_force(&view, usage)),
+            Err(error) => {
+                self.is_refused(&error);
+                Ok(())
+            }
+        }
     }
 }

@@ -1,86 +1,140 @@
 //! The conversation as one person sees it: which session, what runs in it, what it asks.
 
 use std::collections::{HashSet, VecDeque};
-use std::io::Write;
+use std::time::{Duration, Instant};
 
-use offshoot_api::event::EventKind;
-use offshoot_api::request::{
-    Answer, Begin, Clear, Compact, Configure, Edit, Fork, ForkTo, History, IfRunning, Interrupt, Label,
-    Rename, Retry, Send, Version,
+use offshoot_api::request::{Begin, Configure, Interrupt};
+use offshoot_api::views::{
+    AskView, BodyView, BoundView, EntryView, MissingView, ModelView, ProvenanceView, QueuedView, SessionView,
 };
-use offshoot_api::views::{AskView, BodyView, EntryView, PromptView};
-use offshoot_api::{ApiError, ErrorCode, Event, EventStream, Hint, Request, Response};
+use offshoot_api::{ApiError, ErrorCode, EventStream, Request, Response};
 use offshoot_store::SessionStore;
 
-use super::Goes;
-use super::after::{After, refused_here};
-use super::typed::{Typed, answer, typed};
-use crate::args::{BranchArgs, JsonArgs, SessionArg, TreeArgs, Words};
-use crate::commands::{branch, tree};
+use super::input::Block;
+use super::signals::Signals;
+use super::turns::Turns;
 use crate::engine::{Reached, reach};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::here::Here;
-use crate::look::Ink;
+use crate::look::{Ink, Sign};
+use crate::talk::printing::Printing;
 use crate::talk::telling::{Prompts, Telling};
-use crate::talk::{open, print_now as print, refused};
+use crate::talk::{open, refused};
 use crate::which::short;
-use crate::words::talking as words;
+use crate::words::chatting as words;
+use crate::words::talking::{NOTHING_RUNS_HERE, OTHER_VERSION};
 
 /// So much of what was said before is shown to whoever comes back.
 const TURNS_SHOWN: usize = 2;
 
-/// What became of a request.
-enum Called {
-    Told,
-    /// It was a message to a conversation that is not there any more.
-    TakenBack,
+/// So many are looked at for what was missed.
+const TURNS_CAUGHT_UP: usize = 20;
+
+/// A second Ctrl-C within this time means the same as the first.
+const TWICE: Duration = Duration::from_secs(5);
+
+/// Whoever is told to leave does not wait longer for a terminal that is stopped.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// What the command line says of who answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted {
+    pub(super) agent: Option<String>,
+    pub(super) model: Option<ModelView>,
 }
 
 pub(super) struct Chat<'h> {
     pub(super) here: &'h Here,
     reached: Option<Reached>,
     /// Who answers, in a session that is not begun yet.
-    agent: Option<String>,
+    wanted: Wanted,
     /// It begins with the first message.
-    session: Option<String>,
+    pub(super) session: Option<String>,
     pub(super) events: Option<EventStream>,
-    telling: Telling<'h>,
-    turns: HashSet<String>,
-    asks: VecDeque<AskView>,
+    pub(super) signals: Signals,
+    pub(super) out: Printing,
+    pub(super) telling: Telling<'h>,
+    pub(super) turns: Turns,
+    pub(super) asks: VecDeque<AskView>,
+    pub(super) queue: Vec<QueuedView>,
+    /// Where the head was last heard to be.
+    pub(super) head: Option<String>,
+    /// A prompt of which it is not known yet whether it stands on the branch that is told.
+    pub(super) said: Option<EntryView>,
+    /// Entries that were told for good: whoever comes back to them says only what is new.
+    pub(super) told: HashSet<String>,
     /// What was said here last.
-    own_prompt: Option<String>,
-    is_terminal: bool,
+    pub(super) own_prompt: Option<String>,
+    pub(super) is_terminal: bool,
     /// Whether the person was told that it is their turn.
-    is_invited: bool,
-    /// The next Ctrl-C leaves.
-    is_leaving: bool,
+    pub(super) is_invited: bool,
+    /// When Ctrl-C came last, and nothing else since.
+    pub(super) stopped_at: Option<Instant>,
+    /// The answer is interrupted and about to end.
+    pub(super) is_interrupted: bool,
+    /// Ctrl-C came while something was asked of the engine that could not be called off.
+    pub(super) unheard_stop: bool,
+    /// The engine was told to give up what is waited for.
+    pub(super) is_called_off: bool,
+    leaves: Option<Leaves>,
+    /// How the last message ended, for scripts.
+    pub(super) ended: Option<Exit>,
     /// A change of which the person is to say where it goes.
     pub(super) undecided: Option<Configure>,
 }
 
+/// Why nothing more is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaves {
+    ByWish,
+    /// By a signal of the system.
+    Told,
+}
+
 impl<'h> Chat<'h> {
-    pub(super) fn new(here: &'h Here, reached: Reached, agent: Option<String>, is_terminal: bool) -> Self {
+    pub(super) fn new(
+        here: &'h Here,
+        reached: Reached,
+        wanted: Wanted,
+        signals: Signals,
+        is_terminal: bool,
+    ) -> Self {
         Self {
             here,
             reached: Some(reached),
-            agent,
+            wanted,
             session: None,
             events: None,
-            telling: Telling::new(&here.look),
-            turns: HashSet::new(),
+            signals,
+            out: Printing::begin(),
+            telling: Telling::to_a_person(&here.look),
+            turns: Turns::default(),
             asks: VecDeque::new(),
+            queue: Vec::new(),
+            head: None,
+            said: None,
+            told: HashSet::new(),
             own_prompt: None,
             is_terminal,
             is_invited: false,
-            is_leaving: false,
+            stopped_at: None,
+            is_interrupted: false,
+            unheard_stop: false,
+            is_called_off: false,
+            leaves: None,
+            ended: None,
             undecided: None,
         }
     }
 
     /// Opens the session, or greets where there is none yet.
     pub(super) async fn enter(&mut self, session: Option<String>) -> Result<(), Failure> {
+        if let Some(agent) = self.wanted.agent.clone() {
+            self.must_exist(&agent).await?;
+        }
         if let Some(session) = session {
-            return self.open(&session, Some(TURNS_SHOWN)).await.map_err(|error| refused(&error));
+            self.open(&session, Some(TURNS_SHOWN)).await.map_err(|error| refused(&error))?;
+            return self.answer_as_wanted(session).await;
         }
         if self.is_terminal && !self.here.look.quiet {
             self.tell(Ink::Plain, words::WELCOME)?;
@@ -93,140 +147,89 @@ impl<'h> Chat<'h> {
         Ok(())
     }
 
-    pub(super) async fn leave(&mut self) {
+    /// How the program ends.
+    pub(super) async fn leave(mut self) -> Option<Exit> {
         self.events = None;
         if let Some(reached) = self.reached.take() {
-            if let Some(session) = self.session.clone().filter(|_| !self.turns.is_empty()) {
+            for turn in self.turns.own_running() {
+                let Some(session) = self.session.clone() else { break };
                 // A turn that has ended by itself meanwhile need not be interrupted.
-                let _ = reached.call(Request::Interrupt(Interrupt { session, turn: None })).await;
+                let _ = reached.call(Request::Interrupt(Interrupt { session, turn: Some(turn) })).await;
             }
             reached.leave().await;
         }
         if self.is_terminal && self.is_invited {
             // The sign that invites stands on this line.
-            let _ = print("\n");
+            let _ = self.out.print("\n");
         }
         if let Some(session) = self.session.take().filter(|_| self.is_terminal && !self.here.look.quiet) {
             let name = short(self.here, &session.as_str().into());
             // Who cannot read it any more does not miss it.
             let _ = self.tell(Ink::Faint, &words::go_on_with(&name));
         }
+        let is_told = self.leaves == Some(Leaves::Told);
+        self.out.end(is_told.then_some(LAST_WORDS)).await;
+        match is_told {
+            true => Some(Exit::Interrupted),
+            false => self.ended.filter(|_| !self.is_terminal),
+        }
+    }
+
+    pub(super) fn is_left(&self) -> bool {
+        self.leaves.is_some()
+    }
+
+    pub(super) fn leaves_by_wish(&mut self) {
+        self.leaves.get_or_insert(Leaves::ByWish);
+    }
+
+    pub(super) fn is_told_to_leave(&mut self) {
+        self.leaves = Some(Leaves::Told);
     }
 
     /// Whether an answer is on its way. Somebody who is asked something is not kept waiting.
     pub(super) fn is_busy(&self) -> bool {
-        !self.turns.is_empty() && self.asks.is_empty()
+        self.turns.any_here() && self.asks.is_empty()
+    }
+
+    /// Whether something is still to come that was wanted from here.
+    pub(super) fn has_work(&self) -> bool {
+        self.is_busy() || (self.asks.is_empty() && !self.turns.own_running().is_empty())
+    }
+
+    /// Ctrl-C was heard; `true` for the second of two.
+    pub(super) fn is_stopped_twice(&mut self) -> bool {
+        let now = Instant::now();
+        let before = self.stopped_at.replace(now);
+        before.is_some_and(|before| now.duration_since(before) < TWICE)
+    }
+
+    pub(super) fn takes_unheard_stop(&mut self) -> bool {
+        let is_unheard = std::mem::take(&mut self.unheard_stop);
+        if is_unheard {
+            // It is the same one.
+            self.stopped_at = None;
+        }
+        is_unheard
     }
 
     /// Tells the person at a terminal that it is their turn.
-    pub(super) fn invite(&mut self) -> Result<(), Failure> {
+    pub(super) fn invite(&mut self, block: &Block) -> Result<(), Failure> {
         if self.is_invited || !self.is_terminal || self.is_busy() {
             return Ok(());
         }
         self.is_invited = true;
-        print("> ")
-    }
-
-    pub(super) async fn take(&mut self, line: &str) -> Result<Goes, Failure> {
-        (self.is_invited, self.is_leaving) = (false, false);
-        if self.is_terminal {
-            self.telling.is_at_line_start();
+        if block.is_empty() {
+            return self.out.print("> ");
         }
-        let is_command = line.trim_start().starts_with('/');
-        if let Some(ask) = self.asks.front().filter(|_| !is_command && !line.trim().is_empty()) {
-            match answer(line, &ask.asking) {
-                Ok(answer) => {
-                    let (session, ask) = (self.session.clone().unwrap_or_default(), ask.id.clone());
-                    self.asks.pop_front();
-                    self.do_this(Request::Answer(Answer { session, ask, answer })).await?;
-                }
-                Err(why) => self.complain(&Failure::usage(why)),
-            }
-            return Ok(Goes::On);
-        }
-        if let Some(change) = self.undecided.take().filter(|_| !is_command) {
-            return self.decide(change, line).await;
-        }
-        match typed(line) {
-            Ok(Typed::Quit) => return Ok(Goes::Away),
-            Ok(typed) => self.perform(typed).await?,
-            Err(why) => self.complain(&Failure::usage(why)),
-        }
-        Ok(Goes::On)
-    }
-
-    pub(super) async fn interrupt(&mut self) -> Result<Goes, Failure> {
-        self.is_invited = false;
-        self.telling.is_at_line_start();
-        print("\n")?;
-        if std::mem::replace(&mut self.is_leaving, true) {
-            return Ok(Goes::Away);
-        }
-        let Some(session) = self.session.clone().filter(|_| !self.turns.is_empty()) else {
-            self.tell(Ink::Faint, words::CTRL_C_AGAIN)?;
-            return Ok(Goes::On);
-        };
-        self.tell(Ink::Faint, words::INTERRUPTING)?;
-        self.do_this(Request::Interrupt(Interrupt { session, turn: None })).await?;
-        Ok(Goes::On)
-    }
-
-    pub(super) async fn hear(&mut self, event: Result<Event, ApiError>) -> Result<(), Failure> {
-        let event = match event {
-            Ok(event) => event,
-            Err(error) if error.code == ErrorCode::Gone => return self.follow_anew().await,
-            Err(error) if error.code == ErrorCode::Disconnected => return self.reconnect().await,
-            Err(error) => return Err(refused(&error)),
-        };
-        let mut prompts = Prompts::Told;
-        match &event.kind {
-            EventKind::TurnStarted { .. } => self.turns.extend(event.turn.clone()),
-            EventKind::TurnEnded { .. } => {
-                if let Some(turn) = &event.turn {
-                    self.turns.remove(turn);
-                    self.asks.retain(|ask| ask.turn != *turn);
-                }
-            }
-            EventKind::Asked { ask } => {
-                self.asks.push_back(ask.clone());
-                self.is_invited = false;
-            }
-            EventKind::Answered { ask } | EventKind::NoLongerAsked { ask } => {
-                self.asks.retain(|asked| asked.id != *ask);
-            }
-            EventKind::Entry { entry } => {
-                if matches!(entry.body, BodyView::Interrupted) {
-                    // From here on nobody hears an answer; the next line is a message again.
-                    self.asks.retain(|ask| Some(&ask.turn) != event.turn.as_ref());
-                }
-                if matches!(entry.body, BodyView::Prompt(_)) && event.sub_agent.is_none() {
-                    // What was typed at this terminal stands there already.
-                    let is_ours = self.own_prompt.as_deref() == Some(entry.id.as_str());
-                    if is_ours && self.is_terminal {
-                        prompts = Prompts::Seen;
-                    }
-                }
-            }
-            EventKind::Queue { queue } if queue.iter().any(|queued| queued.held) => {
-                self.tell(Ink::Faint, words::HELD)?;
-            }
-            EventKind::Closed => return self.follow_anew().await,
-            _ => {}
-        }
-        let text = self.telling.tell(&event, prompts);
-        if !text.is_empty() && self.is_invited {
-            // The sign that invites stands on this line.
-            self.is_invited = false;
-            print("\n")?;
-        }
-        print(&text)
+        self.out.print(&format!("{} ", self.here.look.sign(Sign::Cut)))
     }
 
     /// The session was closed, or too much has happened in it to be told one by one: the engine is there all the same.
-    async fn follow_anew(&mut self) -> Result<(), Failure> {
+    pub(super) async fn follow_anew(&mut self) -> Result<(), Failure> {
         self.events = None;
         let Some(session) = self.session.clone() else { return Ok(()) };
-        match self.open(&session, Some(1)).await {
+        match self.open(&session, Some(TURNS_CAUGHT_UP)).await {
             Ok(()) => Ok(()),
             Err(error) if error.code == ErrorCode::Disconnected => self.reconnect().await,
             Err(error) => Err(refused(&error)),
@@ -240,11 +243,13 @@ impl<'h> Chat<'h> {
             old.leave().await;
         }
         self.reached = Some(reach(self.here).await?);
-        self.turns.clear();
+        self.turns.forget();
         self.asks.clear();
         self.tell(Ink::Faint, words::RECONNECTED)?;
         match self.session.clone() {
-            Some(session) => self.open(&session, Some(1)).await.map_err(|error| refused(&error)),
+            Some(session) => {
+                self.open(&session, Some(TURNS_CAUGHT_UP)).await.map_err(|error| refused(&error))
+            }
             None => Ok(()),
         }
     }
@@ -257,231 +262,127 @@ impl<'h> Chat<'h> {
             let name = short(self.here, &session.into());
             let _ = self.tell(Ink::Bold, &words::session_line(&name, view.title.as_deref()));
         }
+        let _ = self.tell_earlier_binding(&view);
+        // What is still being said is told for good when it is.
+        let is_live = |turn: &Option<String>| view.turns.iter().any(|it| Some(&it.turn) == turn.as_ref());
         for entry in &view.branch.entries {
+            let is_known = match is_live(&entry.turn) {
+                true => self.told.contains(&entry.id),
+                false => !self.told.insert(entry.id.clone()),
+            };
+            if is_known {
+                continue;
+            }
             let text = self.telling.entry(entry, Prompts::Told);
-            let _ = print(&text);
+            let _ = self.out.print(&text);
+            if let Some(bound) = &entry.bound {
+                let _ = self.tell_bound(bound.provenance, bound.missing);
+            }
             for sub_agent in view.branch.sub_agents.iter().filter(|it| it.entry == entry.id) {
-                let _ = print(&self.telling.sub_agent(sub_agent));
+                let _ = self.out.print(&self.telling.sub_agent(sub_agent));
             }
         }
-        let _ = print(&self.telling.line_end());
-        // A turn on another branch keeps nobody waiting here.
-        let is_here = |prompt: &str| view.branch.entries.iter().any(|entry| entry.id == prompt);
-        self.turns = view.turns.iter().filter(|it| is_here(&it.prompt)).map(|it| it.turn.clone()).collect();
+        let _ = self.out.print(&self.telling.line_end());
+        self.see(&view);
         for ask in &view.asks {
-            let _ = print(&self.telling.asked(ask));
+            let _ = self.out.print(&self.telling.asked(ask));
         }
-        self.asks = view.asks.into();
         self.events = Some(self.reached()?.follow(session, view.seq).await?);
+        (self.asks, self.queue) = (view.asks.clone().into(), view.queue.clone());
         self.session = Some(session.to_owned());
+        let _ = self.tell_unanswered(&view);
         Ok(())
     }
 
-    async fn perform(&mut self, typed: Typed) -> Result<(), Failure> {
-        let picture = |text: Result<crate::Answer, Failure>| text.map(|answer| answer.text);
-        let request = match typed {
-            Typed::Nothing | Typed::Quit => return Ok(()),
-            Typed::Help => return print(words::CHAT_HELP),
-            typed if self.session.is_none() && !typed.begins() => {
-                return self.tell(Ink::Faint, words::NOTHING_YET);
-            }
-            Typed::Settings { usage } => return self.tell_settings(usage).await,
-            Typed::Tree => {
-                let session = SessionArg::of(self.session.as_deref().unwrap_or_default());
-                let args = TreeArgs { session, filter: None, search: None, json: JsonArgs { json: None } };
-                return self.draw(picture(tree::run(&args, &self.here.as_wide_as_now())));
-            }
-            Typed::Branches => {
-                let session = self.session.clone().unwrap_or_default();
-                let args = BranchArgs {
-                    command: None,
-                    words: Words::about(&session),
-                    all: false,
-                    json: JsonArgs { json: None },
-                };
-                return self.draw(picture(branch::run(&args, &self.here.as_wide_as_now())));
-            }
-            typed => match self.begun().await {
-                Ok(session) => self.request(session, typed).await,
-                Err(error) => Err(error),
-            },
-        };
-        match request {
-            Ok(Request::Configure(change)) => self.change(change).await,
-            Ok(request) => self.do_this(request).await,
-            Err(error) => {
-                self.complain(&refused_here(&error));
-                Ok(())
-            }
+    /// A turn on another branch keeps nobody waiting here.
+    pub(super) fn see(&mut self, view: &SessionView) {
+        let is_here = |prompt: &str| view.branch.entries.iter().any(|entry| entry.id == prompt);
+        self.turns.see(view.turns.iter().map(|it| (it.turn.clone(), is_here(&it.prompt))));
+        self.head.clone_from(&view.branch.tip);
+        self.said = None;
+    }
+
+    /// What the agent knows of the branch only as it was told it, above what is shown.
+    fn tell_earlier_binding(&mut self, view: &SessionView) -> Result<(), Failure> {
+        let is_shown = view.branch.entries.iter().any(|entry| entry.bound.as_ref().is_some_and(is_lossy));
+        match view.branch.missing {
+            Some(missing) if !is_shown => self.tell(Ink::Faint, &words::was_not_told(missing)),
+            _ => Ok(()),
         }
     }
 
-    /// What is in force where the next message goes.
-    async fn tell_settings(&mut self, usage: &str) -> Result<(), Failure> {
-        let session = self.session.clone().unwrap_or_default();
-        let view = match self.reached() {
-            Ok(reached) => open(reached, &session, Some(0)).await,
-            Err(error) => Err(error),
-        };
-        match view {
-            Ok(view) => self.tell(Ink::Plain, &words::in_force(&view, usage)),
-            Err(error) => {
-                self.complain(&refused_here(&error));
-                Ok(())
-            }
+    fn tell_bound(
+        &mut self,
+        provenance: ProvenanceView,
+        missing: Option<MissingView>,
+    ) -> Result<(), Failure> {
+        match words::reconstructed(provenance, missing) {
+            Some(text) => self.tell(Ink::Faint, &text),
+            None => Ok(()),
         }
     }
 
-    /// The point that is named, else the last prompt on the way to the head.
-    async fn or_last(&self, session: &str, at: Option<String>) -> Result<String, ApiError> {
-        if let Some(at) = at {
-            return Ok(at);
+    /// The prompt at the head has no answer, and nobody writes one.
+    fn tell_unanswered(&mut self, view: &SessionView) -> Result<(), Failure> {
+        if !is_unanswered(view) {
+            return Ok(());
         }
-        let view = open(self.reached()?, session, Some(1)).await?;
-        let is_prompt = |entry: &&EntryView| matches!(entry.body, BodyView::Prompt(_));
-        let last = view.branch.entries.iter().rfind(is_prompt).map(|entry| entry.id.clone());
-        last.ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET))
-    }
-
-    async fn request(&self, session: String, typed: Typed) -> Result<Request, ApiError> {
-        let if_running = IfRunning::default();
-        let set = Configure { session: session.clone(), ..Configure::default() };
-        Ok(match typed {
-            Typed::Say(text) => {
-                let prompt = PromptView::text(text);
-                Request::Send(Send { session, prompt, if_running, ..Send::default() })
-            }
-            Typed::BranchAt(at) => {
-                Request::Fork(Fork { session, at, to: ForkTo::Here, title: None, if_running })
-            }
-            Typed::Edit { at, text } => {
-                Request::Edit(Edit { session, at, text, if_running, ..Edit::default() })
-            }
-            Typed::Retry(at) => {
-                let at = self.or_last(&session, at).await?;
-                Request::Retry(Retry { session, at, if_running, ..Retry::default() })
-            }
-            Typed::Version { at, step } => Request::Version(Version { session, at, step, if_running }),
-            Typed::Label { at, text } => {
-                let at = self.or_last(&session, at).await?;
-                Request::Label(Label { session, at, label: Some(text) })
-            }
-            Typed::Rename(title) => Request::Rename(Rename { session, title: Some(title) }),
-            Typed::Model(model) => Request::Configure(Configure { model: Some(model), ..set }),
-            Typed::Thinking(level) => Request::Configure(Configure { thinking: Some(level), ..set }),
-            Typed::Tools(tools) => Request::Configure(Configure { tools: Some(tools), ..set }),
-            Typed::Mode(mode) => Request::Configure(Configure { permission_mode: Some(mode), ..set }),
-            Typed::Compact(instructions) => Request::Compact(Compact { session, instructions, if_running }),
-            Typed::Clear => Request::Clear(Clear { session, if_running }),
-            Typed::Undo => Request::Undo(History { session, if_running }),
-            Typed::Redo => Request::Redo(History { session, if_running }),
-            Typed::Nothing
-            | Typed::Help
-            | Typed::Quit
-            | Typed::Tree
-            | Typed::Branches
-            | Typed::Settings { .. } => {
-                return Err(ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET));
-            }
-        })
-    }
-
-    /// A message to a conversation that was taken back begins another one: nobody would find it there.
-    async fn do_this(&mut self, request: Request) -> Result<(), Failure> {
-        let said = if let Request::Send(send) = &request { Some(send.clone()) } else { None };
-        match (self.called(request).await?, said) {
-            (Called::TakenBack, Some(send)) => {
-                self.tell(Ink::Faint, words::BEGINS_ANOTHER)?;
-                (self.session, self.events) = (None, None);
-                match self.begun().await {
-                    Ok(session) => {
-                        self.called(Request::Send(Send { session, ..send })).await?;
-                    }
-                    Err(error) => self.complain(&refused_here(&error)),
-                }
-                Ok(())
-            }
-            (Called::TakenBack | Called::Told, _) => Ok(()),
-        }
-    }
-
-    /// What is refused is told, and the conversation goes on.
-    async fn called(&mut self, request: Request) -> Result<Called, Failure> {
-        let is_said = matches!(request, Request::Send(_));
-        let after = After::of(&request);
-        let answer = match self.reached() {
-            Ok(reached) => reached.call(request).await,
-            Err(error) => Err(error),
-        };
-        let told = match answer {
-            Ok(Response::Sent(sent)) => {
-                self.turns.extend(sent.turn);
-                if sent.prompt.is_some() {
-                    self.own_prompt = sent.prompt;
-                }
-                if sent.queued.is_some() {
-                    self.tell(Ink::Faint, words::QUEUED)?;
-                }
-                match sent.version {
-                    Some((number, of)) if of > 1 => self.tell(Ink::Faint, &words::version_line(number, of)),
-                    _ => Ok(()),
-                }
-            }
-            Ok(response) => match after.says(&response) {
-                Some(text) => self.tell(Ink::Faint, &text),
-                None => Ok(()),
-            },
-            Err(error) if error.hint == Some(Hint::Redo) && is_said => return Ok(Called::TakenBack),
-            Err(error) if error.code == ErrorCode::Disconnected => {
-                self.complain(&refused_here(&error));
-                self.reconnect().await
-            }
-            Err(error) => {
-                self.complain(&refused_here(&error));
-                Ok(())
-            }
-        };
-        told.map(|()| Called::Told)
+        self.tell(Ink::Accent, words::NO_ANSWER_YET)
     }
 
     /// The session, begun where there is none yet.
-    async fn begun(&mut self) -> Result<String, ApiError> {
+    pub(super) async fn begun(&mut self) -> Result<String, ApiError> {
         if let Some(session) = &self.session {
             return Ok(session.clone());
         }
         let project = Some(self.here.folder.to_string_lossy().into_owned());
-        let begin = Begin { project, agent: self.agent.clone(), ..Begin::default() };
+        let Wanted { agent, model } = self.wanted.clone();
+        let begin = Begin { project, agent, model, title: None };
         match self.reached()?.call(Request::Begin(begin)).await? {
             Response::Session(view) => {
                 self.open(&view.id, None).await?;
                 Ok(view.id)
             }
-            _ => Err(ApiError::new(ErrorCode::UnsupportedMessage, words::OTHER_VERSION)),
+            _ => Err(ApiError::new(ErrorCode::UnsupportedMessage, OTHER_VERSION)),
         }
     }
 
+    /// What was wanted on the command line counts from here on.
+    async fn answer_as_wanted(&mut self, session: String) -> Result<(), Failure> {
+        let Wanted { agent, model } = std::mem::take(&mut self.wanted);
+        if agent.is_none() && model.is_none() {
+            return Ok(());
+        }
+        self.change(Configure { session, agent, model, ..Configure::default() }).await
+    }
+
     pub(super) fn reached(&self) -> Result<&Reached, ApiError> {
-        let gone = || ApiError::new(ErrorCode::Disconnected, words::NOTHING_RUNS_HERE);
+        let gone = || ApiError::new(ErrorCode::Disconnected, NOTHING_RUNS_HERE);
         self.reached.as_ref().ok_or_else(gone)
     }
 
     pub(super) fn tell(&mut self, ink: Ink, text: &str) -> Result<(), Failure> {
-        print(&self.telling.line(ink, text))
-    }
-
-    fn draw(&mut self, picture: Result<String, Failure>) -> Result<(), Failure> {
-        match picture {
-            Ok(picture) => print(&picture),
-            Err(failure) => {
-                self.complain(&failure);
-                Ok(())
-            }
-        }
+        let text = match self.here.look.ascii {
+            true => text.replace(['“', '”'], "\""),
+            false => text.to_owned(),
+        };
+        self.out.print(&self.telling.line(ink, &text))
     }
 
     pub(super) fn complain(&mut self, failure: &Failure) {
-        let _ = print(&self.telling.line_end());
         // Who cannot read it any more does not miss it.
-        let _ = std::io::stderr().lock().write_all(failure.told(&self.here.look).as_bytes());
+        let _ = self.out.print(&self.telling.line_end());
+        self.out.print_beside(&failure.told(&self.here.look));
     }
+}
+
+fn is_lossy(bound: &BoundView) -> bool {
+    words::reconstructed(bound.provenance, bound.missing).is_some()
+}
+
+/// Whether the branch in view ends in a prompt that nobody answers.
+pub(super) fn is_unanswered(view: &SessionView) -> bool {
+    let last = view.branch.entries.last();
+    let is_prompt = last.is_some_and(|entry| matches!(entry.body, BodyView::Prompt(_)));
+    is_prompt && last.is_some_and(|last| view.turns.iter().all(|turn| turn.prompt != last.id))
 }

@@ -1,9 +1,9 @@
 //! What a line means that somebody typed.
 
-use offshoot_api::request::Step;
-use offshoot_api::views::{AnswerView, AskingView, ModelView, QuestionView, ScopeView};
+use offshoot_api::request::{ForkTo, Step, Summary};
+use offshoot_api::views::ModelView;
 
-use crate::words::talking as words;
+use crate::words::chatting as words;
 
 /// How much an agent may think, by the words that agents use.
 const LEVELS: [&str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
@@ -12,12 +12,25 @@ const LEVELS: [&str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
 pub(super) enum Typed {
     Nothing,
     Say(String),
+    /// As a turn of its own, while another one runs.
+    Beside(String),
+    /// The prompt at the head is asked for an answer.
+    Answer,
     Help,
     Quit,
     Tree,
+    /// To any entry; to a prompt means before it, and its words come back.
+    Go {
+        to: String,
+        summary: Summary,
+    },
     Branches,
     /// The next message begins a branch there.
-    BranchAt(String),
+    BranchAt {
+        at: String,
+        to: ForkTo,
+    },
+    Rewind(String),
     Edit {
         at: String,
         text: String,
@@ -28,23 +41,50 @@ pub(super) enum Typed {
         at: Option<String>,
         step: Step,
     },
+    /// `None` takes it away.
     Label {
         at: Option<String>,
-        text: String,
+        text: Option<String>,
     },
-    Rename(String),
+    /// `None` takes it away.
+    Rename(Option<String>),
+    Agent(String),
     /// What is set now, and how to set it.
     Settings {
         usage: &'static str,
     },
     Model(ModelView),
     Thinking(String),
+    /// Whether thoughts are told word for word.
+    Thoughts(Thoughts),
     Tools(Vec<String>),
     Mode(String),
     Compact(Option<String>),
     Clear,
+    Queue(Queue),
     Undo,
     Redo,
+}
+
+/// What waits to be said, by the numbers in which it is listed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Queue {
+    List,
+    Change {
+        number: usize,
+        text: String,
+    },
+    Cancel {
+        number: usize,
+    },
+    /// What waits for an answer that did not come to its end.
+    Send,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Thoughts {
+    Shown,
+    Hidden,
 }
 
 impl Typed {
@@ -52,7 +92,9 @@ impl Typed {
     pub(super) fn begins(&self) -> bool {
         match self {
             Self::Say(_)
-            | Self::Rename(_)
+            | Self::Beside(_)
+            | Self::Rename(Some(_))
+            | Self::Agent(_)
             | Self::Model(_)
             | Self::Thinking(_)
             | Self::Tools(_)
@@ -61,9 +103,15 @@ impl Typed {
             | Self::Help
             | Self::Quit
             | Self::Tree
+            | Self::Answer
+            | Self::Go { .. }
             | Self::Branches
             | Self::Settings { .. }
-            | Self::BranchAt(_)
+            | Self::Thoughts(_)
+            | Self::Rename(None)
+            | Self::BranchAt { .. }
+            | Self::Rewind(_)
+            | Self::Queue(_)
             | Self::Edit { .. }
             | Self::Retry(_)
             | Self::Version { .. }
@@ -92,8 +140,12 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
     Ok(match name {
         "help" | "?" => Typed::Help,
         "quit" | "exit" => Typed::Quit,
-        "tree" => Typed::Tree,
-        "branch" => optional.map_or(Typed::Branches, Typed::BranchAt),
+        "tree" => tree(rest)?,
+        "branch" => branch(rest)?,
+        "rewind" => Typed::Rewind(needed("/rewind POINT")?),
+        "beside" => Typed::Beside(needed("/beside TEXT")?),
+        "answer" => Typed::Answer,
+        "queue" => Typed::Queue(queue(rest)?),
         "edit" => {
             let (at, text) = first_word(rest);
             if text.is_empty() {
@@ -105,10 +157,14 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
         "prev" => Typed::Version { at: optional, step: Step::Previous },
         "next" => Typed::Version { at: optional, step: Step::Next },
         "label" => label(&needed("/label [#N] TEXT")?)?,
-        "rename" => Typed::Rename(needed("/rename TITLE")?),
+        "rename" => Typed::Rename(unless_dash(needed("/rename TITLE")?)),
+        "agent" if rest.is_empty() => Typed::Settings { usage: "/agent NAME" },
+        "agent" => Typed::Agent(one_word(rest, "/agent NAME")?),
         "model" if rest.is_empty() => Typed::Settings { usage: "/model PROVIDER/NAME" },
         "model" => Typed::Model(model(rest)?),
         "thinking" if rest.is_empty() => Typed::Settings { usage: "/thinking LEVEL" },
+        "thinking" if rest == "show" => Typed::Thoughts(Thoughts::Shown),
+        "thinking" if rest == "hide" => Typed::Thoughts(Thoughts::Hidden),
         "thinking" => Typed::Thinking(level(rest)?),
         "tools" if rest.is_empty() => Typed::Settings { usage: "/tools A,B" },
         "tools" => Typed::Tools(tools(rest)?),
@@ -122,52 +178,66 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
     })
 }
 
-/// An answer to what is asked.
-pub(super) fn answer(line: &str, asking: &AskingView) -> Result<AnswerView, String> {
-    let (word, rest) = first_word(line.trim());
-    match asking {
-        AskingView::Permission { .. } => match word.to_lowercase().as_str() {
-            "y" | "yes" | "allow" => Ok(AnswerView::Allow { input: None }),
-            "a" | "always" => Ok(AnswerView::AllowAlways { scope: ScopeView::Session }),
-            "n" | "no" | "deny" => {
-                Ok(AnswerView::Deny { message: (!rest.is_empty()).then(|| rest.to_owned()) })
-            }
-            _ => Err(words::not_a_choice(word)),
+/// With nothing behind it the tree is drawn, else it is gone through.
+fn tree(rest: &str) -> Result<Typed, String> {
+    const USAGE: &str = "/tree POINT --summary [WORDS]";
+    let (to, summary) = match rest.split_once("--summary") {
+        None => (rest, Summary::None),
+        Some((to, words)) => match words.trim() {
+            "" => (to, Summary::Default),
+            words => (to, Summary::With { instructions: words.to_owned() }),
         },
-        AskingView::Question { questions } => {
-            // Several questions are answered in one line, with `;` between.
-            let mut said = line.split(';').map(str::trim);
-            let chosen = |question: &QuestionView| match said.next() {
-                None | Some("") => Vec::new(),
-                Some(said) if question.several => {
-                    said.split(',').map(|one| choice(one.trim(), question)).collect()
-                }
-                Some(said) => vec![choice(said, question)],
-            };
-            Ok(AnswerView::Choose { chosen: questions.iter().map(chosen).collect() })
-        }
+    };
+    match (to.trim(), &summary) {
+        ("", Summary::None) => Ok(Typed::Tree),
+        ("", _) => Err(words::needs(USAGE)),
+        (to, _) => Ok(Typed::Go { to: to.to_owned(), summary }),
     }
 }
 
-/// A number stands for the choice, anything else for itself.
-fn choice(said: &str, question: &QuestionView) -> String {
-    let by_number =
-        said.parse::<usize>().ok().and_then(|number| question.choices.get(number.checked_sub(1)?));
-    by_number.map_or_else(|| said.to_owned(), |choice| choice.label.clone())
+fn branch(rest: &str) -> Result<Typed, String> {
+    let (at, to) = match rest.strip_suffix("--new-session") {
+        None => (rest, ForkTo::Here),
+        Some(at) => (at.trim_end(), ForkTo::NewSessionBefore),
+    };
+    match (at, to) {
+        ("", ForkTo::Here) => Ok(Typed::Branches),
+        ("", _) => Err(words::needs("/branch POINT --new-session")),
+        (at, to) => Ok(Typed::BranchAt { at: at.to_owned(), to }),
+    }
+}
+
+fn queue(rest: &str) -> Result<Queue, String> {
+    let (what, rest) = first_word(rest);
+    let (number, text) = first_word(rest);
+    let numbered = |usage: &str| number.parse::<usize>().map_err(|_| words::needs(usage));
+    match what {
+        "" => Ok(Queue::List),
+        "send" => Ok(Queue::Send),
+        "cancel" => Ok(Queue::Cancel { number: numbered("/queue cancel N")? }),
+        "change" if text.is_empty() => Err(words::needs("/queue change N TEXT")),
+        "change" => Ok(Queue::Change { number: numbered("/queue change N TEXT")?, text: text.to_owned() }),
+        other => Err(words::unknown_queue_word(other)),
+    }
 }
 
 fn label(rest: &str) -> Result<Typed, String> {
     match first_word(rest) {
         (at, "") if at.starts_with('#') => Err(words::needs("/label [#N] TEXT")),
         (at, text) if at.starts_with('#') => {
-            Ok(Typed::Label { at: Some(at.to_owned()), text: text.to_owned() })
+            Ok(Typed::Label { at: Some(at.to_owned()), text: unless_dash(text.to_owned()) })
         }
-        _ => Ok(Typed::Label { at: None, text: rest.to_owned() }),
+        _ => Ok(Typed::Label { at: None, text: unless_dash(rest.to_owned()) }),
     }
 }
 
+/// `-` takes away what was there.
+fn unless_dash(text: String) -> Option<String> {
+    (text != "-").then_some(text)
+}
+
 /// Without a provider the agent knows whose it is. Names of models may hold slashes too.
-fn model(said: &str) -> Result<ModelView, String> {
+pub(super) fn model(said: &str) -> Result<ModelView, String> {
     let said = one_word(said, "/model PROVIDER/NAME")?;
     let (provider, name) = match said.split_once('/') {
         Some(("", _) | (_, "")) => return Err(words::needs("/model PROVIDER/NAME")),
@@ -192,15 +262,13 @@ fn one_word(said: &str, usage: &str) -> Result<String, String> {
     if said.contains(char::is_whitespace) { Err(words::one_word(said, usage)) } else { Ok(said.to_owned()) }
 }
 
-fn first_word(text: &str) -> (&str, &str) {
+pub(super) fn first_word(text: &str) -> (&str, &str) {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (word, rest.trim_start())
 }
 
 #[cfg(test)]
 mod tests {
-    use offshoot_api::views::ChoiceView;
-
     use super::*;
 
     #[test]
@@ -219,9 +287,9 @@ mod tests {
         assert_eq!(typed("/retry"), Ok(Typed::Retry(None)));
         assert_eq!(
             typed("/label #2 good one"),
-            Ok(Typed::Label { at: Some("#2".into()), text: "good one".into() })
+            Ok(Typed::Label { at: Some("#2".into()), text: Some("good one".into()) })
         );
-        assert_eq!(typed("/label good one"), Ok(Typed::Label { at: None, text: "good one".into() }));
+        assert_eq!(typed("/label good one"), Ok(Typed::Label { at: None, text: Some("good one".into()) }));
         assert_eq!(typed("/tools read, write"), Ok(Typed::Tools(vec!["read".into(), "write".into()])));
     }
 
@@ -239,24 +307,41 @@ mod tests {
         {
             assert!(typed(line).is_err(), "{line}");
         }
-        for line in ["/model", "/thinking ", "/tools", "/mode"] {
+        for line in ["/model", "/thinking ", "/tools", "/mode", "/agent"] {
             assert!(matches!(typed(line), Ok(Typed::Settings { .. })), "{line}");
         }
     }
 
     #[test]
-    fn a_question_is_answered_by_number_or_in_own_words() {
-        let choices = ["Up", "Down"];
-        let choices =
-            choices.map(|label| ChoiceView { label: label.into(), description: None, suggested: false });
-        let question = |several| QuestionView { text: "Where?".into(), choices: choices.to_vec(), several };
-        let asking = AskingView::Question { questions: vec![question(false), question(true)] };
-        let chosen = |line: &str| match answer(line, &asking) {
-            Ok(AnswerView::Choose { chosen }) => chosen,
-            other => vec![vec![format!("{other:?}")]],
-        };
-        assert_eq!(chosen("2; 1, home"), [vec!["Down"], vec!["Up", "home"]]);
-        assert_eq!(chosen("0"), [vec!["0"], vec![]]);
-        assert_eq!(chosen("99999999999999999999999"), [vec!["99999999999999999999999"], vec![]]);
+    fn places_are_gone_to_and_begun_at() {
+        let go = |to: &str, summary| Ok(Typed::Go { to: to.into(), summary });
+        assert_eq!(typed("/tree"), Ok(Typed::Tree));
+        assert_eq!(typed("/tree my label"), go("my label", Summary::None));
+        assert_eq!(typed("/tree 2 --summary"), go("2", Summary::Default));
+        let instructions = "the dead ends".to_owned();
+        assert_eq!(typed("/tree 2 --summary the dead ends"), go("2", Summary::With { instructions }));
+        let branch = |at: &str, to| Ok(Typed::BranchAt { at: at.into(), to });
+        assert_eq!(typed("/branch a b"), branch("a b", ForkTo::Here));
+        assert_eq!(typed("/branch 2 --new-session"), branch("2", ForkTo::NewSessionBefore));
+        for line in ["/tree --summary", "/branch --new-session", "/rewind", "/beside"] {
+            assert!(typed(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_waits_is_named_by_its_number() {
+        let text = "say  it".to_owned();
+        assert_eq!(typed("/queue"), Ok(Typed::Queue(Queue::List)));
+        assert_eq!(typed("/queue change 2 say  it"), Ok(Typed::Queue(Queue::Change { number: 2, text })));
+        assert_eq!(typed("/queue cancel 1"), Ok(Typed::Queue(Queue::Cancel { number: 1 })));
+        for line in ["/queue cancel", "/queue change 1", "/queue change x y", "/queue jump"] {
+            assert!(typed(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_dash_takes_away() {
+        assert_eq!(typed("/rename -"), Ok(Typed::Rename(None)));
+        assert_eq!(typed("/label #2 -"), Ok(Typed::Label { at: Some("#2".into()), text: None }));
     }
 }

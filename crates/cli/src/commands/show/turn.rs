@@ -19,6 +19,7 @@ use offshoot_session::{
 };
 
 use super::About;
+use crate::cataloged::agent_name;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, grouped, lasted, moment_after, money};
 use crate::table::{Painted, spread};
@@ -53,11 +54,14 @@ pub(super) fn drawn<'t>(
         }
         page.above = Above::Nothing;
     }
-    let agent = tree.header().and_then(|header| header.agent.as_deref());
+    let binding = turn.prompt().and_then(|prompt| tree.binding(&prompt.id));
+    let of_session = || tree.header().and_then(|header| header.agent.as_deref());
+    let agent = binding.and_then(|binding| binding.agent.as_deref()).or_else(of_session).map(agent_name);
+    let context = binding.and_then(words::scripts::provenance);
     let mut speaker = None;
     for entry in answers {
         if let Body::Reply(reply) = &entry.body {
-            page.speaker(&mut speaker, agent, reply);
+            page.speaker(&mut speaker, agent, reply, context.as_deref());
         }
         page.answer(entry);
     }
@@ -158,10 +162,19 @@ impl<'t> Page<'_, 't> {
         }
     }
 
-    /// `pi, claude-sonnet-4`, once and again when it changes.
-    fn speaker(&mut self, speaker: &mut Option<String>, agent: Option<&str>, reply: &Reply) {
-        let model = reply.model.as_ref().map(|model| model.name.as_str()).filter(|name| !name.is_empty());
-        let now: Vec<&str> = agent.into_iter().chain(model).collect();
+    /// `pi, claude-sonnet-4, reconstructed context`, once and again when it changes.
+    fn speaker(
+        &mut self,
+        speaker: &mut Option<String>,
+        agent: Option<&str>,
+        reply: &Reply,
+        context: Option<&str>,
+    ) {
+        let model = reply.model.as_ref().map(|model| model.name.as_str()).filter(|name| {
+            let is_agent = agent.is_some_and(|agent| agent.eq_ignore_ascii_case(name));
+            !name.is_empty() && !is_agent
+        });
+        let now: Vec<&str> = agent.into_iter().chain(model).chain(context).collect();
         let now = now.join(", ");
         if !now.is_empty() && speaker.as_deref() != Some(&now) {
             self.section(&now);

@@ -41,9 +41,11 @@ pub(super) fn rows(tree: &SessionTree, outline: &TurnOutline, look: &Look) -> Ve
             }
             TurnTreeRow::Turn(turn) => {
                 let mut row = turn_row(turn, id, &lanes, &columns, look);
-                if tree.entry(&turn.entry).is_some_and(|prompt| is_task(tree, prompt)) {
+                let is_task = tree.entry(&turn.entry).is_some_and(|prompt| is_task(tree, prompt));
+                let context = tree.binding(&turn.entry).and_then(words::scripts::provenance_in_short);
+                for told in is_task.then_some(words::SUB_AGENT).into_iter().chain(context) {
                     row.right.push(look, Ink::Plain, if row.right.columns > 0 { "  " } else { "" });
-                    row.right.push(look, Ink::Faint, words::SUB_AGENT);
+                    row.right.push(look, Ink::Faint, told);
                 }
                 row
             }

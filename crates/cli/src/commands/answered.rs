@@ -1,0 +1,396 @@
+//! One message and its answer, for scripts: said once, followed to its end.
+//!
+//! The answer is printed as it comes, and nothing else is: what is asked of a person and what is merely worth knowing goes
+//! to standard error. Where the engine ends in the middle the next one is found, or this process becomes it, and the
+//! message is said again under the same id.
+
+use std::collections::HashSet;
+
+use futures_util::StreamExt;
+use jiff::Timestamp;
+use offshoot_api::event::{EventKind, TurnEnd};
+use offshoot_api::request::{CancelQueued, Edit, IfRunning, Interrupt, Resume, Retry, SayQueued, Send};
+use offshoot_api::views::{AskView, AskingView, BlockView, BodyView, EntryView, ModelView, PromptView};
+use offshoot_api::{ApiError, ErrorCode, Event, Request, Response};
+use offshoot_session::{SessionId, Stamps};
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::edit::may_be_said;
+use super::json::{printed_line, printed_object};
+use crate::Answer;
+use crate::args::JsonShape;
+use crate::engine::{Reached, reach};
+use crate::failure::{Exit, Failure};
+use crate::here::Here;
+use crate::refusals::{explained, no_agent};
+use crate::talk::telling::{Prompts, Telling, given};
+use crate::talk::{note_now, open, print_now, refused, unexpected, wait_for};
+use crate::text::harmless_line;
+use crate::which::short;
+use crate::words::{scripts, talking as words};
+
+/// What is said, and how its answer is printed.
+#[derive(Debug)]
+pub(super) struct Message {
+    pub(super) session: SessionId,
+    pub(super) saying: Saying,
+    pub(super) if_running: IfRunning,
+    pub(super) json: Option<JsonShape>,
+}
+
+#[derive(Debug)]
+pub(super) enum Saying {
+    /// Below the head, or below a point.
+    New { text: String, at: Option<String>, chosen: Chosen },
+    /// In the place of an old prompt.
+    Version { at: String, text: String, chosen: Chosen },
+    /// The same once more.
+    Again { at: String },
+    /// The prompt at the head, which nobody has answered.
+    Unanswered,
+    /// What is held in the queue.
+    Queued { id: String },
+}
+
+/// Who answers from here on, where it is said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Chosen {
+    pub(super) agent: Option<String>,
+    pub(super) model: Option<ModelView>,
+}
+
+impl Chosen {
+    pub(super) fn is_nobody(&self) -> bool {
+        self.agent.is_none() && self.model.is_none()
+    }
+}
+
+impl Saying {
+    fn chosen(&self) -> Option<&Chosen> {
+        match self {
+            Self::New { chosen, .. } | Self::Version { chosen, .. } => Some(chosen),
+            Self::Again { .. } | Self::Unanswered | Self::Queued { .. } => None,
+        }
+    }
+}
+
+/// Says it and prints the answer.
+pub(super) fn answered(message: Message, here: &Here) -> Result<Answer, Failure> {
+    let turn = match message.saying {
+        Saying::New { .. } | Saying::Version { .. } => Some(here.stamps().turn_id().to_string()),
+        Saying::Again { .. } | Saying::Unanswered | Saying::Queued { .. } => None,
+    };
+    let mut sending =
+        Sending { message, turn, here, heard: Heard::default(), telling: Telling::new(&here.look) };
+    wait_for(async {
+        for again in 0..=TRIES {
+            let reached = reach(here).await?;
+            let spoken = sending.speak(&reached, again > 0).await;
+            reached.leave().await;
+            match spoken {
+                Ok(answer) => return Ok(answer),
+                Err(Stopped::Failed(failure)) => return Err(failure),
+                Err(Stopped::Lost) if sending.turn.is_some() => note_now(words::SENT_AGAIN),
+                // Nobody knows under which id it was said, if it was.
+                Err(Stopped::Lost) => break,
+            }
+        }
+        Err(refused(&ApiError::new(ErrorCode::Disconnected, words::ENGINE_GONE)))
+    })
+}
+
+/// So often the next engine is looked for.
+const TRIES: u32 = 5;
+
+/// One message on its way.
+struct Sending<'a> {
+    message: Message,
+    /// The id of the message is that of its turn: said again to the next engine, it counts once. What is not said anew gets
+    /// its id from the engine.
+    turn: Option<String>,
+    here: &'a Here,
+    heard: Heard,
+    telling: Telling<'a>,
+}
+
+enum Stopped {
+    /// The engine is not there any more.
+    Lost,
+    Failed(Failure),
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
+/// How far the answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Goes {
+    /// Another turn has to end first.
+    Waits,
+    IsAnswered,
+}
+
+impl Sending<'_> {
+    async fn speak(&mut self, reached: &Reached, is_again: bool) -> Result<Answer, Stopped> {
+        let mut ctrl_c =
+            signal(SignalKind::interrupt()).map_err(|error| Failure::failed(words::cannot_wait(&error)))?;
+        let session = self.message.session.to_string();
+        let view = open(reached, &session, (!is_again).then_some(0)).await;
+        let view = view.map_err(|error| self.stopped(&error))?;
+        let events = reached.follow(&session, view.seq).await;
+        let mut events = events.map_err(|error| self.stopped(&error))?;
+        for entry in view.branch.entries {
+            self.catch_up(entry)?;
+        }
+        let request = if is_again { self.said_before() } else { self.request() };
+        let sent = match reached.call(request).await.map_err(|error| self.stopped(&error))? {
+            Response::Sent(sent) => sent,
+            other => return Err(unexpected(other).into()),
+        };
+        self.heard.prompt = sent.prompt.or(self.heard.prompt.take());
+        let turn = self.turn.clone().or(sent.turn).unwrap_or_default();
+        self.turn = Some(turn.clone());
+        if let Some(end) = sent.end {
+            return Ok(self.ended_meanwhile(&end)?);
+        }
+        let mut goes = if sent.queued.is_some() { Goes::Waits } else { Goes::IsAnswered };
+        loop {
+            let event = tokio::select! {
+                event = events.next() => event,
+                _ = ctrl_c.recv() => {
+                    self.give_up(reached, &turn, goes).await.map_err(|error| self.stopped(&error))?;
+                    match goes {
+                        Goes::Waits => return Ok(Answer { ends: Some(Exit::Interrupted), ..Answer::default() }),
+                        Goes::IsAnswered => continue,
+                    }
+                }
+            };
+            let event = event.ok_or(Stopped::Lost)?.map_err(|error| self.stopped(&error))?;
+            if let (EventKind::Queue { queue }, Goes::Waits) = (&event.kind, goes)
+                && queue.iter().all(|waits| waits.id != turn)
+            {
+                return Err(Failure::refused(words::TAKEN_OUT).into());
+            }
+            if let (EventKind::Queue { queue }, Goes::Waits) = (&event.kind, goes)
+                && queue.iter().any(|waits| waits.id == turn && waits.held)
+                && self.give_up(reached, &turn, goes).await.is_ok()
+            {
+                return Err(Failure::refused(words::NOT_SENT).into());
+            }
+            if matches!(event.kind, EventKind::Closed) {
+                return Err(Stopped::Lost);
+            }
+            if event.turn.as_ref() != Some(&turn) {
+                continue;
+            }
+            goes = Goes::IsAnswered;
+            self.hear(&event)?;
+            if let EventKind::TurnEnded { end } = &event.kind {
+                return Ok(ended(end, &self.heard, &self.message));
+            }
+        }
+    }
+
+    fn hear(&mut self, event: &Event) -> Result<(), Failure> {
+        self.heard.take(event);
+        if self.message.json == Some(JsonShape::Lines) {
+            print_now(&printed_line(&json!(event)))?;
+        }
+        let is_read = self.message.json.is_none();
+        match &event.kind {
+            EventKind::Asked { ask } => {
+                if let (AskingView::Question { .. }, true) = (&ask.asking, is_read) {
+                    print_now(&self.telling.tell(event, Prompts::Seen))?;
+                }
+                self.note(&how_to_answer(ask, &short(self.here, &self.message.session)))
+            }
+            EventKind::Notice { text } => self.note(&scripts::sentence(text)),
+            EventKind::HookFailed { hook, message } => self.note(&words::hook_failed(hook, message)),
+            _ if is_read => print_now(&self.telling.tell(event, Prompts::Seen)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Beside the answer, for whoever looks on.
+    fn note(&mut self, text: &str) -> Result<(), Failure> {
+        if self.message.json.is_none() {
+            print_now(&self.telling.line_end())?;
+        }
+        note_now(&harmless_line(text, self.here.look.ascii));
+        Ok(())
+    }
+
+    /// What was said of the answer while nobody listened.
+    fn catch_up(&mut self, entry: EntryView) -> Result<(), Failure> {
+        if self.turn.is_none() || entry.turn != self.turn || self.heard.knows(&entry.id) {
+            return Ok(());
+        }
+        let at = entry.at;
+        self.hear(&self.event(at, EventKind::Entry { entry }))
+    }
+
+    /// The turn did not outlive its engine, or ended before the next one was found.
+    fn ended_meanwhile(&mut self, end: &TurnEnd) -> Result<Answer, Failure> {
+        let now = self.here.stamps().now();
+        self.hear(&self.event(now, EventKind::TurnEnded { end: end.clone() }))?;
+        if *end == TurnEnd::Interrupted {
+            self.note(scripts::STOPPED_DURING)?;
+        }
+        Ok(ended(end, &self.heard, &self.message))
+    }
+
+    /// As if it were heard now.
+    fn event(&self, at: Timestamp, kind: EventKind) -> Event {
+        let (session, turn) = (self.message.session.to_string(), self.turn.clone());
+        Event { seq: 0, session, turn, sub_agent: None, at, kind }
+    }
+
+    fn request(&self) -> Request {
+        let (session, client_id) = (self.message.session.to_string(), self.turn.clone());
+        let if_running = self.message.if_running;
+        match &self.message.saying {
+            Saying::New { text, at, chosen } => Request::Send(Send {
+                session,
+                prompt: PromptView::text(text.clone()),
+                at: at.clone(),
+                agent: chosen.agent.clone(),
+                model: chosen.model.clone(),
+                if_running,
+                client_id,
+            }),
+            Saying::Version { at, text, chosen } => Request::Edit(Edit {
+                session,
+                at: at.clone(),
+                text: text.clone(),
+                agent: chosen.agent.clone(),
+                model: chosen.model.clone(),
+                if_running,
+                client_id,
+                ..Edit::default()
+            }),
+            Saying::Again { at } => {
+                Request::Retry(Retry { session, at: at.clone(), if_running, ..Retry::default() })
+            }
+            Saying::Unanswered => Request::Resume(Resume { session, at: None }),
+            Saying::Queued { id } => Request::SayQueued(SayQueued { session, queued: Some(id.clone()) }),
+        }
+    }
+
+    /// The same once more: where it was said its turn is known by its id, and tells what became of it.
+    fn said_before(&self) -> Request {
+        match &self.message.saying {
+            Saying::New { .. } | Saying::Version { .. } => self.request(),
+            Saying::Again { .. } | Saying::Unanswered | Saying::Queued { .. } => Request::Send(Send {
+                session: self.message.session.to_string(),
+                client_id: self.turn.clone(),
+                ..Send::default()
+            }),
+        }
+    }
+
+    async fn give_up(&self, reached: &Reached, turn: &str, goes: Goes) -> Result<(), ApiError> {
+        let (session, turn) = (self.message.session.to_string(), turn.to_owned());
+        let request = match goes {
+            Goes::IsAnswered => Request::Interrupt(Interrupt { session, turn: Some(turn) }),
+            Goes::Waits => Request::CancelQueued(CancelQueued { session, queued: turn }),
+        };
+        reached.call(request).await.map(|_| ())
+    }
+
+    fn in_words(&self, error: &ApiError) -> Failure {
+        let (here, session) = (self.here, &self.message.session);
+        let known = match (&self.message.saying, error.code) {
+            (Saying::Version { at, text, .. }, ErrorCode::SameText) => {
+                may_be_said(here, session, at, text).err()
+            }
+            _ => None,
+        };
+        known.unwrap_or_else(|| explained(here, session, error))
+    }
+
+    fn stopped(&self, error: &ApiError) -> Stopped {
+        match error.code {
+            ErrorCode::Disconnected | ErrorCode::Gone => Stopped::Lost,
+            ErrorCode::NoAgent => {
+                let chosen = self.message.saying.chosen().and_then(|chosen| chosen.agent.as_deref());
+                Stopped::Failed(no_agent(self.here, &self.message.session, chosen))
+            }
+            _ => Stopped::Failed(self.in_words(error)),
+        }
+    }
+}
+
+/// What scripts want to know of an answer.
+#[derive(Debug, Default)]
+struct Heard {
+    turn: Option<String>,
+    prompt: Option<String>,
+    known: HashSet<String>,
+    entries: Vec<Value>,
+    /// Entries of agents that the agent has started, each with the call that did.
+    sub_agents: Vec<Value>,
+    text: String,
+}
+
+impl Heard {
+    fn knows(&self, entry: &str) -> bool {
+        self.known.contains(entry)
+    }
+
+    fn take(&mut self, event: &Event) {
+        self.turn.clone_from(&event.turn);
+        let EventKind::Entry { entry } = &event.kind else { return };
+        self.known.insert(entry.id.clone());
+        if let Some(call) = &event.sub_agent {
+            self.sub_agents.push(json!({ "call": call, "entry": entry }));
+            return;
+        }
+        match &entry.body {
+            BodyView::Prompt(_) => self.prompt = Some(entry.id.clone()),
+            BodyView::Reply { blocks, .. } => {
+                for block in blocks {
+                    if let BlockView::Text { text } = block {
+                        self.text.push_str(text);
+                    }
+                }
+            }
+            _ => {}
+        }
+        self.entries.push(json!(entry));
+    }
+}
+
+fn ended(end: &TurnEnd, heard: &Heard, message: &Message) -> Answer {
+    let mut answer = Answer::default();
+    if message.json == Some(JsonShape::Object) {
+        answer.text = printed_object(json!({
+            "session": message.session.as_str(),
+            "turn": heard.turn,
+            "prompt": heard.prompt,
+            "end": end,
+            "text": heard.text,
+            "entries": heard.entries,
+            "sub_agents": heard.sub_agents,
+        }));
+    }
+    match end {
+        TurnEnd::Done | TurnEnd::Limit => {}
+        // It is in the text already, and the code says it to scripts.
+        TurnEnd::Interrupted => answer.ends = Some(Exit::Interrupted),
+        TurnEnd::Failed { .. } => answer.ends = Some(Exit::Failed),
+    }
+    answer
+}
+
+fn how_to_answer(ask: &AskView, session: &str) -> String {
+    match &ask.asking {
+        AskingView::Permission { tool, input, .. } => {
+            words::waits_for_answer(session, &words::asks_permission(tool, &given(input)))
+        }
+        AskingView::Question { .. } => words::waits_for_choice(session),
+    }
+}

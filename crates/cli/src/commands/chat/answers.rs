@@ -1,0 +1,134 @@
+//! What a line means as an answer to what an agent asks.
+
+use offshoot_api::views::{AnswerView, AskingView, QuestionView, ScopeView};
+use serde_json::Value;
+
+use super::typed::first_word;
+use crate::talk::telling::TELLING_FIELDS;
+use crate::words::chatting as words;
+
+/// The message says what is wrong with it.
+pub(super) fn answer(line: &str, asking: &AskingView) -> Result<AnswerView, String> {
+    match asking {
+        AskingView::Permission { input, .. } => permission(line.trim(), input),
+        AskingView::Question { questions } => {
+            Ok(AnswerView::Choose { chosen: chosen(line.trim(), questions) })
+        }
+    }
+}
+
+fn permission(line: &str, input: &Value) -> Result<AnswerView, String> {
+    let (word, rest) = first_word(line);
+    let said = (!rest.is_empty()).then(|| rest.to_owned());
+    match (word.to_lowercase().as_str(), said) {
+        ("y" | "yes" | "allow", None) => Ok(AnswerView::Allow { input: None }),
+        ("a" | "always", None) => Ok(AnswerView::AllowAlways { scope: ScopeView::Session }),
+        ("p" | "project", None) => Ok(AnswerView::AllowAlways { scope: ScopeView::Project }),
+        ("n" | "no" | "deny", message) => Ok(AnswerView::Deny { message }),
+        ("c" | "change", Some(said)) => Ok(AnswerView::Allow { input: Some(changed(&said, input)?) }),
+        ("c" | "change", None) => Err(words::needs("c TEXT")),
+        _ => Err(words::not_a_choice(word)),
+    }
+}
+
+/// JSON takes the place of all that the tool is given; any other text that of what was shown of it.
+fn changed(said: &str, input: &Value) -> Result<Value, String> {
+    if let Ok(Value::Object(whole)) = serde_json::from_str(said) {
+        return Ok(Value::Object(whole));
+    }
+    let shown = TELLING_FIELDS.into_iter().find(|name| input.get(name).is_some_and(Value::is_string));
+    let Some(field) = shown else { return Err(words::CHANGE_IS_NO_JSON.to_owned()) };
+    let mut changed = input.clone();
+    if let Some(place) = changed.get_mut(field) {
+        *place = Value::from(said);
+    }
+    Ok(changed)
+}
+
+/// Several questions are answered in one line, with `;` between; of several choices with `,` between.
+fn chosen(line: &str, questions: &[QuestionView]) -> Vec<Vec<String>> {
+    let mut parts = match questions {
+        [_] => vec![line],
+        _ => line.split(';').map(str::trim).collect(),
+    }
+    .into_iter();
+    let one = |question: &QuestionView| match parts.next() {
+        None | Some("") => Vec::new(),
+        Some(said) => match in_own_words(said) {
+            Some(own) => vec![own.to_owned()],
+            None if question.several => said.split(',').map(|one| choice(one.trim(), question)).collect(),
+            None => vec![choice(said, question)],
+        },
+    };
+    questions.iter().map(one).collect()
+}
+
+/// `=2` says "2" and not the second choice.
+fn in_own_words(said: &str) -> Option<&str> {
+    said.strip_prefix('=').map(str::trim).filter(|own| !own.is_empty())
+}
+
+/// A number stands for the choice, anything else for itself.
+fn choice(said: &str, question: &QuestionView) -> String {
+    let by_number =
+        said.parse::<usize>().ok().and_then(|number| question.choices.get(number.checked_sub(1)?));
+    by_number.map_or_else(|| said.to_owned(), |choice| choice.label.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use offshoot_api::views::ChoiceView;
+    use serde_json::json;
+
+    use super::*;
+
+    fn asks(input: Value) -> AskingView {
+        let (tool, always) = ("shell".to_owned(), "echo *".to_owned());
+        AskingView::Permission { tool, input, call: None, reason: None, always }
+    }
+
+    fn question(several: bool) -> QuestionView {
+        let choices = ["Up", "Down"];
+        let choices =
+            choices.map(|label| ChoiceView { label: label.into(), description: None, suggested: false });
+        QuestionView { text: "Where?".into(), choices: choices.to_vec(), several }
+    }
+
+    fn check_chosen(line: &str, questions: &[QuestionView], expected: &[&[&str]]) {
+        let asking = AskingView::Question { questions: questions.to_vec() };
+        let expected = expected.iter().map(|one| one.iter().map(ToString::to_string).collect()).collect();
+        assert_eq!(answer(line, &asking), Ok(AnswerView::Choose { chosen: expected }), "{line}");
+    }
+
+    #[test]
+    fn a_permission_is_given_once_always_changed_or_not_at_all() {
+        let asking = asks(json!({ "command": "echo a", "timeout": 3 }));
+        let always = |scope| Ok(AnswerView::AllowAlways { scope });
+        assert_eq!(answer(" Y ", &asking), Ok(AnswerView::Allow { input: None }));
+        assert_eq!(answer("a", &asking), always(ScopeView::Session));
+        assert_eq!(answer("p", &asking), always(ScopeView::Project));
+        assert_eq!(answer("n", &asking), Ok(AnswerView::Deny { message: None }));
+        assert_eq!(answer("n not now", &asking), Ok(AnswerView::Deny { message: Some("not now".into()) }));
+        let changed = |input| Ok(AnswerView::Allow { input: Some(input) });
+        assert_eq!(answer("c echo b c", &asking), changed(json!({ "command": "echo b c", "timeout": 3 })));
+        assert_eq!(answer(r#"c {"command": "ls"}"#, &asking), changed(json!({ "command": "ls" })));
+        // "yes, but" is not yes.
+        for line in ["perhaps", "y but only once", "c", "always allow this"] {
+            assert!(answer(line, &asking).is_err(), "{line}");
+        }
+        assert!(answer("c text", &asks(json!({ "other": "text" }))).is_err());
+    }
+
+    #[test]
+    fn a_question_is_answered_by_number_or_in_own_words() {
+        check_chosen("2", &[question(false)], &[&["Down"]]);
+        check_chosen("=2", &[question(false)], &[&["2"]]);
+        check_chosen("first this; then that", &[question(false)], &[&["first this; then that"]]);
+        check_chosen("1, home", &[question(true)], &[&["Up", "home"]]);
+        check_chosen("= up, then home", &[question(true)], &[&["up, then home"]]);
+        check_chosen("2; 1, home", &[question(false), question(true)], &[&["Down"], &["Up", "home"]]);
+        check_chosen("0", &[question(false), question(true)], &[&["0"], &[]]);
+        let long = "99999999999999999999999";
+        check_chosen(long, &[question(false)], &[&[long]]);
+    }
+}

@@ -1,0 +1,219 @@
+//! What happens in the session, as far as it is told.
+
+use offshoot_api::event::{EventKind, TurnEnd};
+use offshoot_api::views::{BodyView, EntryView};
+use offshoot_api::{ApiError, ErrorCode, Event};
+
+use super::session::Chat;
+use super::turns::Ended;
+use crate::failure::{Exit, Failure};
+use crate::look::{Ink, Sign};
+use crate::numbers::moment_after;
+use crate::talk::refused;
+use crate::talk::telling::Prompts;
+use crate::text::cut;
+use crate::which::short;
+use crate::words::chatting as words;
+
+/// So much of a message is repeated to speak of it, in columns.
+const MENTIONED: usize = 40;
+
+impl Chat<'_> {
+    pub(super) async fn hear(&mut self, event: Result<Event, ApiError>) -> Result<(), Failure> {
+        let event = match event {
+            Ok(event) => event,
+            Err(error) if error.code == ErrorCode::Gone => return self.follow_anew().await,
+            Err(error) if error.code == ErrorCode::Disconnected => return self.reconnect().await,
+            Err(error) => return Err(refused(&error)),
+        };
+        match &event.kind {
+            EventKind::TurnStarted { prompt } => return self.turn_begins(&event, prompt),
+            EventKind::TurnEnded { end } => return self.turn_ends(&event, end),
+            EventKind::HeadMoved { head } if head.name == MAIN => {
+                self.head.clone_from(&head.at);
+                return self.tell_said_at_head();
+            }
+            EventKind::Entry { entry } if is_prompt(entry) && event.sub_agent.is_none() => {
+                return self.prompt_was_said(&event, entry);
+            }
+            EventKind::Asked { ask } => {
+                self.asks.push_back(ask.clone());
+                self.interrupt_invitation()?;
+                if let Some(text) = self.mentioned_elsewhere(&event) {
+                    self.tell(Ink::Faint, &words::asks_elsewhere(&text))?;
+                }
+                return self.print_told(&event, Prompts::Told);
+            }
+            EventKind::Answered { ask } => return self.was_answered(&event, ask),
+            EventKind::NoLongerAsked { ask } => {
+                let before = self.asks.len();
+                self.asks.retain(|asked| asked.id != *ask);
+                if self.asks.len() == before {
+                    // Whoever interrupted it knows.
+                    return Ok(());
+                }
+            }
+            EventKind::Queue { queue } => return self.queue_changed(queue),
+            EventKind::Branched { into, reason } if reason == GOES_ON_ELSEWHERE => {
+                let name = short(self.here, &into.as_str().into());
+                self.interrupt_invitation()?;
+                return self.tell(Ink::Faint, &words::somebody_goes_on_in(&name));
+            }
+            EventKind::Closed => return self.follow_anew().await,
+            _ => {}
+        }
+        if let EventKind::Entry { entry } = &event.kind
+            && matches!(entry.body, BodyView::Interrupted)
+        {
+            // From here on nobody hears an answer; the next line is a message again, and the next Ctrl-C about that.
+            self.asks.retain(|ask| Some(&ask.turn) != event.turn.as_ref());
+            if !self.is_elsewhere(&event) {
+                (self.is_interrupted, self.stopped_at) = (true, None);
+            }
+        }
+        if self.is_elsewhere(&event) && is_of_an_answer(&event.kind) {
+            return Ok(());
+        }
+        if let EventKind::Entry { entry } = &event.kind
+            && !self.told.insert(entry.id.clone())
+        {
+            return Ok(());
+        }
+        self.print_told(&event, Prompts::Told)
+    }
+
+    /// Where the head goes along it is told; else it stands on another branch.
+    fn prompt_was_said(&mut self, event: &Event, entry: &EntryView) -> Result<(), Failure> {
+        if let (Some(turn), BodyView::Prompt(prompt)) = (&event.turn, &entry.body) {
+            self.turns.asked(turn, &prompt.text);
+        }
+        self.said = Some(entry.clone());
+        self.tell_said_at_head()
+    }
+
+    fn tell_said_at_head(&mut self) -> Result<(), Failure> {
+        let Some(entry) = self.said.take_if(|entry| self.head.as_deref() == Some(entry.id.as_str())) else {
+            return Ok(());
+        };
+        if !self.told.insert(entry.id.clone()) {
+            return Ok(());
+        }
+        // What was typed at this terminal stands there already.
+        let is_ours = self.own_prompt.as_deref() == Some(entry.id.as_str());
+        let prompts = if is_ours && self.is_terminal { Prompts::Seen } else { Prompts::Told };
+        let text = self.telling.entry(&entry, prompts);
+        self.print(&text)
+    }
+
+    fn turn_begins(&mut self, event: &Event, prompt: &str) -> Result<(), Failure> {
+        let Some(turn) = &event.turn else { return Ok(()) };
+        if self.head.as_deref() == Some(prompt) {
+            self.turns.begins_here(turn);
+            return self.tell_said_at_head();
+        }
+        self.turns.begins_elsewhere(turn);
+        match self.said.take().map(|entry| entry.body) {
+            Some(BodyView::Prompt(prompt)) => {
+                let text = words::runs_elsewhere(&self.mentioned(&prompt.text));
+                self.interrupt_invitation()?;
+                self.tell(Ink::Faint, &text)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn turn_ends(&mut self, event: &Event, end: &TurnEnd) -> Result<(), Failure> {
+        let Some(turn) = &event.turn else { return Ok(()) };
+        self.asks.retain(|ask| ask.turn != *turn);
+        match self.turns.end(turn) {
+            Some(Ended::Elsewhere(words)) => {
+                let text = words::ended_elsewhere(&self.mentioned(&words));
+                self.interrupt_invitation()?;
+                self.tell(Ink::Faint, &text)
+            }
+            Some(Ended::Here) | None => {
+                // The next Ctrl-C is about something else.
+                (self.is_interrupted, self.stopped_at) = (false, None);
+                self.ended = exit_of(end);
+                self.print_told(event, Prompts::Told)
+            }
+        }
+    }
+
+    /// What was answered from here is not asked any more; whatever still is was answered by somebody else.
+    fn was_answered(&mut self, event: &Event, ask: &str) -> Result<(), Failure> {
+        let before = self.asks.len();
+        self.asks.retain(|asked| asked.id != ask);
+        if self.asks.len() == before {
+            return Ok(());
+        }
+        let when = moment_after(event.at, Some(event.at), &self.here.look);
+        self.interrupt_invitation()?;
+        self.tell(Ink::Faint, &words::answered_elsewhere(&when))
+    }
+
+    fn print_told(&mut self, event: &Event, prompts: Prompts) -> Result<(), Failure> {
+        let text = self.telling.tell(event, prompts);
+        self.print(&text)
+    }
+
+    pub(super) fn print(&mut self, text: &str) -> Result<(), Failure> {
+        if !text.is_empty() {
+            self.interrupt_invitation()?;
+        }
+        self.out.print(text)
+    }
+
+    /// Something is told while the person is invited: the sign that invites stands on this line.
+    pub(super) fn interrupt_invitation(&mut self) -> Result<(), Failure> {
+        match std::mem::take(&mut self.is_invited) {
+            true => self.out.print("\n"),
+            false => Ok(()),
+        }
+    }
+
+    fn is_elsewhere(&self, event: &Event) -> bool {
+        event.turn.as_deref().is_some_and(|turn| self.turns.is_elsewhere(turn))
+    }
+
+    fn mentioned_elsewhere(&self, event: &Event) -> Option<String> {
+        let turn = event.turn.as_deref().filter(|_| self.is_elsewhere(event))?;
+        Some(self.mentioned(self.turns.words(turn)))
+    }
+
+    /// The beginning of a message, to speak of it.
+    pub(super) fn mentioned(&self, text: &str) -> String {
+        let first = text.trim().lines().next().unwrap_or_default();
+        cut(first, MENTIONED, self.here.look.sign(Sign::Cut))
+    }
+}
+
+/// Of a session that began because settings were changed; a copy is nobody's concern here.
+const GOES_ON_ELSEWHERE: &str = "config_change";
+
+/// The head that conversations are about.
+const MAIN: &str = "main";
+
+fn is_prompt(entry: &EntryView) -> bool {
+    matches!(entry.body, BodyView::Prompt(_))
+}
+
+/// What only the one reads who follows that answer.
+fn is_of_an_answer(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::Words { .. }
+            | EventKind::Thinking { .. }
+            | EventKind::Live { .. }
+            | EventKind::Entry { .. }
+            | EventKind::Bound { .. }
+    )
+}
+
+fn exit_of(end: &TurnEnd) -> Option<Exit> {
+    match end {
+        TurnEnd::Done | TurnEnd::Limit => None,
+        TurnEnd::Interrupted => Some(Exit::Interrupted),
+        TurnEnd::Failed { .. } => Some(Exit::Failed),
+    }
+}

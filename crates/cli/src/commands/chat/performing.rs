@@ -1,0 +1,274 @@
+//! What is typed, done.
+
+use offshoot_api::request::{
+    Answer, Clear, Compact, Configure, Edit, Fork, History, IfRunning, Label, Navigate, Rename, Resume,
+    Retry, Rewind, RewindScope, Send, Version,
+};
+use offshoot_api::views::{BodyView, EntryView, PromptView};
+use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response, response};
+
+use super::after::{After, refused_here};
+use super::answers::answer;
+use super::session::Chat;
+use super::typed::{Thoughts, Typed, typed};
+use crate::args::{BranchArgs, JsonArgs, SessionArg, TreeArgs, Words};
+use crate::commands::{branch, tree};
+use crate::failure::Failure;
+use crate::look::Ink;
+use crate::talk::open;
+use crate::words::chatting as words;
+
+/// What became of a request.
+enum Called {
+    Told,
+    /// It was a message to a conversation that is not there any more.
+    TakenBack,
+}
+
+impl Chat<'_> {
+    pub(super) async fn take(&mut self, line: &str) -> Result<(), Failure> {
+        self.goes_on();
+        self.stopped_at = None;
+        let is_command = line.trim_start().starts_with('/');
+        if let Some(ask) = self.asks.front().filter(|_| !is_command && !line.trim().is_empty()) {
+            match answer(line, &ask.asking) {
+                Ok(answer) => {
+                    let (session, ask) = (self.session.clone().unwrap_or_default(), ask.id.clone());
+                    self.asks.pop_front();
+                    self.do_this(Request::Answer(Answer { session, ask, answer })).await?;
+                }
+                Err(why) => self.complain(&Failure::usage(why)),
+            }
+            return Ok(());
+        }
+        if let Some(change) = self.undecided.take().filter(|_| !is_command) {
+            return self.decide(change, line).await;
+        }
+        match typed(line) {
+            Ok(Typed::Quit) => self.leaves_by_wish(),
+            Ok(typed) => self.perform(typed).await?,
+            Err(why) => self.complain(&Failure::usage(why)),
+        }
+        Ok(())
+    }
+
+    /// A line was typed: the next words begin one.
+    pub(super) fn goes_on(&mut self) {
+        self.is_invited = false;
+        if self.is_terminal {
+            self.telling.is_at_line_start();
+        }
+    }
+
+    pub(super) fn was_pasted(&mut self, lines: usize) -> Result<(), Failure> {
+        self.goes_on();
+        self.tell(Ink::Faint, &words::pasted(lines))
+    }
+
+    pub(super) fn drop_block(&mut self) -> Result<(), Failure> {
+        self.goes_on();
+        self.out.print("\n")?;
+        self.tell(Ink::Faint, words::DROPPED)
+    }
+
+    async fn perform(&mut self, typed: Typed) -> Result<(), Failure> {
+        let picture = |text: Result<crate::Answer, Failure>| text.map(|answer| answer.text);
+        let request = match typed {
+            Typed::Nothing | Typed::Quit => return Ok(()),
+            Typed::Help => return self.out.print(words::CHAT_HELP),
+            Typed::Thoughts(thoughts) => return self.show_thoughts(thoughts),
+            typed if self.session.is_none() && !typed.begins() => {
+                return self.tell(Ink::Faint, words::NOTHING_YET);
+            }
+            Typed::Settings { usage } => return self.tell_settings(usage).await,
+            Typed::Queue(queue) => return self.about_queue(queue).await,
+            Typed::Tree => {
+                let session = SessionArg::of(self.session.as_deref().unwrap_or_default());
+                let args = TreeArgs { session, filter: None, search: None, json: JsonArgs { json: None } };
+                return self.draw(picture(tree::run(&args, &self.here.as_wide_as_now())));
+            }
+            Typed::Branches => {
+                let session = self.session.clone().unwrap_or_default();
+                let args = BranchArgs {
+                    command: None,
+                    words: Words::about(&session),
+                    all: false,
+                    json: JsonArgs { json: None },
+                };
+                return self.draw(picture(branch::run(&args, &self.here.as_wide_as_now())));
+            }
+            Typed::Agent(name) => {
+                if let Err(failure) = self.must_exist(&name).await {
+                    self.complain(&failure);
+                    return Ok(());
+                }
+                self.begun().await.map(|session| {
+                    Request::Configure(Configure { session, agent: Some(name), ..Configure::default() })
+                })
+            }
+            typed => match self.begun().await {
+                Ok(session) => self.request(session, typed).await,
+                Err(error) => Err(error),
+            },
+        };
+        match request {
+            Ok(Request::Configure(change)) => self.change(change).await,
+            Ok(request) => self.do_this(request).await,
+            Err(error) => {
+                self.is_refused(&error);
+                Ok(())
+            }
+        }
+    }
+
+    async fn request(&self, session: String, typed: Typed) -> Result<Request, ApiError> {
+        let if_running = IfRunning::default();
+        let set = Configure { session: session.clone(), ..Configure::default() };
+        Ok(match typed {
+            Typed::Say(text) => {
+                let prompt = PromptView::text(text);
+                Request::Send(Send { session, prompt, if_running, ..Send::default() })
+            }
+            Typed::Beside(text) => {
+                let (prompt, if_running) = (PromptView::text(text), IfRunning::Beside);
+                Request::Send(Send { session, prompt, if_running, ..Send::default() })
+            }
+            Typed::Answer => Request::Resume(Resume { session, at: None }),
+            Typed::Go { to, summary } => Request::Navigate(Navigate { session, to, summary, if_running }),
+            Typed::BranchAt { at, to } => Request::Fork(Fork { session, at, to, title: None, if_running }),
+            Typed::Rewind(to) => {
+                let scope = RewindScope::Conversation;
+                Request::Rewind(Rewind { session, to, scope, dry_run: false, if_running })
+            }
+            Typed::Edit { at, text } => {
+                Request::Edit(Edit { session, at, text, if_running, ..Edit::default() })
+            }
+            Typed::Retry(at) => {
+                let at = self.or_last(&session, at).await?;
+                Request::Retry(Retry { session, at, if_running, ..Retry::default() })
+            }
+            Typed::Version { at, step } => Request::Version(Version { session, at, step, if_running }),
+            Typed::Label { at, text } => {
+                let at = self.or_last(&session, at).await?;
+                Request::Label(Label { session, at, label: text })
+            }
+            Typed::Rename(title) => Request::Rename(Rename { session, title }),
+            Typed::Model(model) => Request::Configure(Configure { model: Some(model), ..set }),
+            Typed::Thinking(level) => Request::Configure(Configure { thinking: Some(level), ..set }),
+            Typed::Tools(tools) => Request::Configure(Configure { tools: Some(tools), ..set }),
+            Typed::Mode(mode) => Request::Configure(Configure { permission_mode: Some(mode), ..set }),
+            Typed::Compact(instructions) => Request::Compact(Compact { session, instructions, if_running }),
+            Typed::Clear => Request::Clear(Clear { session, if_running }),
+            Typed::Undo => Request::Undo(History { session, if_running }),
+            Typed::Redo => Request::Redo(History { session, if_running }),
+            Typed::Nothing
+            | Typed::Help
+            | Typed::Quit
+            | Typed::Tree
+            | Typed::Branches
+            | Typed::Agent(_)
+            | Typed::Queue(_)
+            | Typed::Thoughts(_)
+            | Typed::Settings { .. } => {
+                return Err(ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET));
+            }
+        })
+    }
+
+    /// The point that is named, else the last prompt on the way to the head.
+    async fn or_last(&self, session: &str, at: Option<String>) -> Result<String, ApiError> {
+        if let Some(at) = at {
+            return Ok(at);
+        }
+        let view = open(self.reached()?, session, Some(1)).await?;
+        let is_prompt = |entry: &&EntryView| matches!(entry.body, BodyView::Prompt(_));
+        let last = view.branch.entries.iter().rfind(is_prompt).map(|entry| entry.id.clone());
+        last.ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET))
+    }
+
+    /// A message to a conversation that was taken back begins another one: nobody would find it there.
+    pub(super) async fn do_this(&mut self, request: Request) -> Result<(), Failure> {
+        let said = if let Request::Send(send) = &request { Some(send.clone()) } else { None };
+        match (self.called(request).await?, said) {
+            (Called::TakenBack, Some(send)) => {
+                self.tell(Ink::Faint, words::BEGINS_ANOTHER)?;
+                (self.session, self.events) = (None, None);
+                match self.begun().await {
+                    Ok(session) => {
+                        self.called(Request::Send(Send { session, ..send })).await?;
+                    }
+                    Err(error) => self.is_refused(&error),
+                }
+                Ok(())
+            }
+            (Called::TakenBack | Called::Told, _) => Ok(()),
+        }
+    }
+
+    /// What is refused is told, and the conversation goes on.
+    async fn called(&mut self, request: Request) -> Result<Called, Failure> {
+        let is_said = matches!(request, Request::Send(_));
+        // What is let go was typed a while ago.
+        let is_typed_now = !matches!(request, Request::SayQueued(_));
+        let after = After::of(&request);
+        let told = match self.call(request).await {
+            Ok(Response::Sent(sent)) => {
+                self.own_prompt = sent.prompt.clone().filter(|_| is_typed_now);
+                self.was_sent(&sent)
+            }
+            Ok(response) => self.tell_after(after, response).await,
+            Err(_) if self.is_left() => Ok(()),
+            Err(error) if self.takes_calling_off(&error) => self.tell(Ink::Faint, words::CALLED_OFF),
+            Err(error) if error.hint == Some(Hint::Redo) && is_said => return Ok(Called::TakenBack),
+            Err(error) if error.code == ErrorCode::Disconnected => {
+                self.complain(&refused_here(&error));
+                self.reconnect().await
+            }
+            Err(error) => {
+                let error = self.naming_the_agent(error).await;
+                self.is_refused(&error);
+                if is_said {
+                    self.ended = Some(refused_here(&error).exit);
+                }
+                Ok(())
+            }
+        };
+        told.map(|()| Called::Told)
+    }
+
+    fn was_sent(&mut self, sent: &response::Sent) -> Result<(), Failure> {
+        self.ended = None;
+        if let Some(turn) = &sent.turn {
+            self.turns.is_own(turn);
+            self.turns.begins_here(turn);
+        }
+        if let Some(queued) = &sent.queued {
+            self.turns.is_own(queued);
+            self.tell(Ink::Faint, words::QUEUED)?;
+        }
+        match sent.version {
+            Some((number, of)) if of > 1 => self.tell(Ink::Faint, &words::version_line(number, of)),
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn is_refused(&mut self, error: &ApiError) {
+        self.complain(&refused_here(error));
+    }
+
+    fn show_thoughts(&mut self, thoughts: Thoughts) -> Result<(), Failure> {
+        let is_shown = thoughts == Thoughts::Shown;
+        self.telling.show_thoughts(is_shown);
+        self.tell(Ink::Faint, if is_shown { words::THOUGHTS_SHOWN } else { words::THOUGHTS_HIDDEN })
+    }
+
+    fn draw(&mut self, picture: Result<String, Failure>) -> Result<(), Failure> {
+        match picture {
+            Ok(picture) => self.out.print(&picture),
+            Err(failure) => {
+                self.complain(&failure);
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! `offshoot queue [SESSION]`: what waits to be said, and what can still be done about it.
+
+use offshoot_api::request::{CancelQueued, ChangeQueued, IfRunning, Session};
+use offshoot_api::views::{PromptView, QueuedView};
+use offshoot_api::{ErrorCode, Request, Response};
+use offshoot_session::SessionId;
+use serde_json::{Value, json};
+
+use super::answered::{Message, Saying, answered};
+use super::head::with_session;
+use super::json::printed;
+use crate::args::{JsonShape, QueueArgs, QueueCommand};
+use crate::columns::{Cell, Column, Room, Side, drawn};
+use crate::engine::{Reached, reach};
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::look::Ink;
+use crate::refusals::explained;
+use crate::talk::{unexpected, wait_for};
+use crate::text::harmless_line;
+use crate::which::stored_here;
+use crate::words::scripts as words;
+use crate::{Answer, numbers};
+
+const COLUMNS: [Column; 5] = [
+    Column { title: "", side: Side::Left, room: Room::Lead },
+    Column { title: "", side: Side::Left, room: Room::Fixed },
+    Column { title: "", side: Side::Left, room: Room::Fixed },
+    Column { title: "", side: Side::Left, room: Room::Text(20) },
+    Column { title: "", side: Side::Left, room: Room::GivesWay(6) },
+];
+
+pub(crate) fn run(args: &QueueArgs, here: &Here) -> Result<Answer, Failure> {
+    match &args.command {
+        None => {
+            let named = args.words.only_session()?;
+            let session = stored_here(here, named)?;
+            let queue = listed(here, &session)?;
+            Ok(told(&queue, args.json.json, here, &with_session(here, "queue send", named, &session)))
+        }
+        Some(QueueCommand::Change(change)) => {
+            let (session, [number, text]) = change.words.split("N TEXT")?;
+            let session = stored_here(here, session)?;
+            let prompt = PromptView::text(text);
+            let changed = |session, queued| Request::ChangeQueued(ChangeQueued { session, queued, prompt });
+            done(here, &session, number, changed)?;
+            Ok(Answer { text: words::QUEUE_CHANGED.to_owned(), ..Answer::default() })
+        }
+        Some(QueueCommand::Cancel(cancel)) => {
+            let (session, [number]) = cancel.words.split("N")?;
+            let session = stored_here(here, session)?;
+            let cancelled = |session, queued| Request::CancelQueued(CancelQueued { session, queued });
+            done(here, &session, number, cancelled)?;
+            Ok(Answer { text: words::QUEUE_CANCELLED.to_owned(), ..Answer::default() })
+        }
+        Some(QueueCommand::Send(send)) => {
+            let (session, number) = send.words.session_and_point(|_| Ok(true))?;
+            let session = stored_here(here, session)?;
+            let queue = listed(here, &session)?;
+            let queued = match number {
+                Some(number) => Some(found(&queue, number)?.id.clone()),
+                None => queue.iter().find(|queued| queued.held).map(|queued| queued.id.clone()),
+            };
+            let queued = queued.ok_or_else(|| Failure::refused(words::NOTHING_HELD))?;
+            let saying = Saying::Queued { id: queued };
+            answered(Message { session, saying, if_running: IfRunning::Wait, json: send.json.json }, here)
+        }
+    }
+}
+
+fn listed(here: &Here, session: &SessionId) -> Result<Vec<QueuedView>, Failure> {
+    wait_for(async {
+        let reached = reach(here).await?;
+        let queue = queue_of(&reached, here, session).await;
+        reached.leave().await;
+        queue
+    })
+}
+
+async fn queue_of(reached: &Reached, here: &Here, session: &SessionId) -> Result<Vec<QueuedView>, Failure> {
+    let request = Request::Queue(Session { session: session.to_string() });
+    match reached.call(request).await.map_err(|error| explained(here, session, &error))? {
+        Response::Queue { queue } => Ok(queue),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Does something about one of those that wait.
+fn done(
+    here: &Here,
+    session: &SessionId,
+    number: &str,
+    request: impl FnOnce(String, String) -> Request,
+) -> Result<(), Failure> {
+    wait_for(async {
+        let reached = reach(here).await?;
+        let done = async {
+            let queue = queue_of(&reached, here, session).await?;
+            let queued = found(&queue, number)?.id.clone();
+            let answer = reached.call(request(session.to_string(), queued)).await;
+            answer.map(|_| ()).map_err(|error| match error.code {
+                ErrorCode::NotFound => nothing_waits_as(number),
+                ErrorCode::Blank => Failure::refused(crate::words::BLANK_PROMPT),
+                _ => explained(here, session, &error),
+            })
+        };
+        let done = done.await;
+        reached.leave().await;
+        done
+    })
+}
+
+/// By its number in the list, or by its id.
+fn found<'q>(queue: &'q [QueuedView], word: &str) -> Result<&'q QueuedView, Failure> {
+    let numbered =
+        word.trim_start_matches('#').parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    let numbered = numbered.and_then(|at| queue.get(at));
+    let found = queue.iter().find(|queued| queued.id == word).or(numbered);
+    found.ok_or_else(|| nothing_waits_as(word))
+}
+
+fn nothing_waits_as(word: &str) -> Failure {
+    Failure::not_found(words::not_in_queue(word)).hint(words::QUEUE_HINT)
+}
+
+fn told(queue: &[QueuedView], json: Option<JsonShape>, here: &Here, send: &str) -> Answer {
+    let text = match json {
+        Some(shape) => {
+            let rows: Vec<Value> =
+                queue.iter().zip(1..).map(|(queued, number)| as_json(queued, number)).collect();
+            printed(json!({ "queue": rows }), "queue", shape)
+        }
+        None if queue.is_empty() => words::NOTHING_WAITS.to_owned(),
+        None => table(queue, here, send),
+    };
+    Answer { text, ..Answer::default() }
+}
+
+fn table(queue: &[QueuedView], here: &Here, send: &str) -> String {
+    let look = &here.look;
+    let rows: Vec<Vec<Cell>> = queue
+        .iter()
+        .enumerate()
+        .map(|(at, queued)| {
+            let text = queued.prompt.text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let state = if queued.held { words::HELD } else { words::WAITS };
+            // A person names it by its number, a script by its id.
+            let id = if look.for_a_person { "" } else { queued.id.as_str() };
+            vec![
+                Cell::plain((at + 1).to_string()),
+                Cell::new(if queued.held { Ink::Error } else { Ink::Plain }, state),
+                Cell::faint(numbers::moment(queued.at, look)),
+                Cell::plain(harmless_line(&text, look.ascii)),
+                Cell::faint(harmless_line(id, look.ascii)),
+            ]
+        })
+        .collect();
+    let mut text = drawn(&COLUMNS, &rows, look);
+    if look.for_a_person && !look.quiet && queue.iter().any(|queued| queued.held) {
+        text.push_str(&words::held_hint(send));
+        text.push('\n');
+    }
+    text
+}
+
+fn as_json(queued: &QueuedView, number: usize) -> Value {
+    let QueuedView { id, behind, held, prompt, at, .. } = queued;
+    json!({
+        "number": number,
+        "id": id,
+        "text": prompt.text,
+        "attachments": prompt.attachments,
+        "behind": behind,
+        "held": held,
+        "at": at.to_string(),
+    })
+}

@@ -1,0 +1,266 @@
+//! Sentences of `offshoot chat`.
+
+use offshoot_api::views::{MissingView, ProvenanceView, SessionView};
+
+use super::talking::model_name;
+
+pub(crate) const WELCOME: &str = "Offshoot. Every message can be said differently later, and nothing is lost. `/help` lists what can be done.";
+pub(crate) const FIRST_RUN: &str =
+    "The built-in agent answers: a demonstration that needs no network. Say `show me around` or `help`.";
+pub(crate) const CTRL_C_AGAIN: &str = "Ctrl-C again leaves; so does `/quit`.";
+pub(crate) const INTERRUPTING: &str = "Interrupting. Ctrl-C again leaves.";
+pub(crate) const TAKES_TIME: &str = "This takes a moment. Ctrl-C calls it off.";
+pub(crate) const CALLED_OFF: &str = "Called off. Nothing has changed.";
+pub(crate) const LEFT: &str = "this chat is being left";
+pub(crate) const RECONNECTED: &str =
+    "The process that was the engine has ended. Connected again; nothing is lost.";
+pub(crate) const BEGINS_ANOTHER: &str = "The conversation was taken back, so this begins another one.";
+pub(crate) const NOTHING_YET: &str = "Nothing has been said yet.";
+
+pub(crate) const DROPPED: &str = "What was typed is dropped.";
+
+pub(crate) fn pasted(lines: usize) -> String {
+    let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
+    format!("{lines} pasted. Enter says them as one message, Ctrl-C drops them.")
+}
+
+/// `None` where the agent knows the branch itself.
+pub(crate) fn reconstructed(provenance: ProvenanceView, missing: Option<MissingView>) -> Option<String> {
+    let way = match provenance {
+        ProvenanceView::Continued | ProvenanceView::ForkedAtMessage => return None,
+        ProvenanceView::RebuiltTranscript => "the agent was given this branch as a session that was rebuilt",
+        ProvenanceView::ReplayedContext => "the agent was given this branch as text",
+    };
+    Some(format!("Reconstructed context: {way}{}.", missing.map(without).unwrap_or_default()))
+}
+
+/// Of a branch whose beginning is not shown.
+pub(crate) fn was_not_told(missing: MissingView) -> String {
+    format!("Reconstructed context: the agent was given the beginning of this branch{}.", without(missing))
+}
+
+fn without(missing: MissingView) -> String {
+    let MissingView { tool_results, thoughts, images, forgotten } = missing;
+    let counted = [
+        (tool_results, "result of a tool", "results of tools"),
+        (thoughts, "thought", "thoughts"),
+        (images, "image", "images"),
+        (forgotten, "forgotten turn", "forgotten turns"),
+    ];
+    let told = counted.into_iter().filter(|(count, ..)| *count > 0);
+    let told: Vec<String> =
+        told.map(|(count, one, more)| format!("{count} {}", if count == 1 { one } else { more })).collect();
+    if told.is_empty() { String::new() } else { format!(", without {}", told.join(", ")) }
+}
+
+// What waits.
+
+pub(crate) const QUEUED: &str = "It waits until the answer is complete.";
+pub(crate) const HELD: &str = "What waits is said before your next message; `/queue send` says it now.";
+pub(crate) const NOTHING_WAITS: &str = "Nothing waits to be said.";
+pub(crate) const NOTHING_HELD: &str = "What waits is said by itself when the answer before it is complete.";
+
+pub(crate) fn waits(text: &str) -> String {
+    format!("Somebody else says “{text}” when the answer is complete.")
+}
+
+pub(crate) fn waits_no_more(text: &str) -> String {
+    format!("“{text}” is not said any more.")
+}
+
+pub(crate) fn waits_changed(text: &str) -> String {
+    format!("What waits is now “{text}”.")
+}
+
+pub(crate) fn waiting_line(number: usize, text: &str, is_held: bool) -> String {
+    let held = if is_held { "  held: the answer before it did not come to its end" } else { "" };
+    format!("  {number}. {text}{held}")
+}
+
+pub(crate) fn not_waiting(number: usize) -> String {
+    format!("no message {number} waits; `/queue` lists those that do")
+}
+
+pub(crate) fn unknown_queue_word(word: &str) -> String {
+    format!(
+        "`/queue {word}` is not known: `/queue`, `/queue change N TEXT`, `/queue cancel N` or `/queue send`"
+    )
+}
+
+// What runs elsewhere.
+
+pub(crate) fn runs_elsewhere(text: &str) -> String {
+    format!("“{text}” is being answered on another branch.")
+}
+
+pub(crate) fn ended_elsewhere(text: &str) -> String {
+    format!("“{text}” is answered, on another branch; `/branch` lists them.")
+}
+
+pub(crate) fn asks_elsewhere(text: &str) -> String {
+    format!("On another branch, at “{text}”:")
+}
+
+// What is asked.
+
+pub(crate) fn permission_answers(always: &str) -> [String; 2] {
+    [
+        "  y: yes   n: no   n WORDS: no, and say why   c TEXT: yes, with TEXT instead".to_owned(),
+        format!("  always ({always}):   a: in this session   p: in this project"),
+    ]
+}
+
+pub(crate) const SEVERAL_ANSWERS: &str = "  Several: numbers with `,` between. `=WORDS`: in your own words.";
+pub(crate) const ONE_ANSWER: &str = "  A number, or your own words (`=2` for a number that is meant).";
+pub(crate) const SEVERAL_QUESTIONS: &str = "  All in one line, with `;` between the questions.";
+
+pub(crate) fn answered_elsewhere(when: &str) -> String {
+    format!("Answered elsewhere, {when}.")
+}
+
+pub(crate) fn not_a_choice(word: &str) -> String {
+    format!("`{word}` is none of the answers: y, n, c, a, p")
+}
+
+pub(crate) const CHANGE_IS_NO_JSON: &str = "this tool is given no single text: `c {…}` gives it other JSON";
+
+// Lines that cannot be meant.
+
+pub(crate) fn unknown_command(name: &str) -> String {
+    format!("there is no `/{name}`; `/help` lists what there is")
+}
+
+pub(crate) fn needs(usage: &str) -> String {
+    format!("that needs more: `{usage}`")
+}
+
+pub(crate) fn no_level(said: &str, levels: &str) -> String {
+    format!("`{said}` is no level of thinking: {levels}; `show` and `hide` are about its words")
+}
+
+pub(crate) fn one_word(said: &str, usage: &str) -> String {
+    format!("`{said}` is more than one word: `{usage}`")
+}
+
+pub(crate) fn no_agent(name: &str) -> String {
+    format!("there is no agent `{name}`")
+}
+
+pub(crate) fn cannot_answer(agent: &str) -> String {
+    format!("`{agent}` cannot be asked from here")
+}
+
+pub(crate) fn agents_hint(names: &str) -> String {
+    format!("there are: {names}")
+}
+
+// Refusals, and what helps while talking.
+
+pub(crate) const CTRL_C_HINT: &str = "wait, or interrupt it with Ctrl-C";
+pub(crate) const ANSWER_FIRST_HINT: &str = "answer it first, or interrupt it with Ctrl-C";
+pub(crate) const WAITS_FOR_YOU: &str = "this branch waits for your answer";
+pub(crate) const REDO_HINT: &str = "`/redo` brings it back";
+pub(crate) const TREE_HINT: &str = "`/tree` shows every turn; one on another branch is named by its id";
+pub(crate) const NO_AGENT_HINT: &str = "`/agent NAME` says who answers; `offshoot agents` lists them";
+pub(crate) const NEEDS_TEXT: &str = "a prompt needs some text";
+
+// What was done.
+
+pub(crate) const DONE: &str = "Done.";
+pub(crate) const IS_SO_ALREADY: &str = "It is so already.";
+pub(crate) const IS_THERE_ALREADY: &str = "You are there already.";
+pub(crate) const NOT_CHANGED: &str = "Nothing was changed.";
+pub(crate) const WHERE_TO_CHANGE: &str =
+    "Where does the change go?\n  e: into this session   f: into a session of its own";
+pub(crate) const BEFORE_FIRST: &str = "The head is before the first turn; your next message begins anew.";
+pub(crate) const NO_ANSWER_YET: &str = "It has no answer yet; `/answer` asks for one.";
+pub(crate) const WORDS_COME_BACK: &str = "The words of that message, to be said differently:";
+pub(crate) const THOUGHTS_SHOWN: &str = "Thoughts are told word for word; `/thinking hide` ends that.";
+pub(crate) const THOUGHTS_HIDDEN: &str = "Of thoughts only their time is told.";
+
+pub(crate) fn undid(step: &str) -> String {
+    format!("Taken back: {step}.")
+}
+
+pub(crate) fn redid(step: &str) -> String {
+    format!("Taken again: {step}.")
+}
+
+pub(crate) fn head_is_at(number: usize) -> String {
+    format!("The head is at #{number}; your next message goes below it.")
+}
+
+pub(crate) fn rewound(number: Option<usize>) -> String {
+    match number {
+        Some(number) => format!("Rewound to #{number}; `/undo` takes it back."),
+        None => "Rewound; `/undo` takes it back.".to_owned(),
+    }
+}
+
+pub(crate) fn version_line(number: usize, of: usize) -> String {
+    format!("Version {number} of {of}.")
+}
+
+pub(crate) fn session_line(id: &str, title: Option<&str>) -> String {
+    match title {
+        Some(title) => format!("Session {id}  {title}"),
+        None => format!("Session {id}"),
+    }
+}
+
+pub(crate) fn go_on_with(id: &str) -> String {
+    format!("Go on with: offshoot chat {id}")
+}
+
+pub(crate) fn goes_on_in(id: &str) -> String {
+    format!("The conversation goes on in a session of its own, {id}.")
+}
+
+pub(crate) fn somebody_goes_on_in(id: &str) -> String {
+    format!("Somebody has changed the settings; that conversation goes on in a session of its own, {id}.")
+}
+
+pub(crate) fn in_force(view: &SessionView, usage: &str) -> String {
+    let none = "of the agent";
+    let model = view.model.as_ref().map(model_name);
+    format!(
+        "Agent: {}. Model: {}. Thinking: {}. Permission mode: {}. To change it: {usage}",
+        view.agent.as_deref().unwrap_or("none"),
+        model.as_deref().unwrap_or(none),
+        view.thinking,
+        view.permission_mode.as_deref().unwrap_or(none),
+    )
+}
+
+pub(crate) const CHAT_HELP: &str = "\
+Say it differently
+  /edit POINT TEXT        as a new version of an old message; the old one stays
+  /retry [POINT]          ask the same again
+  /prev, /next [POINT]    the version before or after
+  /undo, /redo            take the last step back, or take it again
+Go elsewhere
+  /tree                   the whole conversation as a tree
+  /tree POINT             go there; before a message its words come back to be changed
+  /tree POINT --summary [WORDS]   and leave a summary of what you leave, about WORDS
+  /rewind POINT           go back before that turn; its words come back
+  /branch                 list the branches
+  /branch POINT           the next message begins a branch there
+  /branch POINT --new-session     in a session of its own, where you go on
+Messages
+  /answer                 ask for the answer of a message that has none
+  /beside TEXT            say it on a branch of its own while another answer comes
+  /queue                  what waits; also /queue change N TEXT, /queue cancel N, /queue send
+  /label [#N] TEXT        put a note on a turn; - takes it away
+  /rename TITLE           give the session a title; - takes it away
+Settings, from the next message on; alone they say what is set
+  /agent NAME             who answers
+  /model NAME             or PROVIDER/NAME
+  /thinking LEVEL         off, minimal, low, medium, high, xhigh; show or hide its words
+  /tools A,B              which tools may be used
+  /mode MODE              how permissions are asked for
+  /compact [WORDS]        make what the agent reads shorter
+  /clear                  the agent forgets; the conversation stays
+/quit leaves. Ctrl-C interrupts an answer or calls off a summary, twice leaves.
+A POINT is a turn number, an id, a label or the name of a branch. A line that begins with // is said with one /.
+A line that ends with \\ goes on in the next; several pasted lines are one message.
+";

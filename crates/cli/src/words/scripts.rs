@@ -1,0 +1,205 @@
+//! Sentences of commands for scripts.
+
+use offshoot_session::{Binding, Missing, Provenance};
+
+use crate::numbers::counted;
+
+/// What the engine says in passing, as a sentence.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut letters = text.trim_end_matches('.').chars();
+    let first = letters.next().map(char::to_uppercase).into_iter().flatten();
+    let mut sentence: String = first.chain(letters).collect();
+    sentence.push('.');
+    sentence
+}
+
+pub(crate) const STOPPED_DURING: &str = "Offshoot stopped during this answer. What had arrived is kept.";
+
+/// Who answers, where nobody knows who it is.
+pub(crate) const THE_AGENT: &str = "the agent";
+
+pub(crate) fn still_answering(agent: &str, turn: Option<usize>) -> String {
+    format!("`{agent}` is still answering on this branch{}", at_turn(turn))
+}
+
+pub(crate) fn waits_for_your_answer(turn: Option<usize>) -> String {
+    format!("this branch waits for your answer{}", at_turn(turn))
+}
+
+fn at_turn(turn: Option<usize>) -> String {
+    turn.map(|turn| format!(" at `#{turn}`")).unwrap_or_default()
+}
+
+pub(crate) const RUNNING_HINT: &str = "wait for it, or interrupt it: `offshoot abort`, `--abort-first`";
+
+pub(crate) fn waiting_hint(session: &str) -> String {
+    format!("`offshoot answer {session}` answers it; `offshoot abort` or `--abort-first` interrupts it first")
+}
+
+pub(crate) fn no_such_agent(agent: &str) -> String {
+    format!("there is no agent `{agent}`")
+}
+
+pub(crate) const NO_SUCH_AGENT_HINT: &str = "`offshoot agents` lists those that there are";
+
+pub(crate) fn agent_not_installed(title: &str) -> String {
+    format!("`{title}` is not installed")
+}
+
+pub(crate) fn agent_not_installed_hint(install: &str) -> String {
+    format!("`{install}`, then again; `--agent built_in` goes on without it")
+}
+
+pub(crate) fn agent_not_asked(title: &str) -> String {
+    format!("`{title}` cannot be asked from here yet; its sessions are read")
+}
+
+pub(crate) const AGENT_NOT_ASKED_HINT: &str =
+    "`--agent built_in` goes on here; `offshoot export --install` goes on there";
+
+pub(crate) const NO_AGENT_CHOSEN: &str = "there is no agent to answer";
+
+/// How to have a new version answered.
+pub(crate) fn answer_with(chat: &str) -> String {
+    format!("Answer with: {chat}")
+}
+
+pub(crate) const NOT_INSTALLED: &str = "not installed";
+pub(crate) const VERSION_UNKNOWN: &str = "of unknown version";
+
+pub(crate) fn found_at(path: &str) -> String {
+    format!("found as {path}; its sessions are read, it cannot be asked from here yet")
+}
+
+pub(crate) fn get_it(install: &str) -> String {
+    format!("get it with: {install}")
+}
+
+/// What an agent can do, for a person.
+pub(crate) fn abilities(can: &[String]) -> String {
+    let words: Vec<&str> = can.iter().map(|ability| ability_in_words(ability)).collect();
+    format!("answers here: {}", words.join(", "))
+}
+
+fn ability_in_words(ability: &str) -> &str {
+    match ability {
+        "many_turns" => "talks over many turns",
+        "resume" => "goes on after a restart",
+        "fork_at_tip" => "branches at the end",
+        "fork_at_message" => "branches at any turn",
+        "rebuilt_transcript" => "reads a branch that was written for it",
+        "file_checkpoints" => "keeps states of files",
+        "interrupt" => "can be interrupted",
+        "permissions" => "asks for permission",
+        "questions" => "asks questions",
+        "images" => "sees images",
+        "sub_agents" => "starts sub-agents",
+        "compaction" => "shortens its own context",
+        other => other,
+    }
+}
+
+pub(crate) const CALLED_OFF: &str = "the summary was called off; nothing has moved";
+pub(crate) const SUMMARY_STANDS_THERE: &str = "  A summary of what was left stands there.\n";
+pub(crate) const NO_TURN_THERE: &str = "no turn has begun at this point";
+
+pub(crate) fn rewound(turn: usize, is_only_told: bool) -> String {
+    match is_only_told {
+        true => format!("Rewind to before #{turn}, the conversation. Nothing has changed yet.\n"),
+        false => format!("Rewound to before #{turn}\n"),
+    }
+}
+
+pub(crate) fn left_behind(turns: &str, count: usize) -> String {
+    let stay = if count == 1 { "stays" } else { "stay" };
+    format!("  {turns} {stay} in the tree; files stay as they are\n")
+}
+
+pub(crate) fn forked_before(id: &str, origin: &str, turn: usize) -> String {
+    format!("Session {id} begins before #{turn} of {origin}\n")
+}
+
+pub(crate) const NOTHING_WAITS: &str = "Nothing waits to be said.\n";
+pub(crate) const QUEUE_HINT: &str = "`offshoot queue` lists what waits, each with its number";
+pub(crate) const QUEUE_CHANGED: &str = "This is said instead.\n";
+pub(crate) const QUEUE_CANCELLED: &str = "It is not said.\n";
+pub(crate) const HELD: &str = "held";
+pub(crate) const WAITS: &str = "waits";
+pub(crate) const NOTHING_HELD: &str =
+    "nothing is held: what waits is said by itself when the answer before it is complete";
+
+pub(crate) fn not_in_queue(word: &str) -> String {
+    format!("nothing waits as `{word}`")
+}
+
+pub(crate) fn held_hint(send: &str) -> String {
+    format!("The answer before what is held did not come to its end. Send it: {send}")
+}
+
+pub(crate) const ANSWERED_ALREADY: &str = "Answered already.\n";
+pub(crate) const NO_LONGER_ASKED: &str = "no longer asked: the agent moved on";
+pub(crate) const ANSWERED_OTHERWISE: &str = "it has another answer already";
+pub(crate) const ASK_HINT: &str = "`offshoot status` lists what is asked, each with its id";
+pub(crate) const WRONG_ANSWER: &str = "this does not answer what is asked";
+
+pub(crate) fn no_such_ask(ask: &str) -> String {
+    format!("nobody asks `{ask}`")
+}
+
+pub(crate) fn several_asks(ask: &str) -> String {
+    format!("`{ask}` begins the id of several asks")
+}
+
+pub(crate) fn questions(questions: usize) -> String {
+    match questions {
+        1 => "one question is asked: `--choice` once".to_owned(),
+        questions => format!("{questions} questions are asked: `--choice` once for each"),
+    }
+}
+
+pub(crate) const ONE_CHOICE: &str = "this question takes one choice";
+pub(crate) const PERMISSION_IS_ASKED: &str = "permission is asked: allow, always or deny";
+pub(crate) const QUESTION_IS_ASKED: &str = "a question is asked: choose --choice N, or deny";
+
+pub(crate) fn answer_which(session: &str) -> String {
+    format!("Answer: offshoot answer {session} allow|always|deny\n")
+}
+
+pub(crate) fn answer_which_ask(session: &str, ask: &str) -> String {
+    format!("Answer: offshoot answer {session} allow|always|deny --ask {ask}\n")
+}
+
+/// Behind the name of who answers, where the agent was not there when the branch was said. `None`: it was.
+pub(crate) fn provenance(binding: &Binding) -> Option<String> {
+    let how = match binding.provenance {
+        Provenance::Continued | Provenance::ForkedAtMessage => return None,
+        Provenance::RebuiltTranscript => REBUILT_SESSION,
+        Provenance::ReplayedContext => RECONSTRUCTED_CONTEXT,
+    };
+    let Missing { tool_results, thoughts, images, forgotten } = binding.missing;
+    let missing = [
+        (tool_results, "result of a tool", "results of tools"),
+        (thoughts, "thought", "thoughts"),
+        (images, "image", "images"),
+        (forgotten, "forgotten turn", "forgotten turns"),
+    ];
+    let missing = missing.into_iter().filter(|(count, ..)| *count > 0);
+    let missing: Vec<String> = missing.map(|(count, one, more)| counted(count, one, more)).collect();
+    match missing.is_empty() {
+        true => Some(how.to_owned()),
+        false => Some(format!("{how}, without {}", missing.join(", "))),
+    }
+}
+
+/// The agent was given the branch as text, or as a session that was written for it.
+pub(crate) const RECONSTRUCTED_CONTEXT: &str = "reconstructed context";
+pub(crate) const REBUILT_SESSION: &str = "rebuilt session";
+
+/// The same in a row of the tree.
+pub(crate) fn provenance_in_short(binding: &Binding) -> Option<&'static str> {
+    match binding.provenance {
+        Provenance::Continued | Provenance::ForkedAtMessage => None,
+        Provenance::RebuiltTranscript => Some(REBUILT_SESSION),
+        Provenance::ReplayedContext => Some(RECONSTRUCTED_CONTEXT),
+    }
+}

@@ -1,0 +1,197 @@
+//! A `chat` that runs while other processes act: what is asked, what waits, what runs beside, signals, and a pipe that
+//! nobody reads.
+
+use std::io::{Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Child, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::Folder;
+use crate::talking::{Talk, alive, run};
+
+fn send(folder: &Folder, text: &str) -> Child {
+    let mut command = alive(folder);
+    command.args(["send", text]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().expect("the program starts")
+}
+
+fn tell(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("it runs");
+}
+
+#[test]
+fn what_is_answered_elsewhere_is_told() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("run echo from-the-tool");
+    chat.until("a: in this session");
+    assert_eq!(run(&folder, &["answer", "allow"]).1, Some(0));
+    chat.until("Answered elsewhere, ");
+    chat.until("→ from-the-tool");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn what_waits_is_listed_changed_and_taken_out() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    let mut waits = send(&folder, "wait for me");
+    chat.until("Somebody else says “wait for me” when the answer is complete.");
+    chat.say("/queue");
+    chat.until("  1. wait for me");
+    chat.say("/queue change 1 something else");
+    chat.until("What waits is now “something else”.");
+    chat.say("/queue cancel 1");
+    chat.until("“something else” is not said any more.");
+    chat.say("/queue");
+    chat.until("Nothing waits to be said.");
+    assert_eq!(waits.wait().expect("it ends").code(), Some(4), "its message was taken out");
+    // What is said when its turn comes is told once, as a prompt.
+    let mut waits = send(&folder, "now I am said");
+    chat.until("Somebody else says “now I am said”");
+    chat.say("2");
+    chat.until("You chose Down.");
+    chat.until("> now I am said");
+    chat.until("You said “now I am said”.");
+    assert_eq!(waits.wait().expect("it ends").code(), Some(0));
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn a_second_answer_is_asked_for_beside_the_first() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("hello");
+    chat.until("You said “hello”.");
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    chat.say("/beside meanwhile");
+    chat.until("> meanwhile");
+    let answer = chat.until("You said “meanwhile”.");
+    assert!(answer.contains("This is turn 2 of its branch. Before it I heard “hello”."), "{answer}");
+    // The question still stands; what follows from it is told in one line.
+    chat.say("2");
+    chat.until("“ask me” is answered, on another branch; `/branch` lists them.");
+    chat.say("and on");
+    let answer = chat.until("You said “and on”.");
+    assert!(answer.contains("Before it I heard “meanwhile”."), "{answer}");
+    assert_eq!(chat.end(), Some(0));
+    let (tree, _) = run(&folder, &["tree"]);
+    assert!(tree.contains("ask me  1/2") && tree.contains("meanwhile  2/2"), "{tree}");
+}
+
+#[test]
+fn a_summary_is_called_off_with_ctrl_c_and_nothing_has_moved() {
+    let folder = Folder::new();
+    // A hook that says that it was asked, and then nothing more.
+    let asked = folder.path().join("asked");
+    assert!(std::process::Command::new("mkfifo").arg(&asked).status().expect("mkfifo").success());
+    let script = format!("#!/bin/sh\necho asked > '{}'\nexec sleep 600\n", asked.display());
+    folder.write("hook", script.as_bytes());
+    let hook = folder.path().join("hook");
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).expect("own file");
+    std::fs::create_dir_all(folder.home()).expect("own folder");
+    let settings = format!(
+        "hook_time_limit = \"10m\"\n[compaction]\nkeep_recent_tokens = 1\n[[hooks]]\nevents = [\"session_before_tree\", \
+         \"session_before_compact\"]\nprogram = \"{}\"\n",
+        hook.display()
+    );
+    folder.write("home/settings.toml", settings.as_bytes());
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    for words in ["first", "second"] {
+        chat.say(words);
+        chat.until(&format!("You said “{words}”."));
+    }
+    for command in ["/tree 2 --summary", "/compact"] {
+        chat.say(command);
+        let mut told = String::new();
+        std::fs::File::open(&asked).and_then(|mut it| it.read_to_string(&mut told)).expect("a pipe");
+        assert_eq!(told, "asked\n");
+        chat.ctrl_c();
+        chat.until("Called off. Nothing has changed.");
+    }
+    chat.say("third");
+    let answer = chat.until("You said “third”.");
+    assert!(answer.contains("This is turn 3 of its branch. Before it I heard “second”."), "{answer}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn a_second_ctrl_c_is_about_what_is_there_by_then() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    chat.ctrl_c();
+    chat.until("Response interrupted");
+    // It interrupted something: this one does not leave yet.
+    chat.ctrl_c();
+    chat.until("Ctrl-C again leaves; so does `/quit`.");
+    chat.say("still here");
+    chat.until("You said “still here”.");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn who_is_told_to_end_leaves_in_order() {
+    for signal in [Signal::TERM, Signal::HUP] {
+        let folder = Folder::new();
+        let mut chat = Talk::begin(&folder, &["chat"]);
+        chat.say("delegate one thing\nask me");
+        chat.until("3. Sideways");
+        tell(&chat.child, signal);
+        assert_eq!(chat.child.wait().expect("it ends").code(), Some(130));
+        assert!(!folder.home().join("engine.sock").exists(), "the socket goes with its engine");
+        let (shown, _) = run(&folder, &["show"]);
+        assert!(shown.contains("Response interrupted"), "{shown}");
+    }
+}
+
+#[test]
+fn who_leaves_interrupts_only_what_was_asked_for_there() {
+    let folder = Folder::new();
+    let mut engine = Talk::begin(&folder, &["chat"]);
+    engine.say("hello");
+    engine.until("You said “hello”.");
+    let mut asks = Talk::begin(&folder, &["chat", "--continue"]);
+    asks.until("You said “hello”.");
+    asks.say("ask me");
+    asks.until("3. Sideways");
+    // Somebody looks on, and leaves again.
+    let looks = Talk::begin(&folder, &["chat", "--continue"]);
+    assert_eq!(looks.end(), Some(0));
+    asks.say("2");
+    asks.until("You chose Down.");
+    assert_eq!(asks.end(), Some(0));
+    assert_eq!(engine.end(), Some(0));
+}
+
+#[test]
+fn a_pipe_that_nobody_reads_stops_nobody_else() {
+    let folder = Folder::new();
+    let mut command = alive(&folder);
+    command.arg("chat").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut chat = command.spawn().expect("the program starts");
+    let mut stdin = chat.stdin.take().expect("a pipe");
+    // Ten times more than a pipe holds.
+    writeln!(stdin, "count to 100000").expect("the program listens");
+    // The engine in that process finishes the answer and speaks to others, while its own words wait.
+    loop {
+        let (status, code) = run(&folder, &["status"]);
+        assert_eq!(code, Some(0), "{status}");
+        let (shown, code) = run(&folder, &["show"]);
+        if code == Some(0) && shown.contains(" 99999 100000") {
+            break;
+        }
+    }
+    assert_eq!(run(&folder, &["send", "and who are you"]).1, Some(0));
+    // Whoever reads at last gets all of it.
+    drop(stdin);
+    let mut printed = String::new();
+    chat.stdout.take().expect("a pipe").read_to_string(&mut printed).expect("text");
+    assert!(printed.contains(" 99999 100000\n"), "{} bytes", printed.len());
+    assert_eq!(chat.wait().expect("it ends").code(), Some(0));
+}
