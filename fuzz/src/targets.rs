@@ -1,5 +1,6 @@
 //! One function for each reader.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,7 +16,7 @@ use offshoot_transcripts::claude::spine::{Skim, Spine};
 use offshoot_transcripts::claude::{self, AgentFile};
 use offshoot_transcripts::codex::{self, RolloutFile};
 use offshoot_transcripts::gist::{Follow, lines_of};
-use offshoot_transcripts::light::{Beginning, Rests, ShapeReader, lighten, lighten_first};
+use offshoot_transcripts::light::{Beginning, Marks, Rests, ShapeReader, lighten, lighten_first};
 use offshoot_transcripts::opencode::{Row, Rows, Table, read_rows, read_storage, stored};
 use offshoot_transcripts::{
     Dialect, FileRole, Transcript, classify, gemini, pi as pi_files, read, rollouts as rollout_files,
@@ -224,7 +225,9 @@ pub fn side_index(bytes: &[u8]) {
 pub fn light(bytes: &[u8]) {
     let name = Some("session.jsonl");
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    let mut rests = Rests::default();
+    // Another key each time: whoever looks for inputs may have seen the marks of the last.
+    let marks = Marks::keyed(RandomState::new().hash_one(bytes));
+    let mut rests = Rests::new(marks);
     let light_lines: Vec<Vec<u8>> = lines
         .iter()
         .enumerate()
@@ -232,8 +235,8 @@ pub fn light(bytes: &[u8]) {
             rests.add(line);
             let mut light = Vec::new();
             match number {
-                0 => lighten_first(line, &mut light),
-                _ => lighten(line, &mut light),
+                0 => lighten_first(line, marks, &mut light),
+                _ => lighten(line, marks, &mut light),
             }
             light
         })

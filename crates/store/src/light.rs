@@ -9,6 +9,7 @@
 mod lines;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use std::sync::mpsc::Receiver;
 use offshoot_session::context::Message;
 use offshoot_session::{Change, Entry, EntryId, Oddity, Record, SessionTree};
 use offshoot_transcripts::Dialect;
-use offshoot_transcripts::light::{Beginning, Rests, ShapeReader, marks_in};
+use offshoot_transcripts::light::{Beginning, Marks, Rests, ShapeReader};
 use thiserror::Error;
 
 use self::lines::{Batch, FirstLine, batches, each_line};
@@ -34,6 +35,7 @@ pub struct LightSession {
     dialect: Dialect,
     /// Long texts end in a mark.
     tree: SessionTree,
+    marks: Marks,
     oddities: Vec<Oddity>,
     unknown_types: BTreeMap<String, u64>,
     /// The line each entry was read from, or that it came before.
@@ -79,14 +81,15 @@ impl LightSession {
     /// reached.
     pub fn open_with(path: &Path, name: &Path, agents: &[AgentBeside]) -> Result<Self, LightError> {
         let name = name.to_string_lossy();
+        let marks = Marks::keyed(RandomState::new().hash_one(path));
         let mut session = Part::open(path)?;
-        let mut reader = session.begin(&name)?;
+        let mut reader = session.begin(&name, marks)?;
         let mut parts = vec![session];
         for AgentBeside { path, meta } in agents {
             let mut part = Part::open(path)?;
             let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
             reader.begin_agent(&name, meta.as_deref());
-            part.go_on(&mut reader)?;
+            part.go_on(&mut reader, marks)?;
             parts.push(part);
         }
         let mut transcript = reader.finish(Some(&name));
@@ -99,7 +102,7 @@ impl LightSession {
             grew = grew.or(part.grew()?);
         }
         let (dialect, unknown_types) = (transcript.dialect, transcript.unknown_types);
-        Ok(Self { parts, dialect, tree, oddities, unknown_types, line_of, grew })
+        Ok(Self { parts, dialect, tree, marks, oddities, unknown_types, line_of, grew })
     }
 
     pub fn path(&self) -> &Path {
@@ -151,8 +154,9 @@ impl LightSession {
         }
         // Some bodies have words of another line: the output of a command, the task of a sub-agent.
         if !elsewhere.is_empty() {
-            let marks = elsewhere.iter().flat_map(|entry| marks_in(entry)).collect();
-            let rests = self.rests_marked(&marks)?;
+            let none = Rests::new(self.marks);
+            let missing = elsewhere.iter().flat_map(|entry| none.missing_for(entry)).collect();
+            let rests = self.rests_marked(&missing)?;
             for light in elsewhere {
                 let entry = rests.restored(light).ok_or_else(|| self.changed())?;
                 whole.insert(&light.id, Arc::new(entry));
@@ -178,19 +182,21 @@ impl LightSession {
 
     /// What was left out of the line of an entry.
     fn rests_of(&self, id: &EntryId) -> Result<Rests, LightError> {
-        let Some(line) = self.line_of.get(id) else { return Ok(Rests::default()) };
+        let mut rests = Rests::new(self.marks);
+        let Some(line) = self.line_of.get(id) else { return Ok(rests) };
         let mut line = *line as usize;
         for part in &self.parts {
             if line < part.line_count() {
-                return Ok(Rests::of(&part.line(line)?));
+                rests.add(&part.line(line)?);
+                break;
             }
             line -= part.line_count();
         }
-        Ok(Rests::default()) // what is made up behind the last line has none
+        Ok(rests) // what is made up behind the last line has none
     }
 
     fn rests_marked(&self, marks: &HashSet<String>) -> Result<Rests, LightError> {
-        let mut rests = Rests::default();
+        let mut rests = Rests::new(self.marks);
         for part in &self.parts {
             each_line(part.file.as_ref(), part.stat.length, |line, _| {
                 rests.add_marked(line, marks);
@@ -214,9 +220,9 @@ impl Part {
     }
 
     /// Reads the file of a session, whose first lines tell how it is read.
-    fn begin(&mut self, name: &str) -> Result<ShapeReader, LightError> {
+    fn begin(&mut self, name: &str, marks: Marks) -> Result<ShapeReader, LightError> {
         let Self { path, file, stat, lines } = self;
-        batches(file.as_ref(), stat.length, FirstLine::Names, |made| {
+        batches(file.as_ref(), stat.length, FirstLine::Names, marks, |made| {
             let (first, beginning) = first_batches(&made).about("read", path)?;
             let light: Vec<u8> = first.iter().flat_map(Batch::light).copied().collect();
             let mut reader = ShapeReader::of(Some(name), &light, beginning)
@@ -229,9 +235,9 @@ impl Part {
         })
     }
 
-    fn go_on(&mut self, reader: &mut ShapeReader) -> Result<(), LightError> {
+    fn go_on(&mut self, reader: &mut ShapeReader, marks: Marks) -> Result<(), LightError> {
         let Self { path, file, stat, lines } = self;
-        batches(file.as_ref(), stat.length, FirstLine::IsLikeOthers, |made| {
+        batches(file.as_ref(), stat.length, FirstLine::IsLikeOthers, marks, |made| {
             for batch in made {
                 take(&batch.about("read", path)?, file.as_ref(), lines, reader).about("read", path)?;
             }

@@ -10,9 +10,11 @@
 //! which are not ASCII, or that is written with escapes nobody needs.
 
 mod lighten;
+mod marks;
 mod rests;
 mod shape;
 
 pub use lighten::{lighten, lighten_first};
-pub use rests::{Rests, marks_in};
+pub use marks::Marks;
+pub use rests::Rests;
 pub use shape::{Beginning, ShapeReader};

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use offshoot_transcripts::light::{lighten, lighten_first};
+use offshoot_transcripts::light::{Marks, lighten, lighten_first};
 
 use crate::files::{OpenFile, Pages, read_exactly};
 
@@ -47,22 +47,29 @@ pub(super) fn batches<T>(
     file: &dyn OpenFile,
     length: u64,
     first: FirstLine,
+    marks: Marks,
     take: impl FnOnce(Receiver<io::Result<Batch>>) -> T,
 ) -> T {
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(AHEAD);
-        scope.spawn(move || make(file, length, first, &sender));
+        scope.spawn(move || make(file, length, first, marks, &sender));
         take(receiver)
     })
 }
 
-fn make(file: &dyn OpenFile, length: u64, first: FirstLine, to: &SyncSender<io::Result<Batch>>) {
+fn make(
+    file: &dyn OpenFile,
+    length: u64,
+    first: FirstLine,
+    marks: Marks,
+    to: &SyncSender<io::Result<Batch>>,
+) {
     let mut batch = Batch::default();
     let mut is_first = first == FirstLine::Names;
     let all = each_line(file, length, |line, end| {
         match std::mem::take(&mut is_first) {
-            true => lighten_first(line, &mut batch.light),
-            false => lighten(line, &mut batch.light),
+            true => lighten_first(line, marks, &mut batch.light),
+            false => lighten(line, marks, &mut batch.light),
         }
         batch.ends.push((end, batch.light.len()));
         let is_full = batch.light.len() as u64 >= CHUNK / 4;

@@ -152,6 +152,10 @@ fn texts_that_must_stay_whole() {
         format!(r#"{long}\ud83d"#),
         format!(r#"{long}\q{long}"#),
         format!("{long}\u{f8ff}{long}"),
+        // What looks like a mark.
+        format!("{long}\u{f8ff}{}\u{f8ff}{long}", "0123456789abcdef".repeat(2)),
+        format!("{long}\u{f8ff}{}\u{f8ff}{long}", "0123456789abcdef".repeat(3)),
+        format!(r#"\uf8ff{}\uF8FF"#, "0123456789abcdef".repeat(3)),
         format!("{long}\u{a0}"),
         format!(r#"{long}\u00a0"#),
         format!(r#"{long}\\n"#),

@@ -6,31 +6,26 @@
 
 use std::borrow::Cow;
 
+use super::marks::{MARK_BYTES, MARK_LENGTH, Marks};
 use crate::dialect::{Family, sure_family_of};
 
 /// So much of a long text stays, and a rest shorter than this is not worth a mark.
 const KEPT: usize = 96;
-/// Of the private use area of Unicode: no program writes it.
-pub(super) const MARK: char = '\u{f8ff}';
-const MARK_BYTES: &[u8] = "\u{f8ff}".as_bytes();
-const DIGITS: usize = 32;
-/// A mark, digits, and the mark again.
-pub(super) const MARK_LENGTH: usize = 2 * MARK_BYTES.len() + DIGITS;
 
 /// A line of JSON without the rests of its long texts, appended to `light`. Where that is not JSON the line was not
 /// either, and has to be taken as it is: its flaw is told by its column.
-pub fn lighten(line: &[u8], light: &mut Vec<u8>) {
+pub fn lighten(line: &[u8], marks: Marks, light: &mut Vec<u8>) {
     each_piece(line, |piece| match piece {
         Piece::Kept(bytes) => light.extend_from_slice(bytes),
-        Piece::Rest(rest) => light.extend_from_slice(&mark_of(rest)),
+        Piece::Rest(rest) => light.extend_from_slice(&marks.of(rest)),
     });
 }
 
 /// The same for the first line of a file that has a name. A rollout without an id is named by it, so it stays whole
 /// unless it is surely a line of Claude Code.
-pub fn lighten_first(line: &[u8], light: &mut Vec<u8>) {
+pub fn lighten_first(line: &[u8], marks: Marks, light: &mut Vec<u8>) {
     match sure_family_of(None, line) {
-        Some(Family::Claude) => lighten(line, light),
+        Some(Family::Claude) => lighten(line, marks, light),
         _ => light.extend_from_slice(line),
     }
 }
@@ -224,36 +219,4 @@ fn end_without_blanks(text: &[u8]) -> usize {
 /// Whether what follows is escaped: an odd number of backslashes.
 fn is_escaping(before: &[u8]) -> bool {
     before.iter().rev().take_while(|byte| **byte == b'\\').count() % 2 == 1
-}
-
-pub(super) fn mark_of(rest: &[u8]) -> [u8; MARK_LENGTH] {
-    let hashes = [hash(rest, 0x9e37_79b9_7f4a_7c15), hash(rest, 0x2545_f491_4f6c_dd1d)];
-    let digits = hashes.iter().flat_map(|hash| (0..DIGITS / 2).map(move |at| hex(hash >> (4 * at))));
-    let mut mark = [0; MARK_LENGTH];
-    let bytes = MARK_BYTES.iter().copied().chain(digits).chain(MARK_BYTES.iter().copied());
-    mark.iter_mut().zip(bytes).for_each(|(to, from)| *to = from);
-    mark
-}
-
-fn hex(number: u64) -> u8 {
-    let digit = (number & 15) as u8;
-    if digit < 10 { b'0' + digit } else { b'a' + (digit - 10) }
-}
-
-fn hash(bytes: &[u8], seed: u64) -> u64 {
-    let mut hash = seed ^ bytes.len() as u64;
-    let (words, rest) = bytes.as_chunks::<8>();
-    let mut last = [0; 8];
-    last.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-    for word in words.iter().chain([&last]) {
-        hash = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-        hash ^= hash >> 29;
-    }
-    hash.wrapping_mul(0xc4ce_b9fe_1a85_ec53) ^ (hash >> 32)
-}
-
-pub(super) fn is_mark(text: &str) -> bool {
-    let digits = text.strip_prefix(MARK).and_then(|text| text.strip_suffix(MARK));
-    digits
-        .is_some_and(|digits| digits.len() == DIGITS && digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }

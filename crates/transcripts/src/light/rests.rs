@@ -5,26 +5,20 @@ use std::collections::{HashMap, HashSet};
 use offshoot_session::{Block, Body, Entry, ImageData, Stop};
 use serde_json::Value;
 
-use super::lighten::{MARK, MARK_LENGTH, Piece, each_piece, is_mark, mark_of, unescaped};
+use super::lighten::{Piece, each_piece, unescaped};
+use super::marks::{MARK, Marks};
 
 /// What [`super::lighten`] takes out of a line.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Rests {
+    marks: Marks,
     by_mark: HashMap<String, String>,
 }
 
-/// The marks that stand in an entry.
-pub fn marks_in(entry: &Entry) -> HashSet<String> {
-    let mut finder = Restorer { rests: &Rests::default(), missing: HashSet::new() };
-    finder.body(&mut entry.body.clone());
-    finder.missing
-}
-
 impl Rests {
-    pub fn of(line: &[u8]) -> Self {
-        let mut rests = Self::default();
-        rests.add(line);
-        rests
+    /// None yet.
+    pub fn new(marks: Marks) -> Self {
+        Self { marks, by_mark: HashMap::new() }
     }
 
     /// Those rests of another line that have one of these marks.
@@ -40,7 +34,7 @@ impl Rests {
     fn add_where(&mut self, line: &[u8], is_wanted: impl Fn(&str) -> bool) {
         each_piece(line, |piece| {
             let Piece::Rest(rest) = piece else { return };
-            if let Ok(mark) = std::str::from_utf8(&mark_of(rest))
+            if let Ok(mark) = std::str::from_utf8(&self.marks.of(rest))
                 && is_wanted(mark)
                 && let Some(said) = unescaped(rest)
             {
@@ -55,6 +49,13 @@ impl Rests {
         let mut entry = entry.clone();
         restorer.body(&mut entry.body);
         restorer.missing.is_empty().then_some(entry)
+    }
+
+    /// The marks in an entry whose rests are not among these.
+    pub fn missing_for(&self, entry: &Entry) -> HashSet<String> {
+        let mut restorer = Restorer { rests: self, missing: HashSet::new() };
+        restorer.body(&mut entry.body.clone());
+        restorer.missing
     }
 }
 
@@ -130,11 +131,14 @@ impl Restorer<'_> {
             let (before, marked) = rest.split_at(start);
             whole.push_str(before);
             // The character may stand there by itself.
-            let mark = marked.get(..MARK_LENGTH).filter(|mark| is_mark(mark)).unwrap_or("\u{f8ff}");
+            let Some(mark) = self.rests.marks.first_in(marked) else {
+                whole.push(MARK);
+                rest = marked.get(MARK.len_utf8()..).unwrap_or_default();
+                continue;
+            };
             match self.rests.by_mark.get(mark) {
                 Some(taken) => whole.push_str(taken),
-                None if is_mark(mark) => drop(self.missing.insert(mark.to_owned())),
-                None => whole.push(MARK),
+                None => drop(self.missing.insert(mark.to_owned())),
             }
             rest = marked.get(mark.len()..).unwrap_or_default();
         }
