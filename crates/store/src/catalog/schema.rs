@@ -6,7 +6,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
-const VERSION: i64 = 6;
+const VERSION: i64 = 7;
 
 /// A session has room for so many texts, as bits.
 pub(super) const ROOM: u32 = 24;
@@ -63,6 +63,9 @@ CREATE TABLE IF NOT EXISTS session(
     -- a hash of how it begins
     beginning INTEGER
 );
+
+-- how many sessions there are is told with every search
+CREATE INDEX IF NOT EXISTS counted ON session(agent) WHERE state <> 1 AND NOT is_side;
 
 -- titles that programs keep beside their sessions
 CREATE TABLE IF NOT EXISTS title(

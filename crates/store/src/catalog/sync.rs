@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::sync_channel;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
@@ -44,6 +45,9 @@ pub struct Problem {
 /// A batch is written when so much was said in it, or so many files are in it.
 const BATCH_TEXT: usize = 24 << 20;
 const BATCH_FILES: usize = 1_000;
+/// Nobody else can write meanwhile: neither for longer than this, nor while nothing comes.
+const BATCH_TIME: Duration = Duration::from_secs(2);
+const BATCH_PAUSE: Duration = Duration::from_millis(20);
 
 /// Files that are read and wait to be written: enough to keep the writer busy, and few enough to fit into memory.
 const WAITING: usize = 16;
@@ -234,46 +238,38 @@ impl Writer<'_> {
                 });
             }
             drop(sender);
-            let (mut done, mut batch, mut text) = (0, Vec::new(), 0);
-            while let Ok((at, read)) = results.recv() {
-                done += 1;
-                progress(done, jobs.len());
-                text += text_in(&read.outcome);
-                batch.push((at, read));
-                if text >= BATCH_TEXT || batch.len() >= BATCH_FILES {
-                    self.batch(jobs, &std::mem::take(&mut batch))?;
-                    text = 0;
-                }
+            let mut done = 0;
+            while let Ok(first) = results.recv() {
+                self.batch(jobs, first, &results, &mut || {
+                    done += 1;
+                    progress(done, jobs.len());
+                })?;
             }
-            self.batch(jobs, &batch)
+            Ok(())
         })
     }
 
-    fn batch(&mut self, jobs: &[Job], batch: &[(usize, Read)]) -> Result<(), rusqlite::Error> {
+    /// Writes what comes while it comes, so that nobody waits for anybody, and ends the batch when there is enough of it
+    /// or others would have to wait long for the catalog.
+    fn batch(
+        &mut self,
+        jobs: &[Job],
+        first: (usize, Read),
+        more: &Receiver<(usize, Read)>,
+        is_done: &mut dyn FnMut(),
+    ) -> Result<(), rusqlite::Error> {
+        let begun = Instant::now();
         let transaction = begin(self.connection)?;
-        for (at, read) in batch {
-            let Some(job) = jobs.get(*at) else { continue };
-            let done = put(
-                &transaction,
-                &Put {
-                    path: &job.seen.path,
-                    is_own: matches!(job.seen.kind, Kind::Journal(_)),
-                    id: job.seen.kind.id(),
-                    stamp: read.stamp,
-                    known: job.known.as_ref(),
-                    outcome: &read.outcome,
-                    now: self.now,
-                },
-            )?;
-            self.synced.bytes_read += read.bytes;
-            // a list that is read for the first time tells of sessions that are new themselves
-            if let (Done::Renamed(sessions), Some(_)) = (done, &job.known) {
-                self.synced.changed += sessions;
+        let (mut next, mut text, mut files) = (Some(first), 0, 0);
+        while let Some((at, read)) = next {
+            if let Some(job) = jobs.get(at) {
+                put_read(&transaction, self.synced, self.now, job, &read)?;
             }
-            // those that only the archive has are counted by themselves
-            if !matches!(job.seen.kind, Kind::Kept(_)) {
-                count(self.synced, &job.seen.path, is_listed(job.known.as_ref()), &read.outcome);
-            }
+            is_done();
+            text += text_in(&read.outcome);
+            files += 1;
+            let is_enough = text >= BATCH_TEXT || files >= BATCH_FILES || begun.elapsed() >= BATCH_TIME;
+            next = if is_enough { None } else { more.recv_timeout(BATCH_PAUSE).ok() };
         }
         transaction.commit()
     }
@@ -330,6 +326,37 @@ impl Writer<'_> {
         }
         transaction.commit()
     }
+}
+
+fn put_read(
+    batch: &Transaction<'_>,
+    synced: &mut Synced,
+    now: i64,
+    job: &Job,
+    read: &Read,
+) -> Result<(), rusqlite::Error> {
+    let done = put(
+        batch,
+        &Put {
+            path: &job.seen.path,
+            is_own: matches!(job.seen.kind, Kind::Journal(_)),
+            id: job.seen.kind.id(),
+            stamp: read.stamp,
+            known: job.known.as_ref(),
+            outcome: &read.outcome,
+            now,
+        },
+    )?;
+    synced.bytes_read += read.bytes;
+    // a list that is read for the first time tells of sessions that are new themselves
+    if let (Done::Renamed(sessions), Some(_)) = (done, &job.known) {
+        synced.changed += sessions;
+    }
+    // those that only the archive has are counted by themselves
+    if !matches!(job.seen.kind, Kind::Kept(_)) {
+        count(synced, &job.seen.path, is_listed(job.known.as_ref()), &read.outcome);
+    }
+    Ok(())
 }
 
 /// Writes from the beginning on, so that what is looked up before is still so when it is written.
