@@ -27,7 +27,7 @@ pub use requests::{REQUESTS, Request};
 use crate::{Agent, Connecting, Conversation};
 
 pub const NAME: &str = "built_in";
-pub const TITLE: &str = "Built-in";
+pub const TITLE: &str = "the built-in agent";
 
 /// What the person says for the tour to begin.
 pub const TOUR: &str = "Show me around";

@@ -1,5 +1,6 @@
 //! Why something was not done. Codes are stable; words are for people and may change.
 
+use jiff::Timestamp;
 use offshoot_session::address::AddressError;
 use offshoot_session::asks::AnswerRefused;
 use offshoot_session::guard::{self, Refusal};
@@ -21,6 +22,9 @@ pub struct ApiError {
     /// The turn that is in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
+    /// Since when, where that helps: of what is no longer asked.
+    #[serde(default, with = "crate::views::time::maybe", skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -81,7 +85,7 @@ pub enum Hint {
 
 impl ApiError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, turn: None }
+        Self { code, message: message.into(), hint: None, turn: None, since: None }
     }
 
     pub fn session_not_found(session: &str) -> Self {
@@ -119,7 +123,7 @@ impl From<Refusal> for ApiError {
             Refusal::Running { .. } | Refusal::Connecting { .. } => ErrorCode::Running,
             Refusal::Waiting { .. } => ErrorCode::Waiting,
             Refusal::Blank => ErrorCode::Blank,
-            Refusal::SameText => ErrorCode::SameText,
+            Refusal::SameText { .. } => ErrorCode::SameText,
             Refusal::NoAgent => ErrorCode::NoAgent,
             Refusal::AgentBroken => ErrorCode::AgentFailed,
             Refusal::NothingRuns => ErrorCode::NothingToDo,
@@ -128,7 +132,19 @@ impl From<Refusal> for ApiError {
             guard::Hint::AbortFirst => Hint::AbortFirst,
         });
         let turn = refusal.turn().map(|turn| turn.to_string());
-        Self { code, message: refusal.to_string(), hint, turn }
+        Self { hint, turn, ..Self::new(code, refusal.to_string()) }
+    }
+}
+
+impl From<AnswerRefused> for ApiError {
+    fn from(refused: AnswerRefused) -> Self {
+        let (code, since) = match &refused {
+            AnswerRefused::Unknown(_) => (ErrorCode::NotFound, None),
+            AnswerRefused::Stale { since, .. } => (ErrorCode::Stale, *since),
+            AnswerRefused::Otherwise { .. } => (ErrorCode::AnsweredOtherwise, None),
+            AnswerRefused::WrongKind(_) => (ErrorCode::WrongAnswer, None),
+        };
+        Self { since, ..Self::new(code, refused.to_string()) }
     }
 }
 
@@ -179,12 +195,6 @@ coded! {
         RewindRefused::NotFound(_) => NotFound,
         RewindRefused::NotAPrompt(_) => Invalid,
         RewindRefused::FilesNotKept { .. } | RewindRefused::NothingToPreview { .. } => NoCheckpoint,
-    }
-    AnswerRefused {
-        AnswerRefused::Unknown(_) => NotFound,
-        AnswerRefused::Stale(_) => Stale,
-        AnswerRefused::Otherwise { .. } => AnsweredOtherwise,
-        AnswerRefused::WrongKind(_) => WrongAnswer,
     }
     NotQueued { NotQueued(_) => NotFound, }
     AddressError {

@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::views::{AskView, BoundView, EntryView, HeadView, QueuedView, StatusView};
+use crate::views::{AnswerView, AskView, BoundView, EntryView, HeadView, QueuedView, StatusView};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -88,6 +88,8 @@ pub enum EventKind {
     /// Somebody has answered; the agent has not confirmed it yet.
     Answered {
         ask: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<AnswerView>,
     },
     Confirmed {
         ask: String,

@@ -16,7 +16,7 @@ use offshoot_session::asks::{Ask, AskId, Asking, Permission};
 use offshoot_session::guard::Refusal;
 use offshoot_session::status::{State, Status, WaitingFor};
 use offshoot_session::{
-    Block, Body, Entry, ImageData, Model, Prompt, Reply as Said, Setting, Stop, ToolUse, Usage,
+    Block, Body, Entry, ImageData, Interruption, Model, Prompt, Reply as Said, Setting, Stop, ToolUse, Usage,
 };
 use offshoot_testkit::{FixedStamps, tree_of};
 use proptest::prelude::*;
@@ -232,7 +232,8 @@ fn bodies() -> Vec<Body> {
             stop: Some(Stop::Error("no".into())),
             said_at: None,
         }),
-        Body::Interrupted,
+        Body::Interrupted(Interruption::Wanted),
+        Body::Interrupted(Interruption::Crash),
         Body::Cleared,
         Body::Setting(Setting::Tools(vec!["read".into()])),
         Body::Setting(Setting::Thinking(None)),

@@ -290,6 +290,12 @@ impl Cataloged {
 pub(crate) const NAMED_AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "gemini-cli", "built_in"];
 
 /// The name of a program, as people write it.
+/// The same in a sentence.
+pub(crate) fn spoken_name(agent: &str) -> &str {
+    if agent == "built_in" { "the built-in agent" } else { agent_name(agent) }
+}
+
+/// As a column calls it.
 pub(crate) fn agent_name(agent: &str) -> &str {
     match agent {
         "claude-code" => "Claude Code",

@@ -70,13 +70,34 @@ impl Failure {
     }
 
     pub(crate) fn told(&self, look: &Look) -> String {
+        self.told_within(look, None)
+    }
+
+    /// The same with lines of at most so many columns, broken between words.
+    pub(crate) fn told_within(&self, look: &Look, columns: Option<usize>) -> String {
         let line = |word: &str, ink, text: &str| {
-            format!("{} {}\n", look.paint_error(ink, word), text::harmless_line(text, look.ascii))
+            let text = format!("{word} {}", text::harmless_line(text, look.ascii));
+            let lines = text::wrapped(&text, columns).join("\n");
+            let rest = lines.strip_prefix(word).unwrap_or_default();
+            format!("{}{rest}\n", look.paint_error(ink, word))
         };
         let mut told = line("error:", Ink::Error, &self.message);
         if let Some(hint) = self.hint.as_ref().filter(|_| !look.quiet) {
             told.push_str(&line("hint:", Ink::Accent, hint));
         }
         told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_failure_is_broken_between_words() {
+        let look = Look::plain(None);
+        let failure = Failure::failed("one two three four").hint("five");
+        assert_eq!(failure.told(&look), "error: one two three four\nhint: five\n");
+        assert_eq!(failure.told_within(&look, Some(15)), "error: one two\nthree four\nhint: five\n");
     }
 }

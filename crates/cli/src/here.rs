@@ -80,7 +80,7 @@ impl Here {
     pub(crate) fn store(&self) -> Result<JournalStore, Failure> {
         let home =
             self.home.as_ref().ok_or_else(|| Failure::failed(words::NO_HOME).hint(words::NO_HOME_HINT))?;
-        Ok(JournalStore::at(Home::at(home), Locking::by("offshoot")).with(self.others.clone()))
+        Ok(JournalStore::at(Home::at(home), Locking::by("another Offshoot")).with(self.others.clone()))
     }
 
     pub(crate) fn others(&self) -> &OtherPrograms {

@@ -1,36 +1,51 @@
-//! Refusals of the engine, told with what the session itself knows: who answers, at which turn.
+//! Refusals of the engine, told with what the session itself knows: who answers, at which turn, since when.
 
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::outline::turns_of;
 use offshoot_session::{EntryId, SessionId, SessionTree};
 
-use crate::cataloged::agent_name;
+use crate::cataloged::spoken_name;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::numbers::moment_after;
 use crate::programs;
 use crate::stored::read;
 use crate::talk::refused;
 use crate::which::short;
 use crate::words::{self, scripts};
 
-/// Why the engine has not done something with this session.
+/// Why the engine has not done something with this session, and what helps outside of a conversation.
 pub(crate) fn explained(here: &Here, session: &SessionId, error: &ApiError) -> Failure {
-    let (message, hint) = match error.code {
+    match error.code {
+        ErrorCode::NotFound if *error == ApiError::session_not_found(session.as_str()) => {
+            Failure::not_found(words::no_session(session.as_str())).hint(words::NO_SESSION_HINT)
+        }
+        code => match (reason(here, session, error), code) {
+            (Some(why), ErrorCode::Running) => Failure::refused(why).hint(scripts::RUNNING_HINT),
+            (Some(why), ErrorCode::Waiting) => {
+                Failure::refused(why).hint(scripts::waiting_hint(&short(here, session)))
+            }
+            (Some(why), _) => Failure::refused(why),
+            (None, _) => refused(error),
+        },
+    }
+}
+
+/// The same without what helps; `None` where the words of the engine say all that is known.
+pub(crate) fn reason(here: &Here, session: &SessionId, error: &ApiError) -> Option<String> {
+    match error.code {
         ErrorCode::Running => {
             let (agent, turn) = in_the_way(here, session, error);
-            (scripts::still_answering(&agent, turn), scripts::RUNNING_HINT.to_owned())
+            Some(scripts::still_answering(&agent, turn))
         }
-        ErrorCode::Waiting => {
-            let (_, turn) = in_the_way(here, session, error);
-            (scripts::waits_for_your_answer(turn), scripts::waiting_hint(&short(here, session)))
+        ErrorCode::Waiting => Some(scripts::waits_for_your_answer(in_the_way(here, session, error).1)),
+        ErrorCode::Stale => {
+            let since = error.since.map(|since| moment_after(since, Some(since), &here.look));
+            Some(scripts::no_longer_asked(since.as_deref()))
         }
-        ErrorCode::NotFound if *error == ApiError::session_not_found(session.as_str()) => {
-            return Failure::not_found(words::no_session(session.as_str())).hint(words::NO_SESSION_HINT);
-        }
-        _ => return refused(error),
-    };
-    Failure::refused(message).hint(hint)
+        _ => None,
+    }
 }
 
 /// Who answers, and the number of the turn.
@@ -43,11 +58,8 @@ fn in_the_way(here: &Here, session: &SessionId, error: &ApiError) -> (String, Op
     });
     let at = prompt.map(|prompt| &prompt.id);
     let number = at.and_then(|at| turns_of(&tree, Some(at)).last().map(|turn| turn.number));
-    (
-        agent_at(&tree, at)
-            .map_or_else(|| scripts::THE_AGENT.to_owned(), |agent| agent_name(&agent).to_owned()),
-        number,
-    )
+    let agent = agent_at(&tree, at);
+    (agent.as_deref().map_or(scripts::THE_AGENT, spoken_name).to_owned(), number)
 }
 
 /// Who answers there.
@@ -58,24 +70,27 @@ fn agent_at(tree: &SessionTree, at: Option<&EntryId>) -> Option<String> {
 
 /// Nobody can answer: who was meant, and how to get them.
 pub(crate) fn no_agent(here: &Here, session: &SessionId, chosen: Option<&str>) -> Failure {
-    let of_session = || {
-        let tree = read(here, session).ok()?.tree;
-        agent_at(&tree, tree.main_head())
-    };
-    match chosen.map(str::to_owned).or_else(of_session) {
-        Some(agent) => cannot_answer(&agent),
+    match chosen.map(str::to_owned).or_else(|| agent_of(here, session)) {
+        Some(agent) => cannot_answer(&agent, scripts::GO_ON_WITHOUT),
         None => Failure::failed(scripts::NO_AGENT_CHOSEN).hint(scripts::NO_SUCH_AGENT_HINT),
     }
 }
 
-/// This one cannot.
-pub(crate) fn cannot_answer(agent: &str) -> Failure {
+/// Who would answer the next message.
+pub(crate) fn agent_of(here: &Here, session: &SessionId) -> Option<String> {
+    let tree = read(here, session).ok()?.tree;
+    agent_at(&tree, tree.main_head())
+}
+
+/// This one cannot. `instead` is how to go on with the one that always can.
+pub(crate) fn cannot_answer(agent: &str, instead: &str) -> Failure {
     let Some(known) = programs::named(agent) else {
         return Failure::failed(scripts::no_such_agent(agent)).hint(scripts::NO_SUCH_AGENT_HINT);
     };
     match programs::on_path(known) {
-        Some(_) => Failure::failed(scripts::agent_not_asked(known.title)).hint(scripts::AGENT_NOT_ASKED_HINT),
+        Some(_) => Failure::failed(scripts::agent_not_asked(known.title))
+            .hint(scripts::agent_not_asked_hint(instead)),
         None => Failure::failed(scripts::agent_not_installed(known.title))
-            .hint(scripts::agent_not_installed_hint(known.install)),
+            .hint(scripts::agent_not_installed_hint(known.install, instead)),
     }
 }

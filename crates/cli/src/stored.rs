@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 
 use offshoot_session::plan::Plan;
 use offshoot_session::{Record, SessionId, SessionTree, Stamps};
-use offshoot_store::store::Left;
+use offshoot_store::store::{Appended, Left};
 use offshoot_store::{
     AppendError, CreateError, FileError, Journal, JournalStore, ListError, Loaded, LockError, ReadError,
     SessionStore, WriteError, write,
@@ -13,6 +13,7 @@ use offshoot_store::{
 
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::talk::note_now;
 use crate::{progress, words};
 
 pub(crate) fn read(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
@@ -91,6 +92,7 @@ pub(crate) fn change_records(
         Ok(records)
     });
     match written {
+        Ok(Appended { repaired: Some(_), .. }) if !here.look.quiet => note_now(words::reading::REPAIRED),
         Ok(_) => {}
         Err(WriteError::Declined(failure)) => return Err(failure),
         Err(WriteError::Failed(error)) => return Err(append_failed(&error)),

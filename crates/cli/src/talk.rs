@@ -2,6 +2,7 @@
 
 pub(crate) mod printing;
 pub(crate) mod telling;
+mod wrapping;
 
 use std::io::Write;
 
@@ -51,6 +52,8 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         (Some(Hint::Redo), _) => failure.hint(words::REDO_HINT),
         (Some(Hint::SayBranching), _) => failure.hint(words::SAY_BRANCHING_HINT),
         (None, ErrorCode::NoAgent) => failure.hint(words::NO_AGENT_HINT),
+        (None, ErrorCode::DiskFull) => failure.hint(crate::words::DISK_FULL_HINT),
+        (None, ErrorCode::Locked) => failure.hint(crate::words::BEING_WRITTEN_HINT),
         (None, ErrorCode::Disconnected) => failure.hint(words::DISCONNECTED_HINT),
         (None, ErrorCode::NotFound | ErrorCode::Ambiguous) => failure.hint(crate::words::POINT_HINT),
         (None, _) => failure,
@@ -90,4 +93,17 @@ pub(crate) fn print_now(text: &str) -> Result<(), Failure> {
 pub(crate) fn note_now(text: &str) {
     // Who cannot read it any more does not miss it.
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::look::Look;
+
+    #[test]
+    fn a_full_disk_says_what_helps() {
+        let text = "could not save `a`: no space left on the disk; nothing was half written";
+        let told = refused(&ApiError::new(ErrorCode::DiskFull, text)).told(&Look::plain(None));
+        assert_eq!(told, format!("error: {text}\nhint: free some space, then try again\n"));
+    }
 }

@@ -12,6 +12,8 @@ pub(crate) mod talking;
 
 use std::path::Path;
 
+use offshoot_session::Interruption;
+
 pub(crate) use changes::*;
 
 /// Units of the line that says how far it is.
@@ -22,7 +24,24 @@ pub(crate) const UNTITLED: &str = "Untitled";
 /// Behind the task of an agent that another one has started.
 pub(crate) const SUB_AGENT: &str = "sub-agent";
 pub(crate) const EMPTY_PROMPT: &str = "(empty)";
-pub(crate) const RESPONSE_INTERRUPTED: &str = "Response interrupted";
+const RESPONSE_INTERRUPTED: &str = "Response interrupted";
+pub(crate) const STOPPED_DURING: &str = "Offshoot stopped during this answer. What had arrived is kept.";
+
+/// An answer that stops in the middle.
+pub(crate) fn interrupted(why: Interruption) -> &'static str {
+    match why {
+        Interruption::Wanted => RESPONSE_INTERRUPTED,
+        Interruption::Crash => STOPPED_DURING,
+    }
+}
+
+/// The same in a row of the tree.
+pub(crate) fn interrupted_in_short(why: Interruption) -> &'static str {
+    match why {
+        Interruption::Wanted => "interrupted",
+        Interruption::Crash => "interrupted, Offshoot stopped",
+    }
+}
 pub(crate) const CONTEXT_CLEARED: &str = "Everything above is forgotten";
 pub(crate) const NOTHING_SAID: &str = "Nothing has been said yet.";
 pub(crate) const HEAD_AT_START: &str =
@@ -170,7 +189,8 @@ pub(crate) fn being_written(session: &str, holder: &str) -> String {
     format!("session `{session}` is being written by {holder}")
 }
 
-pub(crate) const BEING_WRITTEN_HINT: &str = "try again when it is done; looking is always possible";
+pub(crate) const BEING_WRITTEN_HINT: &str =
+    "`offshoot show` and `tree` still read it; try again when it is done";
 
 pub(crate) fn rejected(reason: &offshoot_session::Rejected) -> String {
     format!("not written: {reason}")
@@ -191,9 +211,11 @@ fn disk_says(error: &std::io::Error) -> String {
     }
 }
 
+pub(crate) const DISK_FULL_HINT: &str = "free some space, then try again";
+
 pub(crate) fn not_saved_hint(error: &std::io::Error) -> String {
     match error.kind() {
-        std::io::ErrorKind::StorageFull => "free some space, then try again",
+        std::io::ErrorKind::StorageFull => DISK_FULL_HINT,
         std::io::ErrorKind::PermissionDenied => "`--home DIR` names a place where you may write",
         _ => "`offshoot doctor` looks at the disk and the home",
     }

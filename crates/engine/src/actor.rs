@@ -132,6 +132,8 @@ pub(crate) struct SessionActor {
     feed: Feed,
     /// The disk took nothing the last time.
     cannot_write: bool,
+    /// What whoever looks at the session first is told.
+    notice: Option<&'static str>,
     /// What followers were told last.
     told: State,
     turns: BTreeMap<TurnId, Running>,
@@ -206,7 +208,7 @@ impl SessionActor {
         mailbox: mpsc::Receiver<Message>,
         to_self: mpsc::Sender<Message>,
     ) -> Self {
-        let Opened { book, waiting, settings } = opened;
+        let Opened { book, waiting, settings, notice } = opened;
         let mut stamps = (shared.stamps)();
         let feed = Feed::new(id.clone(), stamps.now(), settings.kept_events);
         Self {
@@ -218,6 +220,7 @@ impl SessionActor {
             stamps,
             feed,
             cannot_write: false,
+            notice,
             told: State::Ready,
             turns: BTreeMap::new(),
             connections: BTreeMap::new(),

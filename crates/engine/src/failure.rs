@@ -1,10 +1,12 @@
 //! What the store refused, in the words of the wire.
 
 use std::io;
+use std::path::Path;
 
 use offshoot_agents::ConnectError;
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::store::Left;
 use offshoot_store::{AppendError, CreateError, FileError, ListError, LockError, ReadError};
 
 pub(crate) fn internal(message: impl Into<String>) -> ApiError {
@@ -21,6 +23,8 @@ pub(crate) fn not_appended(error: &AppendError) -> ApiError {
         AppendError::NotFound(id) => ApiError::session_not_found(id.as_str()),
         AppendError::Locked(lock) => not_locked(lock),
         AppendError::Read(read) => not_read(read),
+        AppendError::Disk(file) if is_full(file) => disk_full(&file.path, Left::Nothing),
+        AppendError::NotSaved { path, source, left } if is_full(source) => disk_full(path, *left),
         AppendError::Disk(file) | AppendError::NotSaved { source: file, .. } => of_file(file, error),
         AppendError::Rejected(why) => internal(format!("{error}: {why}")),
         AppendError::Unwritable(why) => ApiError::new(ErrorCode::Invalid, format!("{error}: {why}")),
@@ -38,7 +42,10 @@ pub(crate) fn not_created(error: &CreateError) -> ApiError {
 
 pub(crate) fn not_locked(error: &LockError) -> ApiError {
     match error {
-        LockError::Held { .. } => ApiError::new(ErrorCode::Locked, error.to_string()),
+        LockError::Held { path, holder } => {
+            let session = path.file_stem().unwrap_or_default().to_string_lossy();
+            ApiError::new(ErrorCode::Locked, format!("session `{session}` is being written by {holder}"))
+        }
         LockError::File(file) => of_file(file, error),
     }
 }
@@ -63,11 +70,21 @@ pub(crate) fn not_reached(error: &ConnectError) -> String {
 }
 
 fn of_file(file: &FileError, error: &dyn std::error::Error) -> ApiError {
-    let code = match file.source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorCode::DiskFull,
-        _ => ErrorCode::Internal,
-    };
+    let code = if is_full(file) { ErrorCode::DiskFull } else { ErrorCode::Internal };
     ApiError::new(code, with_causes(error))
+}
+
+fn is_full(file: &FileError) -> bool {
+    matches!(file.source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
+fn disk_full(path: &Path, left: Left) -> ApiError {
+    let whole = match left {
+        Left::Nothing => "; nothing was half written",
+        Left::Perhaps => "",
+    };
+    let text = format!("could not save `{}`: no space left on the disk{whole}", path.display());
+    ApiError::new(ErrorCode::DiskFull, text)
 }
 
 /// One sentence with what lies behind it. A cause that only repeats what stands above it is left out.

@@ -16,6 +16,7 @@ use offshoot_session::live::Delta;
 use offshoot_session::queue::Queued;
 use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree, TurnId};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::store::Repaired;
 use offshoot_store::{AppendError, CreateError, ListError, LockError, ReadError};
 
 pub use memory::MemoryShelf;
@@ -66,8 +67,9 @@ pub trait Book: fmt::Debug + Send {
 
     fn release(&mut self);
 
-    /// Writes all of them or none. When this returns they are safe.
-    fn append(&mut self, records: &[Record]) -> Result<(), AppendError>;
+    /// Writes all of them or none. When this returns they are safe. Tells what a crash had left at the end and was set
+    /// aside for it.
+    fn append(&mut self, records: &[Record]) -> Result<Option<Repaired>, AppendError>;
 
     /// Keeps what is being said. It survives the end of the process, not that of the power.
     fn draft(&mut self, steps: &[Drafted]) -> Result<(), DraftError>;

@@ -101,6 +101,7 @@ struct Settled {
     ask: Ask,
     /// `None`: it was no longer asked.
     answer: Option<Answer>,
+    at: Option<Timestamp>,
 }
 
 /// What became of an ask that came in.
@@ -127,8 +128,9 @@ pub enum Answered {
 pub enum AnswerRefused {
     #[error("nobody asks `{0}`")]
     Unknown(AskId),
-    #[error("`{0}` is no longer asked")]
-    Stale(AskId),
+    /// The agent moved on, where that is known at a certain time.
+    #[error("`{ask}` is no longer asked")]
+    Stale { ask: AskId, since: Option<Timestamp> },
     #[error("`{ask}` has another answer already")]
     Otherwise { ask: AskId, answer: Answer },
     #[error("`{0}` asks for something else")]
@@ -195,7 +197,9 @@ impl Asks {
         }
         match self.settled(id) {
             None => Err(AnswerRefused::Unknown(id.clone())),
-            Some(Settled { answer: None, .. }) => Err(AnswerRefused::Stale(id.clone())),
+            Some(Settled { answer: None, at, .. }) => {
+                Err(AnswerRefused::Stale { ask: id.clone(), since: *at })
+            }
             Some(Settled { answer: Some(given), .. }) if *given == answer => Ok(Answered::Already),
             Some(Settled { answer: Some(given), .. }) => {
                 Err(AnswerRefused::Otherwise { ask: id.clone(), answer: given.clone() })
@@ -206,23 +210,23 @@ impl Asks {
     /// The agent has the answer. `false` where there was none to confirm.
     pub fn confirm(&mut self, id: &AskId) -> bool {
         let answered = self.open.get(id).is_some_and(|open| open.answer.is_some());
-        answered && self.settle(id)
+        answered && self.settle(id, None)
     }
 
     /// The agent does not want to know any more. An answer that was on its way does not count.
-    pub fn withdraw(&mut self, id: &AskId) -> bool {
+    pub fn withdraw(&mut self, id: &AskId, at: Timestamp) -> bool {
         if let Some(open) = self.open.get_mut(id) {
             open.answer = None;
         }
-        self.settle(id)
+        self.settle(id, Some(at))
     }
 
     /// Nothing of this turn is asked any more; gives what was.
-    pub fn end_turn(&mut self, turn: &TurnId) -> Vec<AskId> {
+    pub fn end_turn(&mut self, turn: &TurnId, at: Timestamp) -> Vec<AskId> {
         let of_turn = |open: &&Open| open.ask.turn == *turn;
         let ids: Vec<AskId> = self.open.values().filter(of_turn).map(|open| open.ask.id.clone()).collect();
         ids.iter().for_each(|id| {
-            self.settle(id);
+            self.settle(id, Some(at));
         });
         ids
     }
@@ -261,12 +265,12 @@ impl Asks {
         self.settled.iter().rev().find(|(known, _)| known == id).map(|(_, settled)| settled)
     }
 
-    fn settle(&mut self, id: &AskId) -> bool {
+    fn settle(&mut self, id: &AskId, at: Option<Timestamp>) -> bool {
         let Some(Open { ask, answer }) = self.open.remove(id) else { return false };
         if self.settled.len() >= REMEMBERED {
             self.settled.pop_front();
         }
-        self.settled.push_back((id.clone(), Settled { ask, answer }));
+        self.settled.push_back((id.clone(), Settled { ask, answer, at }));
         true
     }
 }

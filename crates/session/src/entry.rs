@@ -27,7 +27,7 @@ pub enum Body {
     /// A command the person ran beside the agent; the agent is told of it unless it is private.
     Shell(Shell),
     /// The reply above was cut off.
-    Interrupted,
+    Interrupted(Interruption),
     BranchSummary(BranchSummary),
     Compaction(Compaction),
     Setting(Setting),
@@ -43,6 +43,16 @@ pub enum Body {
     Cleared,
     /// A kind of entry this version does not know. It keeps its place in the tree.
     Foreign(Foreign),
+}
+
+/// Why an answer stops in the middle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interruption {
+    /// Somebody wanted it to stop. Of other programs' sessions more is not known.
+    #[default]
+    Wanted,
+    /// The program that wrote it stopped.
+    Crash,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -248,7 +258,7 @@ impl Body {
             Self::ToolResult(result) => &result.blocks,
             Self::CustomMessage(message) => &message.blocks,
             Self::Shell(_)
-            | Self::Interrupted
+            | Self::Interrupted(_)
             | Self::BranchSummary(_)
             | Self::Compaction(_)
             | Self::Setting(_)
@@ -273,7 +283,7 @@ impl Body {
             | Self::Reply(_)
             | Self::ToolResult(_)
             | Self::CustomMessage(_)
-            | Self::Interrupted
+            | Self::Interrupted(_)
             | Self::Setting(_)
             | Self::Note(_)
             | Self::Cleared => text_of(self.blocks()),

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::status::WaitingFor;
 use crate::turn::Phase;
+use crate::versions::versions_of;
 use crate::{EntryId, HeadName, SessionTree, TurnId};
 
 /// What somebody wants to do. `at` is the entry it is done to.
@@ -92,12 +93,13 @@ pub enum Refusal {
     Running { turn: TurnId, prompt: EntryId },
     #[error("the agent is being reached for this branch")]
     Connecting { turn: TurnId, prompt: EntryId },
-    #[error("this branch waits for an answer")]
+    #[error("this branch waits for your answer")]
     Waiting { turn: TurnId, prompt: EntryId, kind: WaitingFor },
-    #[error("the prompt is blank")]
+    #[error("a prompt needs some text")]
     Blank,
-    #[error("the text is the same")]
-    SameText,
+    /// Counted from 1, as a person reads it.
+    #[error("this is the same text as version {version}")]
+    SameText { version: usize },
     #[error("there is no agent to answer")]
     NoAgent,
     #[error("the agent is not able to go on")]
@@ -117,7 +119,9 @@ impl Refusal {
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Running { .. } | Self::Connecting { .. } | Self::Waiting { .. } => Some(Hint::AbortFirst),
-            Self::Blank | Self::SameText | Self::NoAgent | Self::AgentBroken | Self::NothingRuns => None,
+            Self::Blank | Self::SameText { .. } | Self::NoAgent | Self::AgentBroken | Self::NothingRuns => {
+                None
+            }
         }
     }
 
@@ -127,7 +131,9 @@ impl Refusal {
             Self::Running { turn, .. } | Self::Connecting { turn, .. } | Self::Waiting { turn, .. } => {
                 Some(turn)
             }
-            Self::Blank | Self::SameText | Self::NoAgent | Self::AgentBroken | Self::NothingRuns => None,
+            Self::Blank | Self::SameText { .. } | Self::NoAgent | Self::AgentBroken | Self::NothingRuns => {
+                None
+            }
         }
     }
 }
@@ -139,7 +145,9 @@ pub fn may(action: Action<'_>, state: &SessionState<'_>) -> Result<Allowed, Refu
         Action::Send { words, .. } if words.trim().is_empty() => Err(Refusal::Blank),
         Action::Send { place, .. } => may_send(place, state),
         Action::Edit { words, .. } if words.trim().is_empty() => Err(Refusal::Blank),
-        Action::Edit { at, words, .. } if says(state.tree, at, words) => Err(Refusal::SameText),
+        Action::Edit { at, words, .. } if says(state.tree, at, words) => {
+            Err(Refusal::SameText { version: version_number(state.tree, at) })
+        }
         Action::Edit { place: Place::Beside, .. } | Action::Retry { place: Place::Beside, .. } => {
             Ok(Allowed::Now)
         }
@@ -196,4 +204,9 @@ fn head_is_on(state: &SessionState<'_>, turn: &RunningTurn) -> bool {
 
 fn says(tree: &SessionTree, at: &EntryId, words: &str) -> bool {
     tree.entry(at).is_some_and(|entry| entry.body.text() == words)
+}
+
+fn version_number(tree: &SessionTree, at: &EntryId) -> usize {
+    let before = versions_of(tree, at).iter().position(|version| version.id == *at);
+    before.unwrap_or_default() + 1
 }

@@ -35,7 +35,18 @@ pub enum Handoff {
         message: Option<String>,
     },
     RebuiltTranscript,
-    ReplayedContext(Reconstruction),
+    ReplayedContext(Reconstruction, Gap),
+}
+
+/// Why an agent cannot go on in a session of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// It was not there when the branch was said, or not at all of it.
+    NeverThere,
+    /// It was, and cannot take up that session again.
+    CannotReturn,
+    /// Its session has gone on elsewhere, and it cannot begin another one from the middle of it.
+    CannotFork,
 }
 
 /// The agent that shall answer.
@@ -64,14 +75,14 @@ impl Handoff {
             Self::Continue { .. } => Provenance::Continued,
             Self::ForkAtMessage { .. } => Provenance::ForkedAtMessage,
             Self::RebuiltTranscript => Provenance::RebuiltTranscript,
-            Self::ReplayedContext(_) => Provenance::ReplayedContext,
+            Self::ReplayedContext(..) => Provenance::ReplayedContext,
         }
     }
 
     /// What the agent is not told. Where it goes on in a session of its own, that was told when the session began.
     pub fn missing(&self) -> Missing {
         match self {
-            Self::ReplayedContext(told) => told.missing,
+            Self::ReplayedContext(told, _) => told.missing,
             Self::Continue { .. } | Self::ForkAtMessage { .. } | Self::RebuiltTranscript => {
                 Missing::default()
             }
@@ -103,7 +114,14 @@ pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &AgentAtHand<'_
             Handoff::ForkAtMessage { session, message: Some(message) }
         }
         Some(_) | None if can.rebuilt_transcript => Handoff::RebuiltTranscript,
-        Some(_) | None => Handoff::ReplayedContext(reconstruct(&path, &original_attachments(tree, prompt))),
+        known => {
+            let gap = match known.map(|known| known.at) {
+                None => Gap::NeverThere,
+                Some(At::Tip) => Gap::CannotReturn,
+                Some(At::Within) => Gap::CannotFork,
+            };
+            Handoff::ReplayedContext(reconstruct(&path, &original_attachments(tree, prompt)), gap)
+        }
     }
 }
 
@@ -224,7 +242,7 @@ fn is_heard(body: &Body) -> bool {
         Body::Prompt(_)
         | Body::Reply(_)
         | Body::ToolResult(_)
-        | Body::Interrupted
+        | Body::Interrupted(_)
         | Body::BranchSummary(_)
         | Body::Compaction(_)
         | Body::Merge(_)

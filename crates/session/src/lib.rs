@@ -57,8 +57,9 @@ pub mod versions;
 pub mod watch;
 
 pub use entry::{
-    Block, Body, BranchSummary, Compaction, CustomMessage, Entry, FileLists, Foreign, ImageData, Merge,
-    Model, Note, Prompt, Reply, Setting, Shell, Stop, System, ToolResult, ToolUse, Usage, text_of,
+    Block, Body, BranchSummary, Compaction, CustomMessage, Entry, FileLists, Foreign, ImageData,
+    Interruption, Merge, Model, Note, Prompt, Reply, Setting, Shell, Stop, System, ToolResult, ToolUse,
+    Usage, text_of,
 };
 pub use id::{AgentSessionId, EntryId, HeadName, OperationId, SessionId, ToolCallId, TurnId};
 pub use oddity::{Odd, Oddity};

@@ -172,7 +172,7 @@ fn is_conversation(body: &Body) -> bool {
         | Body::Reply(_)
         | Body::ToolResult(_)
         | Body::Shell(_)
-        | Body::Interrupted
+        | Body::Interrupted(_)
         | Body::BranchSummary(_)
         | Body::Compaction(_)
         | Body::Merge(_)

@@ -36,7 +36,7 @@ pub fn estimate(message: &Message) -> i64 {
         Body::BranchSummary(summary) => chars(&summary.summary),
         Body::Compaction(compaction) => chars(&compaction.summary),
         Body::Merge(merge) => merge.summary.as_deref().map_or(0, chars),
-        Body::Interrupted
+        Body::Interrupted(_)
         | Body::Setting(_)
         | Body::Note(_)
         | Body::System(_)

@@ -31,8 +31,8 @@ use crate::asks::{Ask, AskId, Asking};
 use crate::live::{Delta, LiveReplies};
 use crate::status::{State, WaitingFor};
 use crate::{
-    AgentSessionId, Block, Body, Compaction, Entry, EntryId, Fact, FileLists, Missing, Model, Provenance,
-    Record, Reply, SessionTree, Stamps, Stop, ToolCallId, ToolResult, ToolUse, TurnId, Usage,
+    AgentSessionId, Block, Body, Compaction, Entry, EntryId, Fact, FileLists, Interruption, Missing, Model,
+    Provenance, Record, Reply, SessionTree, Stamps, Stop, ToolCallId, ToolResult, ToolUse, TurnId, Usage,
 };
 use sub_agents::Call;
 
@@ -202,7 +202,7 @@ impl Turn {
             return Vec::new();
         }
         let mut records = self.settle_all(stamps);
-        records.extend(self.say(Body::Interrupted, stamps));
+        records.extend(self.say(Body::Interrupted(Interruption::Wanted), stamps));
         let mut effects = self.finish(records, stamps);
         self.phase = Phase::Interrupted;
         effects.push(Effect::Tell(AgentInput::Interrupt { turn: self.id.clone() }));
@@ -416,7 +416,7 @@ impl Turn {
             Ending::Done => End::Done,
             Ending::Limit => End::Limit,
             Ending::Interrupted => {
-                records.extend(self.say(Body::Interrupted, stamps));
+                records.extend(self.say(Body::Interrupted(Interruption::Wanted), stamps));
                 End::Interrupted
             }
         };

@@ -91,10 +91,12 @@ fn what_is_no_longer_asked_cannot_be_answered() {
     let mut asks = Asks::default();
     asks.take(asks_to("r1", "ls"), &Rules::default());
     asks.take(asks_to("r2", "ls"), &Rules::default());
-    asks.withdraw(&id("r1"));
-    assert_eq!(asks.end_turn(&"t".into()), [id("r2")]);
-    assert_eq!(asks.answer(&id("r1"), ALLOW), Err(AnswerRefused::Stale(id("r1"))));
-    assert_eq!(asks.answer(&id("r2"), ALLOW), Err(AnswerRefused::Stale(id("r2"))));
+    let since = Some(FixedStamps::start());
+    let stale = |ask| Err(AnswerRefused::Stale { ask: id(ask), since });
+    asks.withdraw(&id("r1"), FixedStamps::start());
+    assert_eq!(asks.end_turn(&"t".into(), FixedStamps::start()), [id("r2")]);
+    assert_eq!(asks.answer(&id("r1"), ALLOW), stale("r1"));
+    assert_eq!(asks.answer(&id("r2"), ALLOW), stale("r2"));
     assert_eq!(asks.answer(&id("r3"), ALLOW), Err(AnswerRefused::Unknown(id("r3"))));
 }
 

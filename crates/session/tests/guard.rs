@@ -98,8 +98,11 @@ fn blank_and_unchanged_text_is_refused_before_anything_else() {
     let at: EntryId = "u2".into();
     assert_eq!(check(Action::Send { words: " \n", place: Place::Here }), Err(Refusal::Blank));
     assert_eq!(check(Action::Edit { at: &at, words: "", place: Place::Here }), Err(Refusal::Blank));
-    assert_eq!(check(Action::Edit { at: &at, words: "u2", place: Place::Here }), Err(Refusal::SameText));
-    assert_eq!(Refusal::SameText.hint(), None);
+    assert_eq!(
+        check(Action::Edit { at: &at, words: "u2", place: Place::Here }),
+        Err(Refusal::SameText { version: 1 })
+    );
+    assert_eq!(Refusal::SameText { version: 1 }.hint(), None);
 }
 
 #[test]

@@ -9,8 +9,8 @@ use offshoot_session::handoff::{
 };
 use offshoot_session::plan::{plan_redo, plan_send, plan_undo};
 use offshoot_session::{
-    AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadName, Missing, Prompt, Provenance, Record, Reply,
-    SessionHeader, SessionTree, Setting, ToolUse,
+    AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadName, Interruption, Missing, Prompt, Provenance,
+    Record, Reply, SessionHeader, SessionTree, Setting, ToolUse,
 };
 use offshoot_testkit::{FixedStamps, drawn};
 use serde_json::json;
@@ -71,7 +71,7 @@ fn way_with(tree: &SessionTree, prompt: &str, name: &str, can: &Capabilities, li
             format!("fork {session} at {}", message.unwrap_or("the end".into()))
         }
         Handoff::RebuiltTranscript => "rebuild".into(),
-        Handoff::ReplayedContext(_) => "replay".into(),
+        Handoff::ReplayedContext(..) => "replay".into(),
     }
 }
 
@@ -186,7 +186,7 @@ fn a_branch_told_as_text_says_what_is_missing() {
             }),
         ),
         ("a1", "u1", Body::Reply(Reply { blocks, ..Reply::default() })),
-        ("i1", "a1", Body::Interrupted),
+        ("i1", "a1", Body::Interrupted(Interruption::Wanted)),
     ] {
         let (written_at, turn) = (FixedStamps::start(), None);
         let entry = Entry { id: id.into(), parent: Some(parent.into()), written_at, turn, body };

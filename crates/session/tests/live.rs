@@ -5,13 +5,13 @@
 use offshoot_session::live::{Cursor, Delta, LiveReplies, NotLive, Place};
 use offshoot_session::slots::{Conversation, SlotPath, SlotPathSegment, SlotView};
 use offshoot_session::{
-    Block, Body, EntryId, HeadMove, HeadName, Model, Prompt, Record, Reply, SessionTree, TurnId,
+    Block, Body, EntryId, HeadMove, HeadName, Interruption, Model, Prompt, Record, Reply, SessionTree, TurnId,
 };
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 
 fn shown(tree: &SessionTree) -> String {
     let words = |body: &Body| match body {
-        Body::Interrupted => "interrupted".to_owned(),
+        Body::Interrupted(_) => "interrupted".to_owned(),
         body => body.text(),
     };
     SlotView::of(tree).active_messages().iter().map(|entry| words(&entry.body)).collect::<Vec<_>>().join(" ")
@@ -133,7 +133,10 @@ fn a_reply_of_which_nothing_came_is_not_an_entry() {
 fn an_interruption_is_a_response() {
     let mut listening = Listening::new();
     listening.receive(Some("m1"), "Hel");
-    listening.live.append(&listening.turn, Body::Interrupted, &mut listening.stamps).unwrap();
+    listening
+        .live
+        .append(&listening.turn, Body::Interrupted(Interruption::Wanted), &mut listening.stamps)
+        .unwrap();
     assert_eq!(listening.shown(), "u Hel interrupted");
     listening.receive(Some("m1"), "Hello");
     assert_eq!(

@@ -5,8 +5,8 @@ use offshoot_session::outline::{
     Version, ledger_row, turns_of, turns_through,
 };
 use offshoot_session::{
-    Block, Body, Compaction, Entry, EntryId, Fact, FileLists, Model, Record, Reply, SessionTree, Setting,
-    Shell, Stop, ToolUse,
+    Block, Body, Compaction, Entry, EntryId, Fact, FileLists, Interruption, Model, Record, Reply,
+    SessionTree, Setting, Shell, Stop, ToolUse,
 };
 use offshoot_testkit::{FixedStamps, drawn, tree_of};
 use serde_json::json;
@@ -253,7 +253,7 @@ fn every_kind_of_entry_has_a_line() {
     assert_eq!(line(reply(None, Vec::new())), "assistant: (no content)");
     assert_eq!(line(reply(Some(Stop::Aborted), Vec::new())), "assistant: (aborted)");
     assert_eq!(line(reply(Some(Stop::Error("no\nkey".into())), Vec::new())), "assistant: no key");
-    assert_eq!(line(Body::Interrupted), "[interrupted]");
+    assert_eq!(line(Body::Interrupted(Interruption::Wanted)), "[interrupted]");
     assert_eq!(line(Body::Cleared), "[cleared]");
     assert_eq!(line(Body::Shell(Shell { command: "ls -la".into(), ..Shell::default() })), "[bash]: ls -la");
     let model = Model { provider: "p".into(), name: "big".into() };
@@ -346,7 +346,7 @@ fn turn_picture(tree: &SessionTree) -> String {
                 if let Some(Version { number, of }) = row.version {
                     text.push_str(&format!(" {number}/{of}"));
                 }
-                if row.end == Some(TurnEnd::Interrupted) {
+                if matches!(row.end, Some(TurnEnd::Interrupted(_))) {
                     text.push_str(" ‖");
                 }
                 if row.is_head {

@@ -147,7 +147,7 @@ fn an_edit_that_changes_nothing_names_the_version_that_says_the_same() {
     assert!(edit(&tree, "u2", "four").is_ok(), "neither edited nor shown");
     assert_eq!(
         edit(&tree, "u3", "three").unwrap_err().to_string(),
-        "the text is the same as version 2",
+        "this is the same text as version 2",
         "counted as a person counts"
     );
 }

@@ -11,14 +11,14 @@ use offshoot_session::slots::{
     import_flat, version_arrows,
 };
 use offshoot_session::{
-    Binding, Block, Body, Change, Entry, EntryId, Fact, HeadMove, HeadName, Missing, Prompt, Provenance,
-    Record, SessionTree,
+    Binding, Block, Body, Change, Entry, EntryId, Fact, HeadMove, HeadName, Interruption, Missing, Prompt,
+    Provenance, Record, SessionTree,
 };
 use offshoot_testkit::{FixedStamps, draw, drawn, tree_of};
 
 fn said<'e>(entries: impl IntoIterator<Item = &'e Arc<Entry>>) -> String {
     let word = |entry: &Arc<Entry>| match &entry.body {
-        Body::Interrupted => "interrupted".to_owned(),
+        Body::Interrupted(_) => "interrupted".to_owned(),
         Body::Reply(reply) if reply.tool_uses().next().is_some() => entry.id.to_string(),
         body => body.text(),
     };
@@ -348,7 +348,7 @@ fn a_plain_list_becomes_one_branch() {
         reply("nobody asked"),
         Body::prompt("one"),
         reply("1"),
-        Body::Interrupted,
+        Body::Interrupted(Interruption::Wanted),
         Body::prompt("two"),
         Body::prompt("three"),
         reply("3"),

@@ -37,7 +37,7 @@ impl Locking {
 }
 
 pub(crate) fn lock(files: &dyn Files, path: &Path, how: &Locking) -> Result<Box<dyn Held>, LockError> {
-    let me = format!("{} (pid {}) since {:.0}", how.program, std::process::id(), Timestamp::now());
+    let me = format!("{} (process {}) since {:.0}", how.program, std::process::id(), Timestamp::now());
     let give_up = Instant::now() + how.wait;
     loop {
         match files.try_lock(path, &me).about("lock", path)? {

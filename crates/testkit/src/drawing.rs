@@ -16,7 +16,8 @@ use std::collections::HashMap;
 use jiff::SignedDuration;
 use offshoot_session::{
     Block, Body, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact, FileLists, HeadMove,
-    HeadName, Model, Note, Record, Reply, SessionHeader, SessionTree, Setting, ToolResult, ToolUse,
+    HeadName, Interruption, Model, Note, Record, Reply, SessionHeader, SessionTree, Setting, ToolResult,
+    ToolUse,
 };
 
 use crate::FixedStamps;
@@ -204,7 +205,7 @@ fn body(id: &str, said: &str) -> Body {
             details: None,
             from_extension: false,
         }),
-        Some('i') => Body::Interrupted,
+        Some('i') => Body::Interrupted(Interruption::Wanted),
         Some('x') => Body::CustomMessage(CustomMessage {
             kind: "test".into(),
             blocks,

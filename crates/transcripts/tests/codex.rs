@@ -2,7 +2,9 @@
 
 #![expect(clippy::expect_used, reason = "a helper that cannot go on fails the test")]
 
-use offshoot_session::{Block, Body, ImageData, Odd, Record, SessionTree, Setting, Stop, Usage};
+use offshoot_session::{
+    Block, Body, ImageData, Interruption, Odd, Record, SessionTree, Setting, Stop, Usage,
+};
 use offshoot_testkit::draw;
 use offshoot_transcripts::{Dialect, Transcript, codex, read};
 use serde_json::{Value, json};
@@ -199,7 +201,7 @@ fn a_turn_is_from_its_start_to_its_end() {
         tree.entries().map(|entry| entry.turn.as_ref().map(|turn| turn.as_str())).collect();
     assert_eq!(turns, [Some("one"), Some("two"), Some("two")]);
     assert!(tree.turn_ended(&"one".into()) && tree.turn_ended(&"two".into()));
-    assert_eq!(bodies(&transcript).last(), Some(&Body::Interrupted));
+    assert_eq!(bodies(&transcript).last(), Some(&Body::Interrupted(Interruption::Wanted)));
 }
 
 #[test]

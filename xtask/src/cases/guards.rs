@@ -8,8 +8,8 @@ use offshoot_session::status::words::{ChatWord, Talk};
 use offshoot_session::status::{State, WaitingFor};
 use offshoot_session::turn::{Effect, Phase, Turn};
 use offshoot_session::{
-    AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadMove, HeadName, Missing, Prompt, Provenance,
-    Record, Reply, SessionTree, Stamps, ToolUse,
+    AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadMove, HeadName, Interruption, Missing, Prompt,
+    Provenance, Record, Reply, SessionTree, Stamps, ToolUse,
 };
 use serde_json::{Value, json};
 
@@ -156,7 +156,7 @@ impl Scene {
             Effect::Write(records) => records
                 .iter()
                 .filter_map(Record::as_entry)
-                .any(|entry| entry.body == Body::Interrupted && entry.parent == tip),
+                .any(|entry| entry.body == Body::Interrupted(Interruption::Wanted) && entry.parent == tip),
             _ => false,
         });
         let appended = at_the_tip.then_some("interrupted at cursor leaf");
@@ -222,7 +222,7 @@ fn body(message: &Value) -> Result<Body> {
             });
             Body::Reply(Reply { blocks: std::iter::once(said).chain(calls).collect(), ..Reply::default() })
         }
-        "interrupted" => Body::Interrupted,
+        "interrupted" => Body::Interrupted(Interruption::Wanted),
         other => bail!("unknown message `{other}`"),
     })
 }

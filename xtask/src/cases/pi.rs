@@ -149,7 +149,7 @@ pub(crate) fn type_of(body: &Body) -> String {
         Body::Setting(_) => "setting",
         Body::CustomMessage(_) => "custom_message",
         Body::Note(_) => "custom",
-        Body::Interrupted => "interrupted",
+        Body::Interrupted(_) => "interrupted",
         Body::Merge(_) => "merge",
         Body::Cleared => "reset_boundary",
         Body::Foreign(foreign) => return foreign.kind.clone(),

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use anyhow::{Context, Result, bail};
 use offshoot_session::plan::VersionStep;
 use offshoot_session::slots::{Conversation, EditInfo, Slot, SlotPath, SlotPathSegment, SlotView, Timeline};
-use offshoot_session::{AgentSessionId, Binding, Block, Body, Entry, EntryId, Missing, Prompt, Provenance};
+use offshoot_session::{
+    AgentSessionId, Binding, Block, Body, Entry, EntryId, Interruption, Missing, Prompt, Provenance,
+};
 use serde_json::{Map, Value, json};
 
 use super::stamps::GivenIds;
@@ -119,7 +121,7 @@ impl Script {
     fn import(&mut self, messages: &[Value]) -> Result<Conversation> {
         let bodies = messages.iter().map(|item| match text(item, "kind") {
             "user" => Body::Prompt(prompt(item)),
-            "interrupted" => Body::Interrupted,
+            "interrupted" => Body::Interrupted(Interruption::Wanted),
             _ => Body::reply(text(item, "text")),
         });
         let next = Conversation::import(bodies, &mut self.stamps)?;
@@ -157,13 +159,13 @@ fn binding(op: &Value) -> Option<Binding> {
 
 fn response(op: &Value) -> Body {
     let interrupted = op.get("interrupted").and_then(Value::as_bool).unwrap_or_default();
-    if interrupted { Body::Interrupted } else { Body::reply(text(op, "text")) }
+    if interrupted { Body::Interrupted(Interruption::Wanted) } else { Body::reply(text(op, "text")) }
 }
 
 fn message(entry: &Entry) -> Value {
     match &entry.body {
         Body::Prompt(_) => json!({"kind": "user", "text": entry.body.text()}),
-        Body::Interrupted => json!({"kind": "interrupted"}),
+        Body::Interrupted(_) => json!({"kind": "interrupted"}),
         _ => json!({"kind": "assistant", "text": entry.body.text()}),
     }
 }

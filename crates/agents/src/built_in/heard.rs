@@ -22,7 +22,7 @@ impl Heard {
                 Body::Reply(_) => heard.characters += entry.body.text().chars().count(),
                 Body::ToolResult(_)
                 | Body::Shell(_)
-                | Body::Interrupted
+                | Body::Interrupted(_)
                 | Body::BranchSummary(_)
                 | Body::Setting(_)
                 | Body::Merge(_)

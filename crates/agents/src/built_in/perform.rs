@@ -26,7 +26,7 @@ pub(super) async fn converse(
     let mut heard = Heard::of(&start.path);
     let mut session = match &start.handoff {
         Handoff::Continue { session } => session.clone(),
-        Handoff::ForkAtMessage { .. } | Handoff::RebuiltTranscript | Handoff::ReplayedContext(_) => None,
+        Handoff::ForkAtMessage { .. } | Handoff::RebuiltTranscript | Handoff::ReplayedContext(..) => None,
     };
     let mut later = VecDeque::new();
     loop {

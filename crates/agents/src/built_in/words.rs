@@ -20,7 +20,7 @@ pub(super) fn tour(heard: &Heard) -> String {
         "{WHO} Three things to try:\n\n\
          1. **Edit** what you just said with `/edit {turn} hello`: a second version appears, and this one stays.\n\
          2. **Go back** with `/prev`: this answer is still there, and `/tree` shows both.\n\
-         3. **Rewind** with `/branch {turn}`: your next message begins another branch here. `/undo` takes any step back.\n\n\
+         3. **Rewind** with `/rewind {turn}`: you are before it again, and your words come back. `/undo` takes any step back.\n\n\
          The file I just wrote, `{TOUR_FILE}`, stays as it is: so far only the conversation is rewound. Say `help` for all \
          that I understand."
     )

@@ -163,7 +163,7 @@ impl Talk {
             Body::Prompt(_) => "prompt",
             Body::Reply(_) => "reply",
             Body::ToolResult(_) => "tool_result",
-            Body::Interrupted => "interrupted",
+            Body::Interrupted(_) => "interrupted",
             _ => "other",
         };
         self.path().iter().map(|entry| kind(&entry.body)).collect::<Vec<_>>().join(" ")

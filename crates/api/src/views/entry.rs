@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use offshoot_session as domain;
-use offshoot_session::{Block, Body, Entry, ImageData, Prompt, Setting, Stop};
+use offshoot_session::{Block, Body, Entry, ImageData, Interruption, Prompt, Setting, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -50,7 +50,11 @@ pub enum BodyView {
         exit_code: Option<i64>,
         private: bool,
     },
-    Interrupted,
+    Interrupted {
+        /// Offshoot stopped during the answer; else somebody wanted it to end.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        crash: bool,
+    },
     BranchSummary {
         summary: String,
         from: Option<String>,
@@ -193,7 +197,7 @@ impl From<&Body> for BodyView {
                 exit_code: shell.exit_code,
                 private: shell.private,
             },
-            Body::Interrupted => Self::Interrupted,
+            Body::Interrupted(why) => Self::Interrupted { crash: *why == Interruption::Crash },
             Body::BranchSummary(summary) => Self::BranchSummary {
                 summary: summary.summary.clone(),
                 from: summary.from.as_ref().map(id),

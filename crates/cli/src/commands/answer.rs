@@ -139,7 +139,6 @@ fn label(question: &QuestionView, given: &str) -> Option<String> {
 
 fn not_taken(here: &Here, session: &SessionId, ask: &str, error: &ApiError) -> Failure {
     match error.code {
-        ErrorCode::Stale => Failure::refused(scripts::NO_LONGER_ASKED),
         ErrorCode::AnsweredOtherwise => Failure::refused(scripts::ANSWERED_OTHERWISE),
         ErrorCode::WrongAnswer => Failure::refused(scripts::WRONG_ANSWER),
         ErrorCode::NotFound => Failure::not_found(scripts::no_such_ask(ask)).hint(scripts::ASK_HINT),

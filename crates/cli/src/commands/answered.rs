@@ -28,7 +28,7 @@ use crate::talk::telling::{Prompts, Telling, given};
 use crate::talk::{note_now, open, print_now, refused, unexpected, wait_for};
 use crate::text::harmless_line;
 use crate::which::short;
-use crate::words::{scripts, talking as words};
+use crate::words::{STOPPED_DURING, talking as words};
 
 /// What is said, and how its answer is printed.
 #[derive(Debug)]
@@ -208,7 +208,7 @@ impl Sending<'_> {
                 }
                 self.note(&how_to_answer(ask, &short(self.here, &self.message.session)))
             }
-            EventKind::Notice { text } => self.note(&scripts::sentence(text)),
+            EventKind::Notice { text } => self.note(&words::sentence(text)),
             EventKind::HookFailed { hook, message } => self.note(&words::hook_failed(hook, message)),
             _ if is_read => print_now(&self.telling.tell(event, Prompts::Seen)),
             _ => Ok(()),
@@ -237,8 +237,9 @@ impl Sending<'_> {
     fn ended_meanwhile(&mut self, end: &TurnEnd) -> Result<Answer, Failure> {
         let now = self.here.stamps().now();
         self.hear(&self.event(now, EventKind::TurnEnded { end: end.clone() }))?;
-        if *end == TurnEnd::Interrupted {
-            self.note(scripts::STOPPED_DURING)?;
+        // Where the branch was caught up with, it has said so.
+        if *end == TurnEnd::Interrupted && !self.heard.is_cut_off {
+            self.note(STOPPED_DURING)?;
         }
         Ok(ended(end, &self.heard, &self.message))
     }
@@ -334,6 +335,8 @@ struct Heard {
     /// Entries of agents that the agent has started, each with the call that did.
     sub_agents: Vec<Value>,
     text: String,
+    /// It was said that the answer stops in the middle.
+    is_cut_off: bool,
 }
 
 impl Heard {
@@ -351,6 +354,7 @@ impl Heard {
         }
         match &entry.body {
             BodyView::Prompt(_) => self.prompt = Some(entry.id.clone()),
+            BodyView::Interrupted { .. } => self.is_cut_off = true,
             BodyView::Reply { blocks, .. } => {
                 for block in blocks {
                     if let BlockView::Text { text } = block {

@@ -8,6 +8,7 @@
 mod after;
 mod answers;
 mod calling;
+mod changed;
 mod changing;
 mod hearing;
 mod input;
@@ -21,7 +22,7 @@ mod waiting;
 
 use std::io::IsTerminal;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use offshoot_api::{ApiError, ErrorCode, Event};
 
 use self::input::{Block, Came};
@@ -74,8 +75,16 @@ async fn listen(chat: &mut Chat<'_>, is_terminal: bool) -> Result<(), Failure> {
             chat.interrupt().await?;
             continue;
         }
-        chat.invite(&block)?;
         let has_room = chat.out.has_room();
+        // Nobody is invited between a prompt and its answer. While an answer comes signals go first.
+        if has_room
+            && chat.is_about_to_invite()
+            && let Some(event) = next(&mut chat.events).now_or_never()
+        {
+            chat.hear(event).await?;
+            continue;
+        }
+        chat.invite(&block)?;
         let takes_lines = has_room && !input_ended && (is_terminal || !chat.is_busy());
         tokio::select! {
             // What has happened is told before the next line is taken.

@@ -2,7 +2,7 @@
 
 use offshoot_api::views::BoundView;
 use offshoot_session::outline::Version;
-use offshoot_session::{Block, Body, Entry, SessionTree, Setting, Stop};
+use offshoot_session::{Block, Body, Entry, Interruption, SessionTree, Setting, Stop};
 use serde_json::{Map, Value, json};
 
 use crate::args::JsonShape;
@@ -129,7 +129,10 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
         Body::Foreign(foreign) => {
             put("kind", json!(foreign.kind));
         }
-        Body::Interrupted | Body::System(_) | Body::Cleared => {}
+        Body::Interrupted(why) => {
+            put("crash", json!(*why == Interruption::Crash));
+        }
+        Body::System(_) | Body::Cleared => {}
     }
     fields
 }
@@ -144,7 +147,7 @@ fn role(body: &Body) -> &'static str {
         Body::Reply(_) => "assistant",
         Body::ToolResult(_) => "tool_result",
         Body::Shell(_) => "shell",
-        Body::Interrupted => "interrupted",
+        Body::Interrupted(_) => "interrupted",
         Body::BranchSummary(_) => "branch_summary",
         Body::Compaction(_) => "compaction",
         Body::Setting(_) => "setting",

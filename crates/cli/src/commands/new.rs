@@ -14,7 +14,7 @@ use crate::{Answer, stored, words};
 
 pub(crate) fn run(args: &NewArgs, here: &Here) -> Result<Answer, Failure> {
     if let Some(agent) = args.agent.as_deref().filter(|agent| !can_answer(agent)) {
-        return Err(cannot_answer(agent));
+        return Err(cannot_answer(agent, words::scripts::GO_ON_WITHOUT));
     }
     let mut stamps = here.stamps();
     let id = stamps.session_id();

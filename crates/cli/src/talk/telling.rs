@@ -10,11 +10,13 @@ use offshoot_api::event::{Event, EventKind, TurnEnd};
 use offshoot_api::views::{
     AskView, AskingView, BlockView, BodyView, EntryView, QuestionView, SettingView, SubAgentView,
 };
+use offshoot_session::Interruption;
 use serde_json::Value;
 
+use super::wrapping::Wrapping;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::moment_after;
-use crate::text::{cut, harmless_line, harmless_piece};
+use crate::text::{cut, harmless_line, harmless_piece, width, wrapped};
 use crate::words::{self, chatting, talking};
 
 /// So much of what a tool was given or said is shown, in columns.
@@ -55,18 +57,28 @@ pub(crate) struct Telling<'l> {
     at_line_start: bool,
     /// Stands before every line of a sub-agent.
     margin: &'static str,
+    /// How wide the terminal is, where there is one.
+    columns: Option<usize>,
+    wrapping: Wrapping,
 }
 
 impl<'l> Telling<'l> {
     pub(crate) fn new(look: &'l Look) -> Self {
         let listener = Listener::Script;
         let (told, speaking, thinks) = (HashMap::new(), None, None);
-        Self { look, listener, thinks, told, speaking, at_line_start: true, margin: "" }
+        let (columns, wrapping) = (look.width, Wrapping::to(look.width));
+        Self { look, listener, thinks, told, speaking, at_line_start: true, margin: "", columns, wrapping }
     }
 
     /// To somebody who talks with the agent.
     pub(crate) fn to_a_person(look: &'l Look) -> Self {
         Self { listener: Listener::Person { thoughts: false }, ..Self::new(look) }
+    }
+
+    /// The terminal may be made wider while it is talked.
+    pub(crate) fn is_wide(&mut self, columns: Option<usize>) {
+        self.columns = columns;
+        self.wrapping.is_wide(columns);
     }
 
     /// Whether thoughts are told word for word.
@@ -115,7 +127,7 @@ impl<'l> Telling<'l> {
                 self.line(Ink::Faint, &talking::no_longer_asked(&when))
             }
             EventKind::Thinking { entry, text } => self.thinking(entry, text, at),
-            EventKind::Notice { text } => self.line(Ink::Faint, &sentence(text)),
+            EventKind::Notice { text } => self.line(Ink::Faint, &talking::sentence(text)),
             EventKind::HookFailed { hook, message } => {
                 self.line(Ink::Error, &talking::hook_failed(hook, message))
             }
@@ -148,13 +160,14 @@ impl<'l> Telling<'l> {
             BodyView::Shell { command, output, .. } => {
                 self.line(Ink::Faint, &format!("$ {command}")) + &self.line(Ink::Faint, output)
             }
-            BodyView::Interrupted => {
+            BodyView::Interrupted { crash } => {
+                let why = if *crash { Interruption::Crash } else { Interruption::Wanted };
                 let sign = self.look.sign(Sign::Interrupted);
-                self.line(Ink::Faint, &format!("{sign} {}", words::RESPONSE_INTERRUPTED))
+                self.line(Ink::Faint, &format!("{sign} {}", words::interrupted(why)))
             }
             BodyView::BranchSummary { .. } => self.line(Ink::Faint, talking::SUMMARISED),
             BodyView::Compaction { .. } => self.line(Ink::Faint, talking::COMPACTED),
-            BodyView::Setting(setting) => self.line(Ink::Faint, &setting_words(setting)),
+            BodyView::Setting(setting) => self.line(Ink::Faint, &setting_told(setting)),
             BodyView::Cleared => self.line(Ink::Faint, words::CONTEXT_CLEARED),
             BodyView::CustomMessage { blocks, display: true, .. } => self.line(Ink::Plain, &text_of(blocks)),
             BodyView::CustomMessage { display: false, .. }
@@ -168,9 +181,12 @@ impl<'l> Telling<'l> {
     /// A whole line of its own, however the last one ended.
     pub(crate) fn line(&mut self, ink: Ink, text: &str) -> String {
         let mut out = self.fresh_line();
-        out.push_str(self.margin);
-        out.push_str(&self.look.paint(ink, &harmless_line(text, self.look.ascii)));
-        out.push('\n');
+        let room = self.columns.map(|columns| columns.saturating_sub(width(self.margin)));
+        for line in wrapped(&harmless_line(text, self.look.ascii), room) {
+            out.push_str(self.margin);
+            out.push_str(&self.look.paint(ink, &line));
+            out.push('\n');
+        }
         out
     }
 
@@ -183,32 +199,46 @@ impl<'l> Telling<'l> {
     pub(crate) fn is_at_line_start(&mut self) {
         self.at_line_start = true;
         self.speaking = None;
+        self.wrapping.begin_line();
     }
 
     fn fresh_line(&mut self) -> String {
-        let end = if self.at_line_start { "" } else { "\n" };
+        let mut end = self.wrapping.rest(width(self.margin));
+        if !(self.at_line_start && end.is_empty()) {
+            end.push('\n');
+        }
         self.is_at_line_start();
-        end.to_owned()
+        end
     }
 
     fn words(&mut self, entry: &str, text: &str) -> String {
         if text.is_empty() {
             return String::new();
         }
-        let mut out = String::new();
-        if self.speaking.as_deref() != Some(entry) {
-            out = self.fresh_line();
-            self.speaking = Some(entry.to_owned());
-        }
+        let mut out = self.begin_words(entry, text);
+        let now = self.wrapping.take(&harmless_piece(text, self.look.ascii), width(self.margin));
+        self.push_behind_margin(&mut out, &now);
+        out
+    }
+
+    fn begin_words(&mut self, entry: &str, text: &str) -> String {
         *self.told.entry(entry.to_owned()).or_default() += text.len();
+        if self.speaking.as_deref() == Some(entry) {
+            return String::new();
+        }
+        let out = self.fresh_line();
+        self.speaking = Some(entry.to_owned());
+        out
+    }
+
+    fn push_behind_margin(&mut self, out: &mut String, text: &str) {
         for piece in text.split_inclusive('\n') {
             if self.at_line_start {
                 out.push_str(self.margin);
             }
-            out.push_str(&harmless_piece(piece, self.look.ascii));
+            out.push_str(piece);
             self.at_line_start = piece.ends_with('\n');
         }
-        out
     }
 
     /// The line stays open until the thoughts are over; their words stand below it where they are wanted.
@@ -262,12 +292,13 @@ impl<'l> Telling<'l> {
 
     /// Thoughts, so that they cannot be taken for the answer.
     fn faint_words(&mut self, entry: &str, text: &str) -> String {
-        let told = self.words(entry, text);
-        let (ends, text) = match told.strip_prefix('\n') {
-            Some(rest) => ("\n", rest),
-            None => ("", told.as_str()),
-        };
-        format!("{ends}{}", self.look.paint(Ink::Faint, text))
+        if text.is_empty() {
+            return String::new();
+        }
+        let ends = self.begin_words(entry, text);
+        let mut told = String::new();
+        self.push_behind_margin(&mut told, &harmless_piece(text, self.look.ascii));
+        format!("{ends}{}", self.look.paint(Ink::Faint, &told))
     }
 
     /// Those of a reply that nobody has heard while they came.
@@ -333,11 +364,17 @@ impl<'l> Telling<'l> {
         match end {
             TurnEnd::Done | TurnEnd::Interrupted => self.fresh_line(),
             TurnEnd::Limit => self.line(Ink::Error, talking::LIMIT),
-            TurnEnd::Failed { message } => {
-                let sign = self.look.sign(Sign::Error);
-                self.line(Ink::Error, &format!("{sign} {}", talking::turn_failed(message)))
-            }
+            TurnEnd::Failed { message } => self.failed(message),
         }
+    }
+
+    pub(crate) fn failed(&mut self, message: &str) -> String {
+        let sign = self.look.sign(Sign::Error);
+        let again = match self.listener {
+            Listener::Script => talking::ASK_AGAIN,
+            Listener::Person { .. } => talking::ASK_AGAIN_HERE,
+        };
+        self.line(Ink::Error, &format!("{sign} {}", talking::turn_failed(message, again)))
     }
 
     pub(crate) fn asked(&mut self, ask: &AskView) -> String {
@@ -376,14 +413,6 @@ impl<'l> Telling<'l> {
     }
 }
 
-/// With a capital and a full stop, as it stands among others.
-fn sentence(text: &str) -> String {
-    let mut signs = text.chars();
-    let first: String = signs.next().into_iter().flat_map(char::to_uppercase).collect();
-    let end = if text.ends_with(['.', '!', '?', ':']) { "" } else { "." };
-    format!("{first}{}{end}", signs.as_str())
-}
-
 fn thoughts_in(blocks: &[BlockView]) -> impl Iterator<Item = &str> {
     blocks
         .iter()
@@ -414,7 +443,7 @@ pub(crate) fn given(input: &Value) -> String {
     told.map_or_else(|| input.to_string(), str::to_owned)
 }
 
-fn setting_words(setting: &SettingView) -> String {
+pub(crate) fn setting_told(setting: &SettingView) -> String {
     match setting {
         SettingView::Agent(agent) => talking::set("Agent", agent),
         SettingView::Model { model, .. } => talking::set("Model", &talking::model_name(model)),

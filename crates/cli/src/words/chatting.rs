@@ -1,10 +1,11 @@
 //! Sentences of `offshoot chat`.
 
-use offshoot_api::views::{MissingView, ProvenanceView, SessionView};
+use offshoot_api::views::{AnswerView, MissingView, ProvenanceView, SessionView};
 
 use super::talking::model_name;
 
-pub(crate) const WELCOME: &str = "Offshoot. Every message can be said differently later, and nothing is lost. `/help` lists what can be done.";
+pub(crate) const WELCOME: &str =
+    "Offshoot. Every message can be said differently later, nothing is lost: `/help`";
 pub(crate) const FIRST_RUN: &str =
     "The built-in agent answers: a demonstration that needs no network. Say `show me around` or `help`.";
 pub(crate) const CTRL_C_AGAIN: &str = "Ctrl-C again leaves; so does `/quit`.";
@@ -14,6 +15,9 @@ pub(crate) const CALLED_OFF: &str = "Called off. Nothing has changed.";
 pub(crate) const LEFT: &str = "this chat is being left";
 pub(crate) const RECONNECTED: &str =
     "The process that was the engine has ended. Connected again; nothing is lost.";
+pub(crate) const LOST: &str = "the connection was lost; it may or may not have been done";
+pub(crate) const NOT_SENT: &str = "not sent: the connection was lost";
+pub(crate) const NOT_SENT_HINT: &str = "your text stands above; said again it is sent";
 pub(crate) const BEGINS_ANOTHER: &str = "The conversation was taken back, so this begins another one.";
 pub(crate) const NOTHING_YET: &str = "Nothing has been said yet.";
 
@@ -25,18 +29,23 @@ pub(crate) fn pasted(lines: usize) -> String {
 }
 
 /// `None` where the agent knows the branch itself.
-pub(crate) fn reconstructed(provenance: ProvenanceView, missing: Option<MissingView>) -> Option<String> {
+pub(crate) fn reconstructed(
+    agent: &str,
+    provenance: ProvenanceView,
+    missing: Option<MissingView>,
+) -> Option<String> {
     let way = match provenance {
         ProvenanceView::Continued | ProvenanceView::ForkedAtMessage => return None,
-        ProvenanceView::RebuiltTranscript => "the agent was given this branch as a session that was rebuilt",
-        ProvenanceView::ReplayedContext => "the agent was given this branch as text",
+        ProvenanceView::RebuiltTranscript => "this branch as a session that was rebuilt",
+        ProvenanceView::ReplayedContext => "this branch as text",
     };
-    Some(format!("Reconstructed context: {way}{}.", missing.map(without).unwrap_or_default()))
+    let without = missing.map(without).unwrap_or_default();
+    Some(format!("Reconstructed context: {agent} was given {way}{without}."))
 }
 
 /// Of a branch whose beginning is not shown.
-pub(crate) fn was_not_told(missing: MissingView) -> String {
-    format!("Reconstructed context: the agent was given the beginning of this branch{}.", without(missing))
+pub(crate) fn was_not_told(agent: &str, missing: MissingView) -> String {
+    format!("Reconstructed context: {agent} was given the beginning of this branch{}.", without(missing))
 }
 
 fn without(missing: MissingView) -> String {
@@ -114,8 +123,14 @@ pub(crate) const SEVERAL_ANSWERS: &str = "  Several: numbers with `,` between. `
 pub(crate) const ONE_ANSWER: &str = "  A number, or your own words (`=2` for a number that is meant).";
 pub(crate) const SEVERAL_QUESTIONS: &str = "  All in one line, with `;` between the questions.";
 
-pub(crate) fn answered_elsewhere(when: &str) -> String {
-    format!("Answered elsewhere, {when}.")
+pub(crate) fn answered_elsewhere(answer: Option<&AnswerView>, when: &str) -> String {
+    let how = match answer {
+        Some(AnswerView::Allow { .. }) => "Allowed",
+        Some(AnswerView::AllowAlways { .. }) => "Allowed always",
+        Some(AnswerView::Deny { .. }) => "Denied",
+        Some(AnswerView::Choose { .. }) | None => "Answered",
+    };
+    format!("{how} elsewhere, {when}.")
 }
 
 pub(crate) fn not_a_choice(word: &str) -> String {
@@ -146,10 +161,6 @@ pub(crate) fn no_agent(name: &str) -> String {
     format!("there is no agent `{name}`")
 }
 
-pub(crate) fn cannot_answer(agent: &str) -> String {
-    format!("`{agent}` cannot be asked from here")
-}
-
 pub(crate) fn agents_hint(names: &str) -> String {
     format!("there are: {names}")
 }
@@ -158,13 +169,21 @@ pub(crate) fn agents_hint(names: &str) -> String {
 
 pub(crate) const CTRL_C_HINT: &str = "wait, or interrupt it with Ctrl-C";
 pub(crate) const ANSWER_FIRST_HINT: &str = "answer it first, or interrupt it with Ctrl-C";
-pub(crate) const WAITS_FOR_YOU: &str = "this branch waits for your answer";
 pub(crate) const REDO_HINT: &str = "`/redo` brings it back";
 pub(crate) const TREE_HINT: &str = "`/tree` shows every turn; one on another branch is named by its id";
 pub(crate) const NO_AGENT_HINT: &str = "`/agent NAME` says who answers; `offshoot agents` lists them";
-pub(crate) const NEEDS_TEXT: &str = "a prompt needs some text";
+pub(crate) const GO_ON_WITHOUT: &str = "`/agent built_in` goes on without it";
 
 // What was done.
+
+pub(crate) fn changes_here(what: &str, old: &str, to: &str, new: &str) -> String {
+    format!("{what} changes here: {old} {to} {new}.")
+}
+
+pub(crate) fn starts_branch(what: &str) -> String {
+    let what = what.to_lowercase();
+    format!("Your next message starts a branch with the new {what}.")
+}
 
 pub(crate) const DONE: &str = "Done.";
 pub(crate) const IS_SO_ALREADY: &str = "It is so already.";
@@ -220,14 +239,22 @@ pub(crate) fn somebody_goes_on_in(id: &str) -> String {
     format!("Somebody has changed the settings; that conversation goes on in a session of its own, {id}.")
 }
 
-pub(crate) fn in_force(view: &SessionView, usage: &str) -> String {
+pub(crate) const SOMEBODY_MOVED: &str = "Somebody has moved the head.";
+
+pub(crate) fn somebody_forked(id: &str) -> String {
+    format!("Somebody has forked this conversation to a new session, {id}. You stay in this one.")
+}
+
+pub(crate) fn in_force(view: &SessionView, tools: Option<&[String]>, usage: &str) -> String {
     let none = "of the agent";
     let model = view.model.as_ref().map(model_name);
+    let tools = tools.map(|tools| tools.join(", "));
     format!(
-        "Agent: {}. Model: {}. Thinking: {}. Permission mode: {}. To change it: {usage}",
+        "Agent: {}. Model: {}. Thinking: {}. Tools: {}. Permission mode: {}. To change it: {usage}",
         view.agent.as_deref().unwrap_or("none"),
         model.as_deref().unwrap_or(none),
         view.thinking,
+        tools.as_deref().unwrap_or(none),
         view.permission_mode.as_deref().unwrap_or(none),
     )
 }
@@ -240,27 +267,28 @@ Say it differently
   /undo, /redo            take the last step back, or take it again
 Go elsewhere
   /tree                   the whole conversation as a tree
-  /tree POINT             go there; before a message its words come back to be changed
-  /tree POINT --summary [WORDS]   and leave a summary of what you leave, about WORDS
+  /tree POINT             go there; the words of a message come back to you
+  /tree POINT --summary [WORDS]   and sum up what you leave, about WORDS
   /rewind POINT           go back before that turn; its words come back
   /branch                 list the branches
   /branch POINT           the next message begins a branch there
   /branch POINT --new-session     in a session of its own, where you go on
 Messages
   /answer                 ask for the answer of a message that has none
-  /beside TEXT            say it on a branch of its own while another answer comes
-  /queue                  what waits; also /queue change N TEXT, /queue cancel N, /queue send
+  /beside TEXT            a second answer, on a branch of its own
+  /queue                  what waits; /queue change N TEXT, cancel N, send
   /label [#N] TEXT        put a note on a turn; - takes it away
   /rename TITLE           give the session a title; - takes it away
 Settings, from the next message on; alone they say what is set
   /agent NAME             who answers
   /model NAME             or PROVIDER/NAME
-  /thinking LEVEL         off, minimal, low, medium, high, xhigh; show or hide its words
+  /thinking LEVEL         off, minimal, low, medium, high, xhigh; show, hide
   /tools A,B              which tools may be used
   /mode MODE              how permissions are asked for
   /compact [WORDS]        make what the agent reads shorter
   /clear                  the agent forgets; the conversation stays
 /quit leaves. Ctrl-C interrupts an answer or calls off a summary, twice leaves.
-A POINT is a turn number, an id, a label or the name of a branch. A line that begins with // is said with one /.
-A line that ends with \\ goes on in the next; several pasted lines are one message.
+A POINT is a turn number, an id, a label or the name of a branch.
+A line that begins with // is said with one /. One that ends with \\ goes on in
+the next; several pasted lines are one message.
 ";

@@ -61,6 +61,9 @@ pub(crate) fn source(trouble: &SourceTrouble) -> String {
 pub(crate) const TORN: &str = "The end of this session is damaged: an unfinished record is left out, and is set aside \
      with the next change. Details: offshoot fsck";
 
+pub(crate) const REPAIRED: &str = "The end of this session was damaged and has been repaired: an unfinished record was set \
+     aside. Details: offshoot fsck";
+
 pub(crate) const UNFINISHED: &str = "The last line of the file is not complete: it is being written, or its program \
      ended in the middle. What is whole is shown.";
 

@@ -4,22 +4,11 @@ use offshoot_session::{Binding, Missing, Provenance};
 
 use crate::numbers::counted;
 
-/// What the engine says in passing, as a sentence.
-pub(crate) fn sentence(text: &str) -> String {
-    let mut letters = text.trim_end_matches('.').chars();
-    let first = letters.next().map(char::to_uppercase).into_iter().flatten();
-    let mut sentence: String = first.chain(letters).collect();
-    sentence.push('.');
-    sentence
-}
-
-pub(crate) const STOPPED_DURING: &str = "Offshoot stopped during this answer. What had arrived is kept.";
-
 /// Who answers, where nobody knows who it is.
 pub(crate) const THE_AGENT: &str = "the agent";
 
 pub(crate) fn still_answering(agent: &str, turn: Option<usize>) -> String {
-    format!("`{agent}` is still answering on this branch{}", at_turn(turn))
+    format!("{agent} is still answering on this branch{}", at_turn(turn))
 }
 
 pub(crate) fn waits_for_your_answer(turn: Option<usize>) -> String {
@@ -43,19 +32,22 @@ pub(crate) fn no_such_agent(agent: &str) -> String {
 pub(crate) const NO_SUCH_AGENT_HINT: &str = "`offshoot agents` lists those that there are";
 
 pub(crate) fn agent_not_installed(title: &str) -> String {
-    format!("`{title}` is not installed")
+    format!("{title} is not installed")
 }
 
-pub(crate) fn agent_not_installed_hint(install: &str) -> String {
-    format!("`{install}`, then again; `--agent built_in` goes on without it")
+pub(crate) fn agent_not_installed_hint(install: &str, instead: &str) -> String {
+    format!("`{install}`, then again; {instead}")
 }
 
 pub(crate) fn agent_not_asked(title: &str) -> String {
-    format!("`{title}` cannot be asked from here yet; its sessions are read")
+    format!("{title} cannot be asked from here yet; its sessions are read")
 }
 
-pub(crate) const AGENT_NOT_ASKED_HINT: &str =
-    "`--agent built_in` goes on here; `offshoot export --install` goes on there";
+pub(crate) fn agent_not_asked_hint(instead: &str) -> String {
+    format!("{instead}; `offshoot export --install` goes on there")
+}
+
+pub(crate) const GO_ON_WITHOUT: &str = "`--agent built_in` goes on without it";
 
 pub(crate) const NO_AGENT_CHOSEN: &str = "there is no agent to answer";
 
@@ -137,7 +129,12 @@ pub(crate) fn held_hint(send: &str) -> String {
 }
 
 pub(crate) const ANSWERED_ALREADY: &str = "Answered already.\n";
-pub(crate) const NO_LONGER_ASKED: &str = "no longer asked: the agent moved on";
+
+pub(crate) fn no_longer_asked(since: Option<&str>) -> String {
+    let at = since.map(|since| format!(" at {since}")).unwrap_or_default();
+    format!("no longer asked: the agent moved on{at}")
+}
+
 pub(crate) const ANSWERED_OTHERWISE: &str = "it has another answer already";
 pub(crate) const ASK_HINT: &str = "`offshoot status` lists what is asked, each with its id";
 pub(crate) const WRONG_ANSWER: &str = "this does not answer what is asked";

@@ -32,6 +32,14 @@ pub(crate) const DISCONNECTED_HINT: &str = "the process that was the engine has 
 pub(crate) const OTHER_VERSION: &str =
     "the engine that runs is of another version and answered something unknown";
 
+/// What the engine says in passing, with a capital and a full stop, as it stands among others.
+pub(crate) fn sentence(text: &str) -> String {
+    let mut signs = text.chars();
+    let first: String = signs.next().into_iter().flat_map(char::to_uppercase).collect();
+    let end = if text.ends_with(['.', '!', '?', ':']) { "" } else { "." };
+    format!("{first}{}{end}", signs.as_str())
+}
+
 pub(crate) fn no_longer_asked(when: &str) -> String {
     format!("No longer asked. The agent moved on at {when}.")
 }
@@ -54,9 +62,13 @@ pub(crate) fn hook_failed(hook: &str, message: &str) -> String {
     format!("hook `{hook}`: {message}")
 }
 
-pub(crate) fn turn_failed(message: &str) -> String {
-    format!("The agent failed: {message}. Nothing is lost.")
+/// `again` asks once more.
+pub(crate) fn turn_failed(message: &str, again: &str) -> String {
+    format!("{} The branch is intact; `{again}` asks again.", sentence(message))
 }
+
+pub(crate) const ASK_AGAIN: &str = "offshoot retry --send";
+pub(crate) const ASK_AGAIN_HERE: &str = "/retry";
 
 pub(crate) fn sub_agent(task: &str, is_running: bool) -> String {
     let works = if is_running { "works on" } else { "was given" };

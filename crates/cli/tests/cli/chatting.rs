@@ -27,9 +27,75 @@ fn what_is_answered_elsewhere_is_told() {
     chat.say("run echo from-the-tool");
     chat.until("a: in this session");
     assert_eq!(run(&folder, &["answer", "allow"]).1, Some(0));
-    chat.until("Answered elsewhere, ");
+    chat.until("Allowed elsewhere, ");
     chat.until("→ from-the-tool");
     assert_eq!(chat.end(), Some(0));
+}
+
+/// Whoever types on has to know where it goes.
+#[test]
+fn a_head_that_somebody_else_moves_is_told_and_ones_own_moves_are_told_once() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    for line in ["first", "second"] {
+        chat.say(line);
+        chat.until(&format!("You said “{line}”."));
+    }
+    assert_eq!(run(&folder, &["switch", "1"]).1, Some(0));
+    chat.until("Somebody has moved the head.\n");
+    assert_eq!(chat.line(), "The head is at #1; your next message goes below it.\n");
+    assert_eq!(run(&folder, &["undo"]).1, Some(0));
+    chat.until("Somebody has moved the head.\n");
+    assert_eq!(chat.line(), "The head is at #2; your next message goes below it.\n");
+    chat.say("/tree 1");
+    chat.until("The head is before the first turn; your next message begins anew.");
+    assert_eq!(
+        (chat.line(), chat.line()),
+        ("The words of that message, to be said differently:\n".into(), "  first\n".into())
+    );
+    for line in [
+        "/undo",
+        "run echo hi",
+        "y",
+        "delegate look around",
+        "/model a/b",
+        "/clear",
+        "third",
+        "/edit 4 fourth",
+    ] {
+        chat.say(line);
+    }
+    let mut rest = String::new();
+    chat.until_end(&mut rest);
+    assert!(rest.contains("You said “fourth”.") && !rest.contains("Somebody"), "{rest}");
+}
+
+/// A copy leaves everybody where they are; a change of settings that begins a session takes the conversation along.
+#[test]
+fn a_session_that_begins_elsewhere_with_this_one_is_told() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat", "--set", "config_change_branching=file"]);
+    chat.say("hello");
+    chat.until("You said “hello”.");
+    let (told, code) = run(&folder, &["fork", "--new-session", "--title", "Aside"]);
+    assert_eq!(code, Some(0), "{told}");
+    let line = chat.until("Somebody has forked this conversation to a new session, ");
+    assert!(line.ends_with(". You stay in this one.\n"), "{line}");
+    let id = line.rsplit(", ").next().and_then(|rest| rest.split('.').next()).expect("an id").to_owned();
+    assert!(run(&folder, &["show", &id]).0.contains("hello"), "{line}");
+    chat.say("still here");
+    chat.until("You said “still here”. This is turn 2");
+
+    let (listed, _) = run(&folder, &["ls", "--json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+    let sessions = listed["sessions"].as_array().expect("a list");
+    let ours = sessions.iter().find(|session| session["title"] != "Aside").expect("this session");
+    let ours = ours["id"].as_str().expect("an id").to_owned();
+    let mut other = Talk::begin(&folder, &["chat", &ours]);
+    other.say("/model a/one");
+    other.until("The conversation goes on in a session of its own, ");
+    chat.until("Somebody has changed the settings; that conversation goes on in a session of its own, ");
+    assert_eq!((other.end(), chat.end()), (Some(0), Some(0)));
 }
 
 #[test]

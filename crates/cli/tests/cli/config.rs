@@ -184,14 +184,13 @@ fn a_change_goes_where_the_settings_or_the_person_say() {
     };
     let entry = Folder::new();
     let (told, sessions) = talk(&entry, "hello\n/model a/b\nmore\n");
-    assert!(told.contains("Model from here on: a/b") && sessions == 1, "{told}");
+    assert!(told.contains("Model changes here: offshoot/built-in → a/b.\n") && sessions == 1, "{told}");
     let file = with_files("config_change_branching = \"file\"\n", "");
     let (told, sessions) = talk(&file, "hello\n/model a/b\nmore\n");
     assert!(told.contains("goes on in a session of its own") && sessions == 2, "{told}");
     let ask = with_files("config_change_branching = \"ask\"\n", "");
     let (told, sessions) = talk(&ask, "hello\n/model a/b\nno\n/model a/b\ne\nmore\n/model c/d\nf\nand on\n");
-    let parts =
-        ["e: into this session", "Nothing was changed.", "Model from here on: a/b", "a session of its own"];
+    let parts = ["e: into this session", "Nothing was changed.", "→ a/b.\n", "a session of its own"];
     let mut rest = told.as_str();
     for part in parts {
         rest = rest.split_once(part).unwrap_or_else(|| panic!("`{part}` is not told in: {told}")).1;

@@ -20,6 +20,7 @@ mod looking;
 mod meanwhile;
 mod reports;
 mod scripts;
+mod sentences;
 mod slash;
 mod support;
 mod talking;

@@ -82,7 +82,7 @@ fn edit_and_retry_make_versions() {
     check("/edit #1 anew\n/tree\n", &["anew  ← head  2/2", "first  1/2"]);
     check_refused("/edit 2", "that needs more: `/edit POINT TEXT`");
     check_refused("/edit", "that needs more: `/edit POINT TEXT`");
-    check_refused("/edit 2 second", "the text is the same");
+    check_refused("/edit 2 second", "this is the same text as version 1");
     check_refused("/edit 99 text", NOT_FOUND_HINT);
     check("/retry\n/tree\n", &["Version 2 of 2.", "second  1/2", "second  ← head  2/2"]);
     check("/retry 1\n", &["Version 2 of 2.", "You said “first”. This is turn 1"]);
@@ -102,15 +102,15 @@ fn versions_are_gone_through() {
 fn settings_are_in_force_from_the_next_message() {
     check(
         "/model anthropic/opus\n/model\n",
-        &["Model from here on: anthropic/opus", "Model: anthropic/opus."],
+        &["Model changes here: offshoot/built-in → anthropic/opus.\n", "Model: anthropic/opus."],
     );
-    check("/model opus\n", &["Model from here on: opus\n"]);
+    check("/model opus\n", &["Model changes here: offshoot/built-in → opus.\n"]);
     check("/model opus\n/model opus\n", &["It is so already."]);
     check_refused("/model anthropic/", "that needs more: `/model PROVIDER/NAME`");
     check_refused("/model two words", "more than one word");
-    check("/thinking High\n/thinking\n", &["Thinking from here on: high", "Thinking: high."]);
+    check("/thinking High\n/thinking\n", &["Thinking changes here: off → high.\n", "Thinking: high."]);
     check_refused("/thinking hard", "no level of thinking: off, minimal, low, medium, high, xhigh");
-    check("/tools read, write\n", &["Tools from here on: read, write"]);
+    check("/tools read, write\n/tools\n", &["Tools from here on: read, write.\n", "Tools: read, write."]);
     check_refused("/tools ,", "that needs more: `/tools A,B`");
     check("/mode plan\n/mode\n", &["Permission mode from here on: plan", "Permission mode: plan."]);
     check_refused("/mode a b", "more than one word");
@@ -170,13 +170,12 @@ fn help_names_every_command_and_unknown_ones_are_refused() {
         "thinking",
         "branch POINT --new-session",
         "tree POINT --summary",
-        "queue change",
-        "queue cancel",
-        "queue send",
+        "queue change N TEXT, cancel N, send",
     ] {
         assert!(help.contains(&format!("/{name}")), "/{name} is not in {help}");
     }
     check_refused("/dance", "there is no `/dance`; `/help` lists what there is");
+    check("/TREE 1 --summary\n", &["The head is before the first turn; your next message begins anew."]);
     check("//slash\n/?\n", &["You said “/slash”", "/tree "]);
 }
 
@@ -293,7 +292,8 @@ fn who_answers_can_be_said() {
     assert!(told.contains("You said “first”"), "{told}");
     let told = chat_with(&folder, &["--continue", "--model", "other/thing"], "/model\n").printed;
     assert!(
-        told.contains("Model from here on: other/thing") && told.contains("Model: other/thing."),
+        told.contains("Model changes here: some/thing → other/thing.\n")
+            && told.contains("Model: other/thing."),
         "{told}"
     );
     let (told, code) = chat_ending(&folder, &["--continue", "--agent", "nobody"], "second\n");
@@ -353,19 +353,18 @@ fn what_an_agent_was_not_told_is_said_at_once_and_to_whoever_comes_back() {
     folder.run("import burst.jsonl");
     let name = "Burst credit lost after reload";
     let (told, code) = chat_ending(&folder, &[name], "hello\n");
-    assert!(told.errors.contains("`pi` cannot be asked from here\nhint: `/agent NAME`"), "{}", told.errors);
+    assert!(told.errors.contains("error: pi is not installed\nhint: `npm i -g @earendil-works/pi-coding-agent`, then again; `/agent built_in`"), "{}", told.errors);
     assert_eq!(code, Some(1), "{}", told.errors);
     let told = chat_with(&folder, &[name, "--agent", "built_in"], "hello\n").printed;
     assert!(
-        told.contains("> hello\nThe agent is told this branch as text, without 2 results of tools.\n"),
+        told.contains("> hello\nReconstructed context: the built-in agent has not heard all of this branch, so it was given this branch as text, without 2 results of tools.\n"),
         "{told}"
     );
-    let missing =
-        "Reconstructed context: the agent was given this branch as text, without 2 results of tools.\n";
+    let missing = "Reconstructed context: the built-in agent was given this branch as text, without 2 results of tools.\n";
     let told = chat_with(&folder, &[name], "and\non\nand on\n").printed;
     assert!(told.contains(&format!("> hello\n{missing}")), "{told}");
     // The prompt that says so is not among those that are shown.
     let told = chat_with(&folder, &[name], "").printed;
-    let above = "Reconstructed context: the agent was given the beginning of this branch, without 2 results of tools.\n";
+    let above = "Reconstructed context: the built-in agent was given the beginning of this branch, without 2 results of tools.\n";
     assert!(told.contains(&format!("{name}\n{above}")), "{told}");
 }

@@ -1,6 +1,6 @@
 //! Conversations: on a pipe, for scripts, and between several processes that share one engine.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -48,6 +48,19 @@ impl Talk {
             }
             before.push_str(&line);
         }
+    }
+
+    /// Ends the input and reads what is still said.
+    pub(crate) fn until_end(mut self, told: &mut String) {
+        drop(self.stdin.take());
+        self.stdout.read_to_string(told).expect("text");
+        self.child.wait().expect("it ends");
+    }
+
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("text");
+        line
     }
 
     pub(crate) fn ctrl_c(&self) {
@@ -190,7 +203,7 @@ fn a_socket_that_a_crash_has_left_is_taken_over() {
     assert!(answer.contains("“ask me”"), "{answer}");
     assert_eq!(code, Some(0));
     let (shown, _) = run(&folder, &["show"]);
-    assert!(shown.contains("Response interrupted"), "{shown}");
+    assert!(shown.contains("Offshoot stopped during this answer."), "{shown}");
 }
 
 #[test]

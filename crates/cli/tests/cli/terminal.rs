@@ -150,7 +150,7 @@ fn a_person_takes_the_tour_and_talks() {
         return;
     };
     // The first run says what this is, and what to say.
-    terminal.until("`/help` lists what can be done.");
+    terminal.until("nothing is lost: `/help`");
     terminal.until("Say `show me around` or `help`.\n> ");
     terminal.type_line("show me around");
     terminal.until("Three things to try");
@@ -159,6 +159,9 @@ fn a_person_takes_the_tour_and_talks() {
     // Words come one after the other, and Ctrl-C keeps those that came.
     terminal.type_line("count to 5000");
     terminal.until(" 20");
+    terminal.type_line("/edit 1 hello");
+    terminal.until("error: the built-in agent is still answering on this branch at `#2`\n");
+    terminal.until("hint: wait, or interrupt it with Ctrl-C\n");
     terminal.press("C-c");
     let before = terminal.until("Interrupting. Ctrl-C again leaves.");
     assert!(!before.contains("4999"), "it was complete before it was interrupted");
@@ -184,6 +187,9 @@ fn a_person_takes_the_tour_and_talks() {
     terminal.type_line("/prev");
     terminal.until("Version 1 of 2.\n");
     terminal.until("your next message goes below it.\n> ");
+    terminal.type_line("/rewind 1");
+    terminal.until("Rewound to #1; `/undo` takes it back.\n");
+    terminal.until("  show me around\n> ");
     terminal.type_line("/undo");
     terminal.until("Taken back: ");
     terminal.until("\n> ");
@@ -197,6 +203,13 @@ fn a_person_takes_the_tour_and_talks() {
     let tree = terminal.until("\n> ");
     assert!(tree.lines().all(|line| line.chars().count() <= 40), "{tree}");
     assert!(tree.contains('…'), "{tree}");
+    terminal.type_line("/help");
+    terminal.until("/help\n");
+    let help = terminal.until("\n> ");
+    assert!(help.lines().all(|line| line.chars().count() <= 40), "{help}");
+    assert!(help.contains("\n  /clear\n      the agent forgets; the\n      conversation stays\n"), "{help}");
+    terminal.type_line("/dance");
+    terminal.until("error: there is no `/dance`; `/help`\nlists what there is\n> ");
 
     // Ctrl-C at rest says how to leave; once more leaves, and says how to come back.
     terminal.press("C-c");

@@ -26,7 +26,7 @@ fn a_session_that_somebody_else_writes_is_locked() {
     let before = fs::read(&journal).expect("own file");
     let mut lock = File::create(journal.with_extension("lock")).expect("own file");
     lock.lock().expect("nobody else is here");
-    lock.write_all(b"offshoot (pid 4127) since 2025-01-01T00:00:00Z").expect("own file");
+    lock.write_all(b"another Offshoot (process 4127) since 2025-01-01T00:00:00Z").expect("own file");
     let told = folder.story(&["edit 2 Something_else", "undo --quiet"]);
     let appended = folder.run_with("append", "{\"role\":\"user\",\"text\":\"hi\"}\n");
     insta::assert_snapshot!("locked", format!("{told}\n$ offshoot append\n{appended}"));

@@ -51,7 +51,7 @@ fn the_doctor_knows_who_writes() {
     let mut journal = store.journal(&BURST_ID.into()).expect("readable").expect("there");
     journal.hold().expect("nobody else writes");
     let told = home.run("doctor");
-    assert!(told.contains(&format!("1 held: {BURST_ID} by a test (pid")), "{told}");
+    assert!(told.contains(&format!("1 held: {BURST_ID} by a test (process")), "{told}");
     journal.release();
     // A process that another test is just starting may hold a copy of the lock until it has begun.
     assert!((0..100).any(|_| home.run("doctor").contains("none held")));

@@ -9,7 +9,7 @@ use offshoot_agents::{Agent, Conversation};
 use offshoot_api::event::EventKind;
 use offshoot_session::agent::{AgentEvent, AgentInput, Said, Speaker, Start};
 use offshoot_session::guard::Refusal;
-use offshoot_session::handoff::{AgentAtHand, Handoff, branch_session, plan_handoff};
+use offshoot_session::handoff::{AgentAtHand, Gap, Handoff, branch_session, plan_handoff};
 use offshoot_session::turn::Turn;
 use offshoot_session::{AgentSessionId, Body, Entry, EntryId, Missing, Prompt, Setting, TurnId};
 use tokio::sync::mpsc;
@@ -61,9 +61,9 @@ impl SessionActor {
         // Where no folder is named, all turns of the session work in the same one.
         let place = self.project().unwrap_or(self.id.as_str());
         let (at_work, is_shared) = self.shared.workplaces.enter(place);
+        let notices = [is_shared.then(|| SHARED_FILES.to_owned()), what_is_lost(agent.title(), &handoff)];
         self.turns.insert(turn.clone(), Running::new(begun, agent, self.stamps.now(), at_work));
         self.publish(Some(&turn), EventKind::TurnStarted { prompt: prompt.to_string() });
-        let notices = [is_shared.then(|| SHARED_FILES.to_owned()), what_is_lost(&handoff)];
         for text in notices.into_iter().flatten() {
             self.publish(Some(&turn), EventKind::Notice { text });
         }
@@ -75,7 +75,7 @@ impl SessionActor {
                 Handoff::Continue { .. }
                 | Handoff::ForkAtMessage { .. }
                 | Handoff::RebuiltTranscript
-                | Handoff::ReplayedContext(_),
+                | Handoff::ReplayedContext(..),
                 _,
             ) => self.reach(&turn, &prompt, handoff),
         }
@@ -131,7 +131,7 @@ impl SessionActor {
         running.reaching = Some(self.tasks.spawn(async move {
             let reached = match tokio::time::timeout(wait, agent.connect(start)).await {
                 Ok(reached) => reached.map_err(|error| not_reached(&error)),
-                Err(_) => Err("the agent took too long to start".to_owned()),
+                Err(_) => Err(format!("{} took too long to start", agent.title())),
             };
             // Where the actor is gone, so is the reason to have reached anybody.
             let _ = to_self.send(Message::Reached { turn, reached }).await;
@@ -218,7 +218,10 @@ impl SessionActor {
                 let prompt = running.turn.prompt().clone();
                 self.reach(&turn, &prompt, Handoff::Continue { session: Some(session) });
             }
-            Some(_) | None => self.give_up(&turn, "the agent is gone").await,
+            Some(_) | None => {
+                let gone = format!("{} ended unexpectedly", running.agent.title());
+                self.give_up(&turn, &gone).await;
+            }
         }
     }
 
@@ -268,15 +271,22 @@ const SHARED_FILES: &str =
     "another answer is being written in the same folder: both agents change the same files";
 
 /// What a person should know of the way by which the agent comes to know the branch.
-fn what_is_lost(handoff: &Handoff) -> Option<String> {
+fn what_is_lost(agent: &str, handoff: &Handoff) -> Option<String> {
+    let without = without(&handoff.missing());
     match handoff {
         Handoff::Continue { .. } | Handoff::ForkAtMessage { .. } => None,
         Handoff::RebuiltTranscript => Some(format!(
-            "the agent is given this branch as a session that was rebuilt{}",
-            without(&handoff.missing())
+            "reconstructed context: {agent} was given this branch as a session that was rebuilt{without}"
         )),
-        Handoff::ReplayedContext(told) => {
-            Some(format!("the agent is told this branch as text{}", without(&told.missing)))
+        Handoff::ReplayedContext(_, gap) => {
+            let why = match gap {
+                Gap::NeverThere => "has not heard all of this branch",
+                Gap::CannotReturn => "cannot take up its session again",
+                Gap::CannotFork => "cannot fork at an earlier turn",
+            };
+            Some(format!(
+                "reconstructed context: {agent} {why}, so it was given this branch as text{without}"
+            ))
         }
     }
 }

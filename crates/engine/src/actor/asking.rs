@@ -1,5 +1,6 @@
 //! What agents ask, and what they are answered.
 
+use jiff::Timestamp;
 use offshoot_api::event::EventKind;
 use offshoot_api::views::AskView;
 use offshoot_api::{ApiError, ErrorCode, Response, request};
@@ -52,6 +53,7 @@ impl SessionActor {
     /// The answer is said to the agent until it confirms; the same answer again is harmless.
     pub(super) async fn answer(&mut self, request: request::Answer) -> Result<Response, Halt> {
         let id = AskId::named(request.ask);
+        let said = request.answer.clone();
         let answer = Answer::from(request.answer);
         let is_first = self.asks.answer_to(&id).is_none();
         let answered = self.asks.answer(&id, answer.clone()).map_err(|why| self.answer_refused(why))?;
@@ -64,7 +66,7 @@ impl SessionActor {
             running.turn.answered(&id);
         }
         if is_first {
-            self.publish(Some(&ask.turn), EventKind::Answered { ask: id.to_string() });
+            self.publish(Some(&ask.turn), EventKind::Answered { ask: id.to_string(), answer: Some(said) });
         }
         self.tell_agent(&ask.turn, input);
         Ok(Response::Done { changed: is_first })
@@ -73,14 +75,19 @@ impl SessionActor {
     /// What an engine before this one was asked is not asked any more.
     fn answer_refused(&self, why: AnswerRefused) -> Halt {
         match why {
-            AnswerRefused::Unknown(id) if self.was_asked_before(&id) => refused(AnswerRefused::Stale(id)),
+            AnswerRefused::Unknown(ask) => match self.asked_until(&ask) {
+                Some(since) => refused(AnswerRefused::Stale { ask, since: Some(since) }),
+                None => refused(AnswerRefused::Unknown(ask)),
+            },
             why => refused(why),
         }
     }
 
-    fn was_asked_before(&self, id: &AskId) -> bool {
-        let turn = id.as_str().split_once('/').map(|(turn, _)| TurnId::from(turn));
-        turn.is_some_and(|turn| self.tree.turn_ended(&turn))
+    /// When the turn ended in which it was asked: with its last entry.
+    fn asked_until(&self, id: &AskId) -> Option<Timestamp> {
+        let turn = id.as_str().split_once('/').map(|(turn, _)| TurnId::from(turn))?;
+        let said = self.tree.entries().filter(|entry| entry.turn.as_ref() == Some(&turn));
+        said.map(|entry| entry.written_at).max().filter(|_| self.tree.turn_ended(&turn))
     }
 
     /// A rule that cannot be kept allows this once all the same, and says so.

@@ -9,6 +9,7 @@ use serde_json::json;
 use tracing::error;
 
 use super::errands::Away;
+use super::open::REPAIRED;
 use super::turns::Running;
 use super::{Message, SessionActor};
 use crate::failure::{internal, not_appended, not_locked};
@@ -22,12 +23,15 @@ impl SessionActor {
         let written = self
             .with_book(move |book| {
                 let appended = book.append(&records).map_err(|error| not_appended(&error));
-                appended.map(|()| (book.tree().clone(), records))
+                appended.map(|repaired| (book.tree().clone(), records, repaired))
             })
             .await
             .and_then(|written| written);
         self.cannot_write = written.as_ref().is_err_and(|error| error.code == ErrorCode::DiskFull);
-        let (tree, records) = written?;
+        let (tree, records, repaired) = written?;
+        if repaired.is_some() {
+            self.publish(None, EventKind::Notice { text: REPAIRED.to_owned() });
+        }
         let before = std::mem::replace(&mut self.tree, tree);
         self.tell_records(&records);
         self.tell_heads(&before);

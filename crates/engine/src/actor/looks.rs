@@ -1,5 +1,6 @@
 //! The session as it is seen, what is being said included.
 
+use offshoot_api::event::EventKind;
 use offshoot_api::views::{AskView, ModelView, SessionView, StatusRow, StatusView};
 use offshoot_api::{Response, request};
 use offshoot_session::address::{Place, resolve};
@@ -19,6 +20,15 @@ impl SessionActor {
     /// As if every word that was said so far were final.
     fn shown(&self) -> SessionTree {
         self.turns.values().fold(self.tree.clone(), |tree, running| running.turn.over(&tree))
+    }
+
+    /// What is told now comes behind the view, so whoever follows from there hears it.
+    pub(super) fn opened_view(&mut self, turns: Option<usize>) -> Response {
+        let view = self.session_view(turns);
+        if let Some(notice) = self.notice.take() {
+            self.publish(None, EventKind::Notice { text: notice.to_owned() });
+        }
+        view
     }
 
     pub(super) fn session_view(&self, turns: Option<usize>) -> Response {

@@ -323,7 +323,7 @@ impl SessionActor {
                 Some(true) if !is_undo => vec![Record::marked(stamps.now(), Fact::Redone { operation })],
                 Some(_) | None => return Ok(()),
             };
-            book.append(&records).map_err(|error| not_appended(&error))
+            book.append(&records).map(drop).map_err(|error| not_appended(&error))
         });
         let written = written.await.map_err(|_| internal("the store broke down"))?;
         match written {

@@ -20,21 +20,28 @@ pub(super) struct Opened {
     pub(super) book: Box<dyn Book>,
     pub(super) waiting: SendQueue,
     pub(super) settings: Arc<Settings>,
+    /// What whoever looks at it first is told.
+    pub(super) notice: Option<&'static str>,
 }
+
+/// A crash had left something half written at its end.
+pub(super) const REPAIRED: &str = "the end of this session was damaged and has been repaired: an unfinished record was set \
+     aside (`offshoot fsck` has the details)";
 
 pub(super) async fn open(id: &SessionId, shared: &Arc<Shared>) -> Result<Opened, ApiError> {
     let (id, store) = (id.clone(), shared.clone());
     let opened = tokio::task::spawn_blocking(move || {
         let book = store.shelf.open(&id).map_err(|error| not_read(&error))?;
         let mut book = book.ok_or_else(|| ApiError::session_not_found(id.as_str()))?;
-        recover(book.as_mut(), &store)?;
+        let is_repaired = recover(book.as_mut(), &store)?;
         let waiting = left_waiting(book.as_ref());
-        Ok::<_, ApiError>((book, waiting))
+        Ok::<_, ApiError>((book, waiting, is_repaired))
     });
-    let (book, waiting) = opened.await.map_err(|_| internal("the session could not be opened"))??;
+    let (book, waiting, is_repaired) =
+        opened.await.map_err(|_| internal("the session could not be opened"))??;
     let project = book.tree().header().and_then(|header| header.project.clone());
     let settings = shared.settings.about(project.as_deref()).await.map_err(bad_settings)?;
-    Ok(Opened { book, waiting, settings })
+    Ok(Opened { book, waiting, settings, notice: is_repaired.then_some(REPAIRED) })
 }
 
 impl SessionActor {
@@ -58,29 +65,30 @@ impl SessionActor {
 }
 
 /// While another process writes the session its turns are not cut off: then it is only looked at. Whoever only looks
-/// leaves no trace, so nothing is locked where nothing was cut off.
-fn recover(book: &mut dyn Book, shared: &Shared) -> Result<(), ApiError> {
+/// leaves no trace, so nothing is locked where nothing was cut off. `true`: its end was damaged, and is repaired.
+fn recover(book: &mut dyn Book, shared: &Shared) -> Result<bool, ApiError> {
     let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
     if (left.is_empty() && cut_off(book, &left).is_empty()) || book.hold().is_err() {
-        return Ok(());
+        return Ok(false);
     }
     let recovered = end_unfinished_turns(book, shared);
     book.release();
     recovered
 }
 
-fn end_unfinished_turns(book: &mut dyn Book, shared: &Shared) -> Result<(), ApiError> {
+fn end_unfinished_turns(book: &mut dyn Book, shared: &Shared) -> Result<bool, ApiError> {
     book.refresh().map_err(|error| not_read(&error))?;
     let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
     let cut_off = cut_off(book, &left);
     let records = end_turns(book.tree(), cut_off, &left, (shared.stamps)().as_mut());
-    if !records.is_empty() {
-        book.append(&records).map_err(|error| not_appended(&error))?;
+    let repaired = match records.is_empty() {
+        true => None,
+        false => book.append(&records).map_err(|error| not_appended(&error))?,
+    };
+    if !left.is_empty() {
+        book.clear_drafts().map_err(|error| not_drafted(&error))?;
     }
-    if left.is_empty() {
-        return Ok(());
-    }
-    book.clear_drafts().map_err(|error| not_drafted(&error))
+    Ok(repaired.is_some())
 }
 
 /// Turns of ours that nobody will end any more. What another program has not ended it may be working on now.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
 use offshoot_api::views::EntryView;
 use offshoot_api::{Request, Response};
@@ -82,12 +83,7 @@ impl SessionActor {
     /// After a turn: where the window of whoever answered is nearly full, its branch is made shorter by itself. The head
     /// has to stand there: another branch is not touched.
     pub(super) fn compact_if_full(&mut self, ended: &Ended) {
-        let head = self.tree.main_head();
-        let is_there = head.is_some_and(|head| self.tree.is_ancestor(&ended.prompt, head));
-        let context = context_of(&self.tree, head, &ContextOptions::pi());
-        let Some(window) = self.window(ended, context.model.as_ref()).filter(|_| is_there) else { return };
-        let tokens = context_tokens(&context.messages).tokens;
-        if !should_compact(tokens, window, &self.settings.compaction) {
+        if !self.settings.compaction.enabled || self.how_full(ended).is_none() {
             return;
         }
         let (session, instructions, if_running) = (self.id.to_string(), None, IfRunning::Wait);
@@ -95,6 +91,27 @@ impl SessionActor {
         let (reply, _) = oneshot::channel();
         let call = Call { request, reply, brought: Brought::by_itself() };
         self.afterwards.push_back(Message::Call(call));
+    }
+
+    /// Where nobody makes it shorter by itself, whoever talks is told before the turn is over.
+    pub(super) fn tell_if_full(&mut self, ended: &Ended) {
+        if self.settings.compaction.enabled {
+            return;
+        }
+        if let Some(percent) = self.how_full(ended) {
+            let text = format!("context is full ({percent} %): compact now, or fork from an earlier turn");
+            self.publish(Some(&ended.turn), EventKind::Notice { text });
+        }
+    }
+
+    /// In percent, where the window of whoever answered is nearly full and the head stands there.
+    fn how_full(&self, ended: &Ended) -> Option<i64> {
+        let head = self.tree.main_head().filter(|head| self.tree.is_ancestor(&ended.prompt, head))?;
+        let context = context_of(&self.tree, Some(head), &ContextOptions::pi());
+        let window = self.window(ended, context.model.as_ref())?;
+        let tokens = context_tokens(&context.messages).tokens;
+        let settings = CompactionSettings { enabled: true, ..self.settings.compaction };
+        should_compact(tokens, window, &settings).then(|| tokens.saturating_mul(100) / window.max(1))
     }
 
     /// What was set, else what the agent says, else what is known of the model.

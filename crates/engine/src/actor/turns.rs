@@ -123,7 +123,7 @@ impl SessionActor {
                 EventKind::Confirmed { ask: ask.to_string() }
             }
             Shown::NoLongerAsked(ask) => {
-                self.asks.withdraw(&ask);
+                self.asks.withdraw(&ask, self.stamps.now());
                 EventKind::NoLongerAsked { ask: ask.to_string() }
             }
         };
@@ -186,7 +186,9 @@ impl SessionActor {
             }
         }
         for turn in late {
-            self.give_up(&turn, "the agent does not answer any more").await;
+            let Some(running) = self.turns.get(&turn) else { continue };
+            let silent = format!("{} does not answer any more", running.agent.title());
+            self.give_up(&turn, &silent).await;
         }
     }
 
@@ -207,7 +209,7 @@ impl SessionActor {
         if let Some(connection) = running.connection {
             self.free(connection, !matches!(end, End::Failed(_)));
         }
-        for ask in self.asks.end_turn(turn) {
+        for ask in self.asks.end_turn(turn, self.stamps.now()) {
             self.publish(Some(turn), EventKind::NoLongerAsked { ask: ask.to_string() });
         }
         if self.turns.is_empty() {
@@ -219,7 +221,6 @@ impl SessionActor {
             HookEvent::TurnEnded,
             || json!({ "turn": turn.as_str(), "prompt": prompt, "end": told }),
         );
-        self.publish(Some(turn), EventKind::TurnEnded { end: TurnEnd::from(end) });
         let went_well = matches!(end, End::Done | End::Limit);
         let ended = Ended {
             turn: turn.clone(),
@@ -227,6 +228,10 @@ impl SessionActor {
             agent: running.agent.name().to_owned(),
             went_well,
         };
+        if went_well {
+            self.tell_if_full(&ended);
+        }
+        self.publish(Some(turn), EventKind::TurnEnded { end: TurnEnd::from(end) });
         self.afterwards.push_back(Message::TurnClosed(ended));
     }
 

@@ -293,7 +293,7 @@ fn end_of(tree: &SessionTree, turn: &TurnId) -> TurnEnd {
     }
     let last = tree.entries().filter(|entry| entry.turn.as_ref() == Some(turn)).last();
     match last.map(|entry| &entry.body) {
-        Some(Body::Interrupted) => TurnEnd::Interrupted,
+        Some(Body::Interrupted(_)) => TurnEnd::Interrupted,
         Some(Body::Reply(reply)) => match &reply.stop {
             Some(Stop::Error(message)) => TurnEnd::Failed { message: message.clone() },
             Some(Stop::Length) => TurnEnd::Limit,

@@ -7,6 +7,7 @@ use offshoot_session::foreign::journal_id;
 use offshoot_session::queue::{Queued, QueuedId};
 use offshoot_session::{Body, Entry, HeadName, Record, SessionId, SessionTree, TurnId};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::store::Repaired;
 use offshoot_store::{
     AppendError, CreateError, Drafts, Journal, JournalStore, ListError, LockError, ReadError, Refreshed,
     SessionStore, Waiting, WriteError,
@@ -82,9 +83,9 @@ impl Book for JournalBook {
         self.journal.release();
     }
 
-    fn append(&mut self, records: &[Record]) -> Result<(), AppendError> {
+    fn append(&mut self, records: &[Record]) -> Result<Option<Repaired>, AppendError> {
         match self.journal.write(|_| Ok::<_, std::convert::Infallible>(records.to_vec())) {
-            Ok(_) => Ok(()),
+            Ok(appended) => Ok(appended.repaired),
             Err(WriteError::Declined(never)) => match never {},
             Err(WriteError::Failed(error)) => Err(error),
         }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use offshoot_session::queue::Queued;
 use offshoot_session::{Block, Body, Entry, EntryId, Record, SessionId, SessionTree, TurnId};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::store::Repaired;
 use offshoot_store::{AppendError, CreateError, ListError, LockError, MemoryStore, ReadError, SessionStore};
 
 use super::{Book, Drafted, Glance, Shelf};
@@ -83,11 +84,11 @@ impl Book for MemoryBook {
 
     fn release(&mut self) {}
 
-    fn append(&mut self, records: &[Record]) -> Result<(), AppendError> {
+    fn append(&mut self, records: &[Record]) -> Result<Option<Repaired>, AppendError> {
         let tree = self.tree.extended(records)?;
         self.shelf.store.append(&self.id, &mut |_| Some(records.to_vec()))?;
         self.tree = tree;
-        Ok(())
+        Ok(None)
     }
 
     fn draft(&mut self, steps: &[Drafted]) -> Result<(), DraftError> {

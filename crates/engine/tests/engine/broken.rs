@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
 use offshoot_agents::{Agent, Connecting, Conversation};
-use offshoot_api::event::EventKind;
+use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::views::{BodyView, PromptView};
 use offshoot_api::{Caller, Request, Response, Service, request};
 use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings};
@@ -55,7 +55,7 @@ impl Agent for Broken {
     }
 }
 
-async fn survives(at: Place) {
+async fn survives(at: Place) -> EventKind {
     let is_mended = Arc::new(AtomicBool::new(false));
     let agent = Broken { is_mended: is_mended.clone(), then: ScriptedAgent::new(), at };
     let stamps = SharedStamps::default();
@@ -88,7 +88,8 @@ async fn survives(at: Place) {
             break;
         }
     }
-    assert!(matches!(told.last(), Some(EventKind::Closed | EventKind::TurnEnded { .. })), "{told:?}");
+    let last = told.pop().expect("something is told");
+    assert!(matches!(last, EventKind::Closed | EventKind::TurnEnded { .. }), "{told:?} {last:?}");
 
     is_mended.store(true, Ordering::SeqCst);
     let Ok(Response::Session(view)) =
@@ -110,6 +111,7 @@ async fn survives(at: Place) {
     }
     assert!(is_answered);
     engine.shut_down().await;
+    last
 }
 
 #[tokio::test]
@@ -119,5 +121,7 @@ async fn an_agent_that_panics_on_the_way_closes_only_its_session() {
 
 #[tokio::test]
 async fn an_agent_that_panics_while_it_speaks_is_gone() {
-    survives(Place::Speaking).await;
+    let told = survives(Place::Speaking).await;
+    let message = "Scripted ended unexpectedly".to_owned();
+    assert_eq!(told, EventKind::TurnEnded { end: TurnEnd::Failed { message } });
 }

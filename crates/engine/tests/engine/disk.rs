@@ -126,7 +126,7 @@ async fn words_that_were_shown_come_back_after_a_crash_marked_interrupted() {
     tokio::task::yield_now().await;
     let view = disk.view().await;
     let bodies: Vec<&BodyView> = view.branch.entries.iter().map(|entry| &entry.body).collect();
-    assert_eq!((bodies[1], bodies[2]), (&shown, &BodyView::Interrupted));
+    assert_eq!((bodies[1], bodies[2]), (&shown, &BodyView::Interrupted { crash: true }));
     assert_eq!((bodies.len(), view.status.state.as_str()), (3, "ready"));
     assert!(!drafts.exists(), "drafts that are in the journal are cleared away");
 }

@@ -15,6 +15,7 @@ use offshoot_session::agent::Said;
 use offshoot_session::queue::Queued;
 use offshoot_session::{Body, Entry, Record, SessionId, SessionTree, TurnId};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::store::Repaired;
 use offshoot_store::{AppendError, CreateError, FileError, ListError, LockError, ReadError};
 use offshoot_testkit::SharedStamps;
 
@@ -92,7 +93,7 @@ impl Book for FaultyBook {
         self.book.release();
     }
 
-    fn append(&mut self, records: &[Record]) -> Result<(), AppendError> {
+    fn append(&mut self, records: &[Record]) -> Result<Option<Repaired>, AppendError> {
         assert!(!self.faults.breaks.swap(false, Ordering::SeqCst), "broken on purpose");
         if self.faults.is_full.load(Ordering::SeqCst) {
             return Err(AppendError::Disk(full()));
@@ -219,7 +220,7 @@ async fn a_disk_that_is_full_in_the_middle_of_a_turn_ends_it_and_nothing_else() 
     let Some(EventKind::TurnEnded { end: TurnEnd::Failed { message } }) = heard.last() else {
         panic!("{heard:?}")
     };
-    assert!(message.contains("could not write"), "{message}");
+    assert!(message.ends_with(": no space left on the disk; nothing was half written"), "{message}");
     assert!(!heard.iter().any(|kind| matches!(kind, EventKind::Entry { .. })), "durable before visible");
     until(&mut events, |kind| matches!(kind, EventKind::Status { status } if status.state == "error")).await;
     assert_eq!(faulty.tree().log().count(), before);
@@ -271,7 +272,7 @@ async fn a_refused_draft_leaves_no_hole() {
         let fresh = engine(&faulty.shelf, &faulty.agent, &faulty.stamps);
         drop(std::mem::replace(&mut faulty.engine, fresh));
         let view = faulty.view().await;
-        assert!(view.branch.entries.iter().any(|entry| entry.body == BodyView::Interrupted));
+        assert!(view.branch.entries.iter().any(|entry| entry.body == BodyView::Interrupted { crash: true }));
         let tree = faulty.tree();
         let reply = tree.entries().find(|entry| matches!(entry.body, Body::Reply(_))).unwrap();
         assert_eq!(reply.body.text(), "one two three ", "{refused} were refused");

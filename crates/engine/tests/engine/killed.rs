@@ -114,7 +114,7 @@ async fn at_most_sixty_four_pieces_are_lost_with_the_process() {
             panic!("not opened")
         };
         let entries = &view.branch.entries;
-        assert_eq!(entries.last().map(|entry| &entry.body), Some(&BodyView::Interrupted));
+        assert_eq!(entries.last().map(|entry| &entry.body), Some(&BodyView::Interrupted { crash: true }));
         let kept = entries.iter().find_map(|entry| match &entry.body {
             BodyView::Reply { blocks, .. } => match blocks.as_slice() {
                 [BlockView::Text { text }] => Some(numbers(text)),

@@ -756,14 +756,14 @@ fn refused(answer: Result<Response, offshoot_api::ApiError>) {
 }
 
 fn said(entry: &Entry) -> String {
-    if entry.body == Body::Interrupted { INTERRUPTED.to_owned() } else { entry.body.text() }
+    if matches!(entry.body, Body::Interrupted(_)) { INTERRUPTED.to_owned() } else { entry.body.text() }
 }
 
 fn seen_text(entry: &offshoot_api::views::EntryView) -> String {
     use offshoot_api::views::{BlockView, BodyView};
     match &entry.body {
         BodyView::Prompt(prompt) => prompt.text.clone(),
-        BodyView::Interrupted => INTERRUPTED.to_owned(),
+        BodyView::Interrupted { .. } => INTERRUPTED.to_owned(),
         BodyView::Reply { blocks, .. } => {
             let texts = blocks.iter().filter_map(|block| match block {
                 BlockView::Text { text } => Some(text.as_str()),

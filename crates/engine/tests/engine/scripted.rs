@@ -97,7 +97,7 @@ impl ScriptedAgent {
             Handoff::Continue { session: None }
             | Handoff::ForkAtMessage { .. }
             | Handoff::RebuiltTranscript
-            | Handoff::ReplayedContext(_) => {
+            | Handoff::ReplayedContext(..) => {
                 let mut sessions = self.sessions.lock().unwrap();
                 *sessions += 1;
                 format!("agent-{sessions}").into()
@@ -128,7 +128,7 @@ impl Agent for ScriptedAgent {
                 format!("fork {session} at {message}")
             }
             Handoff::RebuiltTranscript => "rebuilt".to_owned(),
-            Handoff::ReplayedContext(_) => format!("replayed {} entries", start.path.len()),
+            Handoff::ReplayedContext(..) => format!("replayed {} entries", start.path.len()),
         };
         self.told.lock().unwrap().push(format!("connect: {way}"));
         self.reached_with.lock().unwrap().clone_from(&start.settings);

@@ -88,7 +88,7 @@ async fn what_an_agent_was_not_told_is_known_afterwards() {
     world.call(Request::Edit(edit)).await.unwrap();
     world.until_ready().await;
     let missing = Some(MissingView { tool_results: 1, thoughts: 1, ..MissingView::default() });
-    let told = r#"{"type":"notice","text":"the agent is told this branch as text, without 1 result of a tool, 1 thought"}"#;
+    let told = r#"{"type":"notice","text":"reconstructed context: Scripted cannot fork at an earlier turn, so it was given this branch as text, without 1 result of a tool, 1 thought"}"#;
     assert!(world.log.iter().any(|line| line.ends_with(told)), "{:#?}", world.log);
 
     world.crash().await;

@@ -30,7 +30,7 @@ pub(super) fn latest(path: &[&Arc<Entry>], rule: ModelRule) -> Context {
             Body::Prompt(_)
             | Body::ToolResult(_)
             | Body::Shell(_)
-            | Body::Interrupted
+            | Body::Interrupted(_)
             | Body::BranchSummary(_)
             | Body::Compaction(_)
             | Body::Merge(_)

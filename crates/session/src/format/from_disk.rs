@@ -6,9 +6,9 @@ use super::blob::{BlobName, BlobTrouble, Blobs};
 use super::words::{self, Json, Name, Text, Word};
 use crate::{
     Block, Body, BranchReason, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact,
-    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Missing, Model, Note,
-    OperationId, Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop, System,
-    TitleSource, ToolResult, ToolUse, Usage,
+    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge, Missing,
+    Model, Note, OperationId, Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop,
+    System, TitleSource, ToolResult, ToolUse, Usage,
 };
 
 /// What a line says, before it is known whether the line itself has to be kept.
@@ -116,7 +116,7 @@ impl Incoming<'_> {
                 full_output: shell.full_output.map(|text| self.text(text)).transpose()?,
                 private: shell.private,
             }),
-            words::Body::Interrupted(words::Empty {}) => Body::Interrupted,
+            words::Body::Interrupted(interrupted) => Body::Interrupted(interruption(interrupted)),
             words::Body::BranchSummary(summary) => Body::BranchSummary(BranchSummary {
                 summary: self.text(summary.summary)?,
                 from: summary.from.map(id),
@@ -368,6 +368,13 @@ fn stop(word: Word<'_>) -> Stop {
         },
         Word::Other { other } => Stop::Other(other.into_owned()),
         Word::Error { error } => Stop::Error(error.into_owned()),
+    }
+}
+
+fn interruption(interrupted: words::Interrupted) -> Interruption {
+    match interrupted.crash {
+        Some(true) => Interruption::Crash,
+        Some(false) | None => Interruption::Wanted,
     }
 }
 

@@ -10,8 +10,9 @@ use super::words::{self, At, Empty, Json, Name, Text, Word};
 use super::{LONGEST_INLINE, version_of};
 use crate::{
     Block, Body, BranchReason, BranchSummary, Compaction, CustomMessage, Entry, Fact, FileLists, Foreign,
-    ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Model, Note, OperationId, Prompt, Provenance,
-    RawLine, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult, ToolUse, Usage,
+    ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge, Model, Note, OperationId, Prompt,
+    Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult,
+    ToolUse, Usage,
 };
 
 /// Values deeper than this are written as text: readers of JSON stop at some depth.
@@ -182,7 +183,7 @@ impl Outgoing {
                     full_output: full_output.as_deref().map(|text| self.text(text)),
                 })
             }
-            Body::Interrupted => words::Body::Interrupted(Empty {}),
+            Body::Interrupted(why) => words::Body::Interrupted(interrupted(*why)),
             Body::BranchSummary(BranchSummary { summary, from, left, files, details, from_extension }) => {
                 words::Body::BranchSummary(words::BranchSummary {
                     summary: self.text(summary),
@@ -439,6 +440,13 @@ fn some_names(list: &[String]) -> Option<Vec<Name<'_>>> {
 fn base64(bytes: &[u8]) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+fn interrupted(why: Interruption) -> words::Interrupted {
+    match why {
+        Interruption::Wanted => words::Interrupted { crash: None },
+        Interruption::Crash => words::Interrupted { crash: Some(true) },
+    }
 }
 
 /// How many arrays and objects lie inside each other.

@@ -165,7 +165,7 @@ choices! {
         "reply" => Reply(Reply<'a>),
         "tool_result" => ToolResult(ToolResult<'a>),
         "shell" => Shell(Shell<'a>),
-        "interrupted" => Interrupted(Empty),
+        "interrupted" => Interrupted(Interrupted),
         "branch_summary" => BranchSummary(BranchSummary<'a>),
         "compaction" => Compaction(Compaction<'a>),
         "setting" => Setting(Setting<'a>),
@@ -268,6 +268,13 @@ objects! {
 
 #[derive(Serialize, Deserialize)]
 pub(super) struct Empty {}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Interrupted {
+    /// The program that wrote it stopped; absent where it did not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) crash: Option<bool>,
+}
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
 #[serde(default)]

@@ -71,7 +71,7 @@ impl Told {
                 }
             }
             Body::Reply(reply) => self.reply(reply),
-            Body::Interrupted => self.line("[System: Response was interrupted]"),
+            Body::Interrupted(_) => self.line("[System: Response was interrupted]"),
             Body::BranchSummary(summary) => {
                 self.line(&format!("[Summary of another branch]: {}", summary.summary));
             }

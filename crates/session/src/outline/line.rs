@@ -47,7 +47,7 @@ impl<'t> Lines<'t> {
                 None => format!("[{}]", result.tool),
             },
             Body::Shell(shell) => format!("[bash]: {}", flat(&shell.command)),
-            Body::Interrupted => "[interrupted]".to_owned(),
+            Body::Interrupted(_) => "[interrupted]".to_owned(),
             Body::BranchSummary(_) => format!("[branch summary]: {}", said(&entry.body)),
             Body::Compaction(compaction) => {
                 // Rounded half up, also below zero.
@@ -93,7 +93,7 @@ impl<'t> Lines<'t> {
             Body::Compaction(_) => vec!["compaction".to_owned(), said],
             Body::BranchSummary(_) => vec!["branch summary".to_owned(), said],
             Body::CustomMessage(message) => vec![message.kind.clone(), said],
-            Body::Interrupted
+            Body::Interrupted(_)
             | Body::Setting(_)
             | Body::Merge(_)
             | Body::Note(_)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::{Body, Entry, EntryId, SessionTree, Stop};
+use crate::{Body, Entry, EntryId, Interruption, SessionTree, Stop};
 
 #[derive(Clone, Debug)]
 pub struct Turn<'t> {
@@ -14,7 +14,7 @@ pub struct Turn<'t> {
 /// How a turn ended, where it did not end well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TurnEnd {
-    Interrupted,
+    Interrupted(Interruption),
     Failed,
 }
 
@@ -35,9 +35,9 @@ impl<'t> Turn<'t> {
 /// `None` where the entry says nothing about how the turn ended.
 pub(super) fn end_of(body: &Body) -> Option<Option<TurnEnd>> {
     match body {
-        Body::Interrupted => Some(Some(TurnEnd::Interrupted)),
+        Body::Interrupted(why) => Some(Some(TurnEnd::Interrupted(*why))),
         Body::Reply(reply) => Some(match &reply.stop {
-            Some(Stop::Aborted) => Some(TurnEnd::Interrupted),
+            Some(Stop::Aborted) => Some(TurnEnd::Interrupted(Interruption::Wanted)),
             Some(Stop::Error(_)) => Some(TurnEnd::Failed),
             Some(Stop::EndTurn | Stop::ToolUse | Stop::Length | Stop::Other(_)) | None => None,
         }),

@@ -13,10 +13,10 @@ pub enum EditRefused {
     NotFound(EntryId),
     #[error("entry `{0}` is not a prompt")]
     NotAPrompt(EntryId),
-    #[error("the prompt is blank")]
+    #[error("a prompt needs some text")]
     Blank,
     /// Counted from 1, as a person reads it.
-    #[error("the text is the same as version {version}")]
+    #[error("this is the same text as version {version}")]
     SameText { version: usize },
     #[error("head `{0}` does not exist")]
     UnknownHead(HeadName),

@@ -267,7 +267,7 @@ fn last_message_index(tree: &SessionTree, at: Option<&EntryId>) -> Option<u64> {
 fn is_message(body: &Body) -> bool {
     match body {
         Body::Prompt(_) | Body::Reply(_) | Body::ToolResult(_) | Body::Shell(_) => true,
-        Body::Interrupted
+        Body::Interrupted(_)
         | Body::BranchSummary(_)
         | Body::Compaction(_)
         | Body::Setting(_)

@@ -148,7 +148,7 @@ fn landing(tree: &SessionTree, entry: &Entry) -> (Option<EntryId>, Option<String
         Body::Reply(_)
         | Body::ToolResult(_)
         | Body::Shell(_)
-        | Body::Interrupted
+        | Body::Interrupted(_)
         | Body::BranchSummary(_)
         | Body::Compaction(_)
         | Body::Setting(_)

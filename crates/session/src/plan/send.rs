@@ -16,7 +16,7 @@ pub struct Sent {
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum SendRefused {
-    #[error("the prompt is blank")]
+    #[error("a prompt needs some text")]
     Blank,
     #[error("head `{0}` does not exist")]
     UnknownHead(HeadName),

@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::Kind;
 use crate::{
-    Body, BranchSummary, Compaction, CustomMessage, FileLists, Foreign, Merge, Model, Note, Prompt, Reply,
-    Setting, Shell, System, ToolResult,
+    Body, BranchSummary, Compaction, CustomMessage, FileLists, Foreign, Interruption, Merge, Model, Note,
+    Prompt, Reply, Setting, Shell, System, ToolResult,
 };
 
 impl Kind {
@@ -22,7 +22,7 @@ impl Kind {
                 failed: false,
             }),
             Self::Shell => Body::Shell(Shell::default()),
-            Self::Interrupted => Body::Interrupted,
+            Self::Interrupted => Body::Interrupted(Interruption::Wanted),
             Self::BranchSummary => Body::BranchSummary(BranchSummary {
                 summary: String::new(),
                 from: None,

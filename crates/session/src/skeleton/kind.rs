@@ -54,7 +54,7 @@ impl Kind {
             Body::Reply(_) => Self::Reply,
             Body::ToolResult(_) => Self::ToolResult,
             Body::Shell(_) => Self::Shell,
-            Body::Interrupted => Self::Interrupted,
+            Body::Interrupted(_) => Self::Interrupted,
             Body::BranchSummary(_) => Self::BranchSummary,
             Body::Compaction(_) => Self::Compaction,
             Body::Merge(_) => Self::Merge,

@@ -200,7 +200,7 @@ fn speaks(body: &Body) -> bool {
         | Body::Reply(_)
         | Body::ToolResult(_)
         | Body::Shell(_)
-        | Body::Interrupted
+        | Body::Interrupted(_)
         | Body::BranchSummary(_)
         | Body::Compaction(_)
         | Body::Merge(_)

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Body, Entry, EntryId, Fact, Note, Record, SessionTree, Stamps, TurnId};
+use crate::{Body, Entry, EntryId, Fact, Interruption, Note, Record, SessionTree, Stamps, TurnId};
 
 /// A turn without an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +58,8 @@ pub fn end_turns(
         if !is_sub_agent {
             let (id, written_at) = (stamps.entry_id(), stamps.now());
             let (parent, turn) = (Some(tip), Some(turn.clone()));
-            records.push(Record::entry(Entry { id, parent, written_at, turn, body: Body::Interrupted }));
+            let body = Body::Interrupted(Interruption::Crash);
+            records.push(Record::entry(Entry { id, parent, written_at, turn, body }));
         }
         records.push(Record::marked(stamps.now(), Fact::TurnEnded { turn }));
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use offshoot_session::{
     Block, Body, BranchReason, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact,
-    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Lineage, Mark, Merge, Missing, Model, Note,
-    Prompt, Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource,
-    ToolResult, ToolUse, Usage,
+    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge, Missing,
+    Model, Note, Prompt, Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop, System,
+    TitleSource, ToolResult, ToolUse, Usage,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -109,7 +109,8 @@ fn body() -> BoxedStrategy<Body> {
                 Body::Shell(Shell { command, output, exit_code, cancelled, full_output, private })
             }
         ),
-        Just(Body::Interrupted),
+        Just(Body::Interrupted(Interruption::Wanted)),
+        Just(Body::Interrupted(Interruption::Crash)),
         (text(), of(id()), of(id()), files(), of(json()), any::<bool>()).prop_map(
             |(summary, from, left, files, details, from_extension)| {
                 Body::BranchSummary(BranchSummary { summary, from, left, files, details, from_extension })

@@ -3,7 +3,9 @@
 use offshoot_session::agent::{AgentEvent, Ending, Said, Speaker};
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::turn::{Effect, Phase};
-use offshoot_session::{Block, Body, Change, EntryId, Fact, Note, Reply, SessionTree, ToolResult, Usage};
+use offshoot_session::{
+    Block, Body, Change, EntryId, Fact, Interruption, Note, Reply, SessionTree, ToolResult, Usage,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -125,7 +127,7 @@ proptest! {
             matches!(&record.change, Change::Marked(mark) if mark.fact == Fact::TurnEnded { turn: "t".into() })
         });
         prop_assert_eq!(ends.count(), 1);
-        let interruptions = scene.tree.entries().filter(|entry| entry.body == Body::Interrupted).count();
+        let interruptions = scene.tree.entries().filter(|entry| entry.body == Body::Interrupted(Interruption::Wanted)).count();
         prop_assert!(interruptions <= 1);
         for entry in scene.tree.entries().filter(|entry| !known.contains(&entry.id)) {
             prop_assert!(is_in_place(&scene.tree, &entry.id), "{:?} is out of place", entry);

@@ -1,7 +1,7 @@
 //! What a crash has left is given an end.
 
 use offshoot_session::turn::{plan_recovery, unfinished_turns};
-use offshoot_session::{Body, Entry, Fact, Missing, Provenance, Record};
+use offshoot_session::{Body, Entry, Fact, Interruption, Missing, Provenance, Record};
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 
 fn draft(id: &str, turn: &str, text: &str) -> Entry {
@@ -21,7 +21,7 @@ fn what_had_arrived_comes_back_and_is_marked_interrupted() {
     let records = plan_recovery(&tree, &left, &mut FixedStamps::after(100));
     let tree = tree.extended(&records).unwrap();
     assert_eq!(draw(&tree), "u1 - a1 - d\"half a sen\" - new1*\n");
-    assert_eq!(tree.entry(&"new1".into()).unwrap().body, Body::Interrupted);
+    assert_eq!(tree.entry(&"new1".into()).unwrap().body, Body::Interrupted(Interruption::Crash));
     assert!(tree.turn_ended(&"t1".into()));
     assert!(plan_recovery(&tree, &left, &mut FixedStamps::after(200)).is_empty(), "once is enough");
 }

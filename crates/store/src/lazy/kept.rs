@@ -100,7 +100,7 @@ mod tests {
     #[test]
     fn no_more_is_kept_than_there_is_room_for() {
         let written_at = Timestamp::UNIX_EPOCH;
-        let entry = Entry { id: "e".into(), parent: None, written_at, turn: None, body: Body::Interrupted };
+        let entry = Entry { id: "e".into(), parent: None, written_at, turn: None, body: Body::Cleared };
         let entry = Arc::new(entry);
         let mut kept = Kept::new(10_000);
         for line in 0..500_u32 {

@@ -218,7 +218,7 @@ fn a_second_writer_waits_and_then_names_the_first() {
         panic!("{refused:?}")
     };
     assert_eq!(path, hasty.home().lock(&session()));
-    assert!(holder.starts_with(&format!("test (pid {}) since 20", std::process::id())), "{holder}");
+    assert!(holder.starts_with(&format!("test (process {}) since 20", std::process::id())), "{holder}");
     assert_eq!(second.refresh().unwrap(), Refreshed::More(1), "reading needs no lock");
 
     let release = std::thread::spawn(move || {

@@ -9,8 +9,8 @@ use offshoot_session::format::encode_batch;
 use offshoot_session::plan::fork::branched_session;
 use offshoot_session::skeleton::Skeleton;
 use offshoot_session::{
-    Block, Body, Compaction, Entry, EntryId, Fact, FileLists, HeadMove, HeadName, Model, Record, Reply,
-    SessionId, SessionTree, Setting, TitleSource, ToolResult, ToolUse,
+    Block, Body, Compaction, Entry, EntryId, Fact, FileLists, HeadMove, HeadName, Interruption, Model,
+    Record, Reply, SessionId, SessionTree, Setting, TitleSource, ToolResult, ToolUse,
 };
 use offshoot_store::lazy::{Format, OpenError, UseIndex};
 use offshoot_store::{Home, JournalStore, LazyContext, LazyError, LazySession, SessionStore};
@@ -569,7 +569,7 @@ fn random_body(dice: &mut Dice, known: EntryId) -> Body {
         3 => Body::Setting(Setting::Model { role: Some("small".into()), model }),
         4 => Body::Setting(Setting::Thinking(Some("high".into()))),
         5 => Body::Setting(Setting::Tools(vec!["read".into()])),
-        6 => Body::Interrupted,
+        6 => Body::Interrupted(Interruption::Wanted),
         7 => Body::ToolResult(ToolResult {
             call: call.into(),
             tool: "read".into(),

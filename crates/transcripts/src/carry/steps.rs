@@ -132,7 +132,7 @@ impl<'t> Walk<'t, '_> {
                 let summary = text_for_model(entry).unwrap_or_else(|| compaction.summary.clone());
                 self.steps.push(Step::Compaction { entry, summary, tokens_before: compaction.tokens_before });
             }
-            Body::Interrupted => {
+            Body::Interrupted(_) => {
                 self.close();
                 self.steps.push(Step::Interrupted(entry));
             }

@@ -4,8 +4,8 @@
 //! commands, reminders, notices. Only what a person said becomes a prompt.
 
 use offshoot_session::{
-    Block, Body, CustomMessage, Foreign, ImageData, Model, Note, Prompt, Reply, Shell, Stop, ToolResult,
-    ToolUse, Usage, text_of,
+    Block, Body, CustomMessage, Foreign, ImageData, Interruption, Model, Note, Prompt, Reply, Shell, Stop,
+    ToolResult, ToolUse, Usage, text_of,
 };
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn words_of_user(line: &Map, blocks: Vec<Block>, items: &[Value]) -> Body {
         Body::CustomMessage(CustomMessage { kind: kind.to_owned(), blocks, display, attribution: None })
     };
     if words.starts_with("[Request interrupted by user") && words.ends_with(']') {
-        return Body::Interrupted;
+        return Body::Interrupted(Interruption::Wanted);
     }
     if flag(line, "isMeta") {
         return custom("meta", false, blocks);

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use offshoot_session::cost::{Counted, Counting, ReplyWords};
-use offshoot_session::{Block, Body, RawLine, Reply, System, TurnId, text_of};
+use offshoot_session::{Block, Body, Interruption, RawLine, Reply, System, TurnId, text_of};
 use serde::{Deserialize, Serialize};
 
 use super::header::Meta;
@@ -169,7 +169,7 @@ impl Thread {
             }
             What::TurnEnded(turn) => self.end_turn(file, turn.as_ref()),
             What::TurnAborted(turn) => {
-                self.entry(file, ordinal, "", &Body::Interrupted)?;
+                self.entry(file, ordinal, "", &Body::Interrupted(Interruption::Wanted))?;
                 self.end_turn(file, turn.as_ref());
             }
             What::RolledBack { turns } => self.roll_back(file, turns),

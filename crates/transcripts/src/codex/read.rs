@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use offshoot_session::{
-    Body, Change, Entry, EntryId, Fact, Odd, Oddity, Prompt, RawLine, Record, Reply, SessionHeader,
-    SessionId, System, TitleSource, TurnId, Usage, text_of,
+    Body, Change, Entry, EntryId, Fact, Interruption, Odd, Oddity, Prompt, RawLine, Record, Reply,
+    SessionHeader, SessionId, System, TitleSource, TurnId, Usage, text_of,
 };
 
 use super::echo::{Items, places_taken_over, settle};
@@ -327,7 +327,7 @@ impl File<'_> {
             }
             What::TurnEnded(turn) => self.end_turn(turn),
             What::TurnAborted(turn) => {
-                let interrupted = self.entry(Body::Interrupted, "");
+                let interrupted = self.entry(Body::Interrupted(Interruption::Wanted), "");
                 self.reader.records.push(interrupted.from_line(raw));
                 let ended = self.end_turn(turn);
                 return self.reader.records.extend(ended);

@@ -93,7 +93,7 @@ impl Restorer<'_> {
             Body::Note(note) => note.data.iter_mut().for_each(|data| self.json(data)),
             Body::Foreign(foreign) => foreign.text.iter_mut().for_each(|text| self.text(text)),
             // Short words, by their nature.
-            Body::Setting(_) | Body::Interrupted | Body::Merge(_) | Body::Cleared => {}
+            Body::Setting(_) | Body::Interrupted(_) | Body::Merge(_) | Body::Cleared => {}
         }
     }
 

@@ -1,7 +1,9 @@
 //! Entries that pi has no kind for, as `custom` lines under our own name, so that reading the file back gives
 //! them again. pi itself shows and sends nothing of them.
 
-use offshoot_session::{Body, CustomMessage, EntryId, Foreign, Merge, Model, Note, Setting, text_of};
+use offshoot_session::{
+    Body, CustomMessage, EntryId, Foreign, Interruption, Merge, Model, Note, Setting, text_of,
+};
 use serde_json::{Value, json};
 
 use crate::Loss;
@@ -20,8 +22,12 @@ pub(super) struct Custom {
     pub(super) loss: Loss,
 }
 
-pub(super) fn interrupted() -> Custom {
-    Custom { kind: INTERRUPTED, data: json!({}), loss: Loss::Interruptions }
+pub(super) fn interrupted(why: Interruption) -> Custom {
+    let data = match why {
+        Interruption::Wanted => json!({}),
+        Interruption::Crash => json!({ "crash": true }),
+    };
+    Custom { kind: INTERRUPTED, data, loss: Loss::Interruptions }
 }
 
 pub(super) fn cleared() -> Custom {
@@ -74,7 +80,10 @@ pub(super) fn body_of_custom_message(line: &Map, message: CustomMessage) -> Body
 
 fn body_of_ours(kind: &str, data: &Map) -> Option<Body> {
     match kind {
-        INTERRUPTED => Some(Body::Interrupted),
+        INTERRUPTED => Some(Body::Interrupted(match data.get("crash") {
+            Some(Value::Bool(true)) => Interruption::Crash,
+            Some(_) | None => Interruption::Wanted,
+        })),
         CLEARED => Some(Body::Cleared),
         MERGE => text(data, "from").map(|from| Body::Merge(Merge { from: from.into(), summary: None })),
         FOREIGN => Some(Body::Foreign(Foreign {

@@ -93,7 +93,7 @@ fn kind_and_fields(entry: &Entry) -> Fields {
         Body::Merge(merge) => merge_fields(merge),
         Body::CustomMessage(said) => ("custom_message", custom_message_json(said), None),
         Body::Note(note) => ("custom", json!({ "customType": note.kind, "data": note.data }), None),
-        Body::Interrupted => custom(ours::interrupted()),
+        Body::Interrupted(why) => custom(ours::interrupted(*why)),
         Body::Cleared => custom(ours::cleared()),
         Body::Foreign(foreign) => custom(ours::foreign(foreign)),
     }

@@ -170,7 +170,7 @@ impl Writer {
                 None => return self.losses.add_at(Loss::MergeSides, &entry.id),
             },
             Body::Shell(_) | Body::Note(_) => return self.losses.add_at(Loss::Notes, &entry.id),
-            Body::Interrupted => return self.losses.add_at(Loss::Interruptions, &entry.id),
+            Body::Interrupted(_) => return self.losses.add_at(Loss::Interruptions, &entry.id),
             Body::Cleared => return self.losses.add_at(Loss::Clearings, &entry.id),
             Body::Foreign(_) => return self.losses.add_at(Loss::ForeignEntries, &entry.id),
         };
@@ -339,7 +339,7 @@ fn is_message(body: &Body) -> bool {
         | Body::CustomMessage(_) => true,
         Body::Shell(shell) => !shell.private,
         Body::Merge(merge) => merge.summary.is_some(),
-        Body::Interrupted | Body::Setting(_) | Body::Note(_) | Body::Cleared | Body::Foreign(_) => false,
+        Body::Interrupted(_) | Body::Setting(_) | Body::Note(_) | Body::Cleared | Body::Foreign(_) => false,
     }
 }
 

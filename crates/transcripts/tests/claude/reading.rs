@@ -1,6 +1,6 @@
 //! The tree of a file.
 
-use offshoot_session::{Body, BranchReason, Change, Compaction, Setting, cost};
+use offshoot_session::{Body, BranchReason, Change, Compaction, Interruption, Setting, cost};
 use offshoot_transcripts::{Dialect, claude, read};
 use serde_json::json;
 
@@ -191,7 +191,7 @@ fn several_answers_in_one_line_are_several_entries() {
             Body::Reply(_),
             Body::ToolResult(_),
             Body::ToolResult(_),
-            Body::Interrupted,
+            Body::Interrupted(Interruption::Wanted),
             Body::Prompt(_)
         ]
     ));

@@ -8,7 +8,7 @@ use crate::file::{answer, body, call, chained, drawing, reply, said, tree, user,
 fn kind_of(line: Value) -> String {
     match body(line) {
         Body::Prompt(_) => "prompt".to_owned(),
-        Body::Interrupted => "interrupted".to_owned(),
+        Body::Interrupted(_) => "interrupted".to_owned(),
         Body::CustomMessage(message) if message.display => format!("shown {}", message.kind),
         Body::CustomMessage(message) => format!("hidden {}", message.kind),
         Body::Note(note) => format!("note {}", note.kind),

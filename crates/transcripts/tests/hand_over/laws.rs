@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use offshoot_session::{
-    Block, Body, Compaction, CustomMessage, FileLists, Reply, Setting, Shell, Stop, ToolResult, text_of,
+    Block, Body, Compaction, CustomMessage, FileLists, Interruption, Reply, Setting, Shell, Stop, ToolResult,
+    text_of,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -46,7 +47,7 @@ fn body() -> impl Strategy<Value = Body> {
             summary, first_kept: Some(format!("{kept:08x}").into()), tokens_before: 7,
             files: FileLists::default(), details: None, from_extension: false,
         })),
-        1 => Just(Body::Interrupted),
+        1 => Just(Body::Interrupted(Interruption::Wanted)),
         1 => Just(Body::Setting(Setting::Thinking(None))),
     ]
 }

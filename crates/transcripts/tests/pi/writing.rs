@@ -2,8 +2,8 @@
 
 use jiff::SignedDuration;
 use offshoot_session::{
-    Body, Change, Entry, Fact, Merge, Missing, Model, Prompt, Provenance, Record, SessionHeader, SessionTree,
-    Setting, TitleSource, Usage,
+    Body, Change, Entry, Fact, Interruption, Merge, Missing, Model, Prompt, Provenance, Record,
+    SessionHeader, SessionTree, Setting, TitleSource, Usage,
 };
 use offshoot_testkit::{FixedStamps, draw, drawn, tree_of as drawn_tree};
 use offshoot_transcripts::pi::{self, Written};
@@ -122,7 +122,7 @@ fn what_pi_has_no_place_for_is_told_in_words() {
 #[test]
 fn entries_that_pi_has_no_kind_for_come_back() {
     let bodies = [
-        Body::Interrupted,
+        Body::Interrupted(Interruption::Wanted),
         Body::Cleared,
         Body::Merge(Merge { from: "u9".into(), summary: Some("both".into()) }),
         Body::Merge(Merge { from: "u9".into(), summary: None }),

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use offshoot_session::{
-    Block, Body, CustomMessage, Model, Note, Prompt, Reply, Shell, Stop, System, ToolResult, ToolUse, Usage,
+    Block, Body, CustomMessage, Interruption, Model, Note, Prompt, Reply, Shell, Stop, System, ToolResult,
+    ToolUse, Usage,
 };
 use serde_json::{Map, Value};
 
@@ -87,7 +88,7 @@ impl Fields {
             }
             "interrupted" => {
                 self.nothing_in("text")?;
-                Body::Interrupted
+                Body::Interrupted(Interruption::Wanted)
             }
             other => return Err(format!("no role `{other}`; {ROLES}")),
         })

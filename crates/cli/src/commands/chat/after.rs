@@ -2,7 +2,9 @@
 
 use offshoot_api::{ApiError, ErrorCode, Hint, Request};
 
+use super::session::Chat;
 use crate::failure::Failure;
+use crate::refusals::{agent_of, cannot_answer, reason};
 use crate::talk::refused;
 use crate::words::chatting as words;
 
@@ -37,16 +39,17 @@ impl After {
     }
 }
 
-/// A refusal with the hint that helps while talking: other commands and their flags are not at hand.
-pub(super) fn refused_here(error: &ApiError) -> Failure {
-    let with = |hint: &str| refused_as(error, error.message.clone()).hint(hint);
+/// A refusal with the hint that helps while talking: other commands and their flags are not at hand. `why` is what the
+/// session knows of it.
+fn refused_here(error: &ApiError, why: Option<String>) -> Failure {
+    let refusal = refused_as(error, why.unwrap_or_else(|| error.message.clone()));
     match (error.code, error.hint) {
-        (ErrorCode::Waiting, _) => refused_as(error, words::WAITS_FOR_YOU).hint(words::ANSWER_FIRST_HINT),
-        (_, Some(Hint::AbortFirst)) => with(words::CTRL_C_HINT),
-        (_, Some(Hint::Redo)) => with(words::REDO_HINT),
-        (ErrorCode::Blank, _) => refused_as(error, words::NEEDS_TEXT),
-        (ErrorCode::NotFound | ErrorCode::Ambiguous, _) => with(words::TREE_HINT),
-        (ErrorCode::NoAgent, _) => with(words::NO_AGENT_HINT),
+        (ErrorCode::Waiting, _) => refusal.hint(words::ANSWER_FIRST_HINT),
+        (_, Some(Hint::AbortFirst)) => refusal.hint(words::CTRL_C_HINT),
+        (_, Some(Hint::Redo)) => refusal.hint(words::REDO_HINT),
+        (ErrorCode::NotFound | ErrorCode::Ambiguous, _) => refusal.hint(words::TREE_HINT),
+        (ErrorCode::NoAgent, _) => refusal.hint(words::NO_AGENT_HINT),
+        (ErrorCode::Stale, _) => refusal,
         (_, Some(Hint::SayBranching) | None) => refused(error),
     }
 }
@@ -56,6 +59,26 @@ fn refused_as(error: &ApiError, message: impl Into<String>) -> Failure {
     let mut failure = Failure::failed(message);
     failure.exit = refused(error).exit;
     failure
+}
+
+impl Chat<'_> {
+    /// Why it was not done, in words for whoever talks.
+    pub(super) fn refusal(&self, error: &ApiError) -> Failure {
+        let session = self.session.as_deref();
+        match (error.code, session) {
+            (ErrorCode::NoAgent, Some(session)) => match agent_of(self.here, &session.into()) {
+                Some(agent) => cannot_answer(&agent, words::GO_ON_WITHOUT),
+                None => refused_here(error, None),
+            },
+            (_, Some(session)) => refused_here(error, reason(self.here, &session.into(), error)),
+            (_, None) => refused_here(error, None),
+        }
+    }
+
+    pub(super) fn is_refused(&mut self, error: &ApiError) {
+        let failure = self.refusal(error);
+        self.complain(&failure);
+    }
 }
 
 #[cfg(test)]
@@ -70,7 +93,7 @@ mod tests {
         let refusal = |code, hint| {
             let mut error = ApiError::new(code, "it is so");
             error.hint = hint;
-            refused_here(&error)
+            refused_here(&error, None)
         };
         let codes = [ErrorCode::Running, ErrorCode::Waiting, ErrorCode::NoAgent, ErrorCode::NotFound];
         for code in codes {

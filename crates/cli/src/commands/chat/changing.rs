@@ -2,12 +2,15 @@
 //! conversation then goes on.
 
 use offshoot_api::request::{ConfigBranching, Configure};
-use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response};
+use offshoot_api::{ErrorCode, Hint, Request, Response};
+use offshoot_session::context::{ContextOptions, context_of};
 
-use super::after::refused_here;
 use super::session::Chat;
 use crate::failure::Failure;
 use crate::look::Ink;
+use crate::programs;
+use crate::refusals::cannot_answer;
+use crate::stored::read;
 use crate::talk::{open, refused};
 use crate::words::chatting as words;
 
@@ -27,7 +30,7 @@ impl Chat<'_> {
                 words::WHERE_TO_CHANGE.lines().try_for_each(|line| self.tell(Ink::Accent, line))
             }
             Err(error) => {
-                self.complain(&refused_here(&error));
+                self.is_refused(&error);
                 if error.code == ErrorCode::Disconnected { self.reconnect().await } else { Ok(()) }
             }
         }
@@ -53,25 +56,12 @@ impl Chat<'_> {
         if agents.iter().any(|it| it.name == agent && it.installed) {
             return Ok(());
         }
-        let failure = Failure::not_found(words::no_agent(agent));
-        let missing = agents.iter().find(|it| it.name == agent);
-        if let Some(install) = missing.and_then(|it| it.install.as_deref()) {
-            return Err(failure.hint(install));
+        if programs::named(agent).is_some() {
+            return Err(cannot_answer(agent, words::GO_ON_WITHOUT));
         }
+        let failure = Failure::not_found(words::no_agent(agent));
         let names: Vec<&str> = agents.iter().filter(|it| it.installed).map(|it| it.name.as_str()).collect();
         Err(failure.hint(words::agents_hint(&names.join(", "))))
-    }
-
-    /// A session may name an agent that cannot be asked from here: then the refusal names it too.
-    pub(super) async fn naming_the_agent(&self, error: ApiError) -> ApiError {
-        let (ErrorCode::NoAgent, Ok(reached), Some(session)) = (error.code, self.reached(), &self.session)
-        else {
-            return error;
-        };
-        match open(reached, session, Some(0)).await.map(|view| view.agent) {
-            Ok(Some(agent)) => ApiError { message: words::cannot_answer(&agent), ..error },
-            Ok(None) | Err(_) => error,
-        }
     }
 
     /// What is in force where the next message goes.
@@ -82,7 +72,15 @@ impl Chat<'_> {
             Err(error) => Err(error),
         };
         match view {
-            Ok(view) => self.tell(Ink::Plain, &words::in_force(&view, usage)),
+            Ok(view) => {
+                // Only the journal knows which tools were named.
+                let tree = read(self.here, &session.as_str().into()).map(|loaded| loaded.tree);
+                let tools = tree.ok().and_then(|tree| {
+                    let options = ContextOptions::pi();
+                    context_of(&tree, tree.main_head(), &options).tools
+                });
+                self.tell(Ink::Plain, &words::in_force(&view, tools.as_deref(), usage))
+            }
             Err(error) => {
                 self.is_refused(&error);
                 Ok(())

@@ -1,9 +1,10 @@
 //! What happens in the session, as far as it is told.
 
 use offshoot_api::event::{EventKind, TurnEnd};
-use offshoot_api::views::{BodyView, EntryView};
+use offshoot_api::views::{AnswerView, BodyView, EntryView};
 use offshoot_api::{ApiError, ErrorCode, Event};
 
+use super::after::After;
 use super::session::Chat;
 use super::turns::Ended;
 use crate::failure::{Exit, Failure};
@@ -26,12 +27,14 @@ impl Chat<'_> {
             Err(error) if error.code == ErrorCode::Disconnected => return self.reconnect().await,
             Err(error) => return Err(refused(&error)),
         };
+        if let EventKind::Entry { entry } = &event.kind {
+            self.written.insert(entry.id.clone());
+        }
         match &event.kind {
             EventKind::TurnStarted { prompt } => return self.turn_begins(&event, prompt),
             EventKind::TurnEnded { end } => return self.turn_ends(&event, end),
             EventKind::HeadMoved { head } if head.name == MAIN => {
-                self.head.clone_from(&head.at);
-                return self.tell_said_at_head();
+                return self.head_moved(head.at.as_deref()).await;
             }
             EventKind::Entry { entry } if is_prompt(entry) && event.sub_agent.is_none() => {
                 return self.prompt_was_said(&event, entry);
@@ -44,7 +47,7 @@ impl Chat<'_> {
                 }
                 return self.print_told(&event, Prompts::Told);
             }
-            EventKind::Answered { ask } => return self.was_answered(&event, ask),
+            EventKind::Answered { ask, answer } => return self.was_answered(&event, ask, answer.as_ref()),
             EventKind::NoLongerAsked { ask } => {
                 let before = self.asks.len();
                 self.asks.retain(|asked| asked.id != *ask);
@@ -54,16 +57,20 @@ impl Chat<'_> {
                 }
             }
             EventKind::Queue { queue } => return self.queue_changed(queue),
-            EventKind::Branched { into, reason } if reason == GOES_ON_ELSEWHERE => {
+            EventKind::Branched { into, reason } => {
                 let name = short(self.here, &into.as_str().into());
                 self.interrupt_invitation()?;
-                return self.tell(Ink::Faint, &words::somebody_goes_on_in(&name));
+                let told = match reason == GOES_ON_ELSEWHERE {
+                    true => words::somebody_goes_on_in(&name),
+                    false => words::somebody_forked(&name),
+                };
+                return self.tell(Ink::Faint, &told);
             }
             EventKind::Closed => return self.follow_anew().await,
             _ => {}
         }
         if let EventKind::Entry { entry } = &event.kind
-            && matches!(entry.body, BodyView::Interrupted)
+            && matches!(entry.body, BodyView::Interrupted { .. })
         {
             // From here on nobody hears an answer; the next line is a message again, and the next Ctrl-C about that.
             self.asks.retain(|ask| Some(&ask.turn) != event.turn.as_ref());
@@ -79,7 +86,26 @@ impl Chat<'_> {
         {
             return Ok(());
         }
+        if let EventKind::Entry { entry } = &event.kind
+            && let BodyView::Setting(setting) = &entry.body
+        {
+            return self.tell_setting(entry, setting);
+        }
         self.print_told(&event, Prompts::Told)
+    }
+
+    /// Whoever moves the head from here is told with the answer, and knows where it is; so is what is written below it.
+    async fn head_moved(&mut self, at: Option<&str>) -> Result<(), Failure> {
+        let written = std::mem::take(&mut self.written);
+        let is_known = self.head.as_deref() == at || at.is_some_and(|at| written.contains(at));
+        self.head = at.map(str::to_owned);
+        self.tell_said_at_head()?;
+        if is_known {
+            return Ok(());
+        }
+        self.interrupt_invitation()?;
+        self.tell(Ink::Faint, words::SOMEBODY_MOVED)?;
+        self.tell_place(&After::Moved).await
     }
 
     /// Where the head goes along it is told; else it stands on another branch.
@@ -141,7 +167,7 @@ impl Chat<'_> {
     }
 
     /// What was answered from here is not asked any more; whatever still is was answered by somebody else.
-    fn was_answered(&mut self, event: &Event, ask: &str) -> Result<(), Failure> {
+    fn was_answered(&mut self, event: &Event, ask: &str, answer: Option<&AnswerView>) -> Result<(), Failure> {
         let before = self.asks.len();
         self.asks.retain(|asked| asked.id != ask);
         if self.asks.len() == before {
@@ -149,10 +175,11 @@ impl Chat<'_> {
         }
         let when = moment_after(event.at, Some(event.at), &self.here.look);
         self.interrupt_invitation()?;
-        self.tell(Ink::Faint, &words::answered_elsewhere(&when))
+        self.tell(Ink::Faint, &words::answered_elsewhere(answer, &when))
     }
 
     fn print_told(&mut self, event: &Event, prompts: Prompts) -> Result<(), Failure> {
+        self.measure();
         let text = self.telling.tell(event, prompts);
         self.print(&text)
     }
@@ -188,7 +215,7 @@ impl Chat<'_> {
     }
 }
 
-/// Of a session that began because settings were changed; a copy is nobody's concern here.
+/// Of a session that began because settings were changed; else this one was copied, and goes on as well.
 const GOES_ON_ELSEWHERE: &str = "config_change";
 
 /// The head that conversations are about.
@@ -210,7 +237,7 @@ fn is_of_an_answer(kind: &EventKind) -> bool {
     )
 }
 
-fn exit_of(end: &TurnEnd) -> Option<Exit> {
+pub(super) fn exit_of(end: &TurnEnd) -> Option<Exit> {
     match end {
         TurnEnd::Done | TurnEnd::Limit => None,
         TurnEnd::Interrupted => Some(Exit::Interrupted),

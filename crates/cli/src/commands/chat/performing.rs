@@ -6,9 +6,11 @@ use offshoot_api::request::{
 };
 use offshoot_api::views::{BodyView, EntryView, PromptView};
 use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response, response};
+use offshoot_session::Stamps;
 
-use super::after::{After, refused_here};
+use super::after::After;
 use super::answers::answer;
+use super::hearing::exit_of;
 use super::session::Chat;
 use super::typed::{Thoughts, Typed, typed};
 use crate::args::{BranchArgs, JsonArgs, SessionArg, TreeArgs, Words};
@@ -16,6 +18,7 @@ use crate::commands::{branch, tree};
 use crate::failure::Failure;
 use crate::look::Ink;
 use crate::talk::open;
+use crate::text::{width, wrapped};
 use crate::words::chatting as words;
 
 /// What became of a request.
@@ -23,6 +26,8 @@ enum Called {
     Told,
     /// It was a message to a conversation that is not there any more.
     TakenBack,
+    /// The engine ended before it answered.
+    Lost,
 }
 
 impl Chat<'_> {
@@ -55,7 +60,8 @@ impl Chat<'_> {
     /// A line was typed: the next words begin one.
     pub(super) fn goes_on(&mut self) {
         self.is_invited = false;
-        if self.is_terminal {
+        // Words of an answer that comes may stand on this line by now.
+        if self.is_terminal && !self.is_busy() {
             self.telling.is_at_line_start();
         }
     }
@@ -75,7 +81,7 @@ impl Chat<'_> {
         let picture = |text: Result<crate::Answer, Failure>| text.map(|answer| answer.text);
         let request = match typed {
             Typed::Nothing | Typed::Quit => return Ok(()),
-            Typed::Help => return self.out.print(words::CHAT_HELP),
+            Typed::Help => return self.help(),
             Typed::Thoughts(thoughts) => return self.show_thoughts(thoughts),
             typed if self.session.is_none() && !typed.begins() => {
                 return self.tell(Ink::Faint, words::NOTHING_YET);
@@ -121,17 +127,18 @@ impl Chat<'_> {
         }
     }
 
-    async fn request(&self, session: String, typed: Typed) -> Result<Request, ApiError> {
+    async fn request(&mut self, session: String, typed: Typed) -> Result<Request, ApiError> {
         let if_running = IfRunning::default();
         let set = Configure { session: session.clone(), ..Configure::default() };
         Ok(match typed {
             Typed::Say(text) => {
-                let prompt = PromptView::text(text);
-                Request::Send(Send { session, prompt, if_running, ..Send::default() })
+                let (prompt, client_id) = (PromptView::text(text), Some(self.message_id()));
+                Request::Send(Send { session, prompt, if_running, client_id, ..Send::default() })
             }
             Typed::Beside(text) => {
-                let (prompt, if_running) = (PromptView::text(text), IfRunning::Beside);
-                Request::Send(Send { session, prompt, if_running, ..Send::default() })
+                let (prompt, client_id) = (PromptView::text(text), Some(self.message_id()));
+                let if_running = IfRunning::Beside;
+                Request::Send(Send { session, prompt, if_running, client_id, ..Send::default() })
             }
             Typed::Answer => Request::Resume(Resume { session, at: None }),
             Typed::Go { to, summary } => Request::Navigate(Navigate { session, to, summary, if_running }),
@@ -141,7 +148,8 @@ impl Chat<'_> {
                 Request::Rewind(Rewind { session, to, scope, dry_run: false, if_running })
             }
             Typed::Edit { at, text } => {
-                Request::Edit(Edit { session, at, text, if_running, ..Edit::default() })
+                let client_id = Some(self.message_id());
+                Request::Edit(Edit { session, at, text, if_running, client_id, ..Edit::default() })
             }
             Typed::Retry(at) => {
                 let at = self.or_last(&session, at).await?;
@@ -186,10 +194,34 @@ impl Chat<'_> {
         last.ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET))
     }
 
-    /// A message to a conversation that was taken back begins another one: nobody would find it there.
+    /// Said again to the next engine a message counts once.
+    fn message_id(&mut self) -> String {
+        format!("said-{}", self.stamps.turn_id())
+    }
+
+    /// A message to a conversation that was taken back begins another one: nobody would find it there. One that was lost
+    /// on its way is said again, once.
     pub(super) async fn do_this(&mut self, request: Request) -> Result<(), Failure> {
         let said = if let Request::Send(send) = &request { Some(send.clone()) } else { None };
+        let again = Some(request.clone()).filter(|request| match request {
+            Request::Send(Send { client_id, .. }) | Request::Edit(Edit { client_id, .. }) => {
+                client_id.is_some()
+            }
+            _ => false,
+        });
         match (self.called(request).await?, said) {
+            (Called::Lost, _) => {
+                let Some(again) = again else {
+                    self.complain(&Failure::failed(words::LOST));
+                    return self.reconnect().await;
+                };
+                self.reconnect().await?;
+                if let Called::Lost = self.called(again).await? {
+                    self.complain(&Failure::failed(words::NOT_SENT).hint(words::NOT_SENT_HINT));
+                    self.reconnect().await?;
+                }
+                Ok(())
+            }
             (Called::TakenBack, Some(send)) => {
                 self.tell(Ink::Faint, words::BEGINS_ANOTHER)?;
                 (self.session, self.events) = (None, None);
@@ -220,15 +252,12 @@ impl Chat<'_> {
             Err(_) if self.is_left() => Ok(()),
             Err(error) if self.takes_calling_off(&error) => self.tell(Ink::Faint, words::CALLED_OFF),
             Err(error) if error.hint == Some(Hint::Redo) && is_said => return Ok(Called::TakenBack),
-            Err(error) if error.code == ErrorCode::Disconnected => {
-                self.complain(&refused_here(&error));
-                self.reconnect().await
-            }
+            Err(error) if error.code == ErrorCode::Disconnected => return Ok(Called::Lost),
             Err(error) => {
-                let error = self.naming_the_agent(error).await;
-                self.is_refused(&error);
+                let refusal = self.refusal(&error);
+                self.complain(&refusal);
                 if is_said {
-                    self.ended = Some(refused_here(&error).exit);
+                    self.ended = Some(refusal.exit);
                 }
                 Ok(())
             }
@@ -238,6 +267,11 @@ impl Chat<'_> {
 
     fn was_sent(&mut self, sent: &response::Sent) -> Result<(), Failure> {
         self.ended = None;
+        // It was said before, and its answer was told with the rest.
+        if let Some(end) = &sent.end {
+            self.ended = exit_of(end);
+            return Ok(());
+        }
         if let Some(turn) = &sent.turn {
             self.turns.is_own(turn);
             self.turns.begins_here(turn);
@@ -252,14 +286,18 @@ impl Chat<'_> {
         }
     }
 
-    pub(super) fn is_refused(&mut self, error: &ApiError) {
-        self.complain(&refused_here(error));
-    }
-
     fn show_thoughts(&mut self, thoughts: Thoughts) -> Result<(), Failure> {
         let is_shown = thoughts == Thoughts::Shown;
         self.telling.show_thoughts(is_shown);
         self.tell(Ink::Faint, if is_shown { words::THOUGHTS_SHOWN } else { words::THOUGHTS_HIDDEN })
+    }
+
+    /// What explains a command stays in its column, also where that is narrow.
+    fn help(&mut self) -> Result<(), Failure> {
+        self.measure();
+        let columns = self.here.look.as_wide_as_now().width;
+        let lines = words::CHAT_HELP.lines().flat_map(|line| explained(line, columns));
+        self.out.print(&lines.map(|line| line + "\n").collect::<String>())
     }
 
     fn draw(&mut self, picture: Result<String, Failure>) -> Result<(), Failure> {
@@ -271,4 +309,16 @@ impl Chat<'_> {
             }
         }
     }
+}
+
+/// A line of two columns, as many lines as it needs.
+fn explained(line: &str, columns: Option<usize>) -> Vec<String> {
+    let is_full = columns.is_some_and(|columns| width(line) > columns);
+    let (command, about) = match line.strip_prefix("  ").and_then(|line| line.split_once("  ")) {
+        Some((command, about)) if is_full => (command, about.trim_start()),
+        _ => return wrapped(line, columns),
+    };
+    let mut lines = wrapped(&format!("  {command}"), columns);
+    lines.extend(wrapped(&format!("      {about}"), columns));
+    lines
 }

@@ -40,7 +40,7 @@ impl Chat<'_> {
                 }
             }
             After::Moved if moved.from == moved.to && moved.version.is_none() => {
-                return self.tell(Ink::Faint, words::IS_THERE_ALREADY);
+                self.tell(Ink::Faint, words::IS_THERE_ALREADY)?;
             }
             After::Moved => {
                 if let Some((number, of)) = moved.version {
@@ -76,7 +76,7 @@ impl Chat<'_> {
         Ok(())
     }
 
-    async fn tell_place(&mut self, after: &After) -> Result<(), Failure> {
+    pub(super) async fn tell_place(&mut self, after: &After) -> Result<(), Failure> {
         let Some(session) = self.session.clone() else { return Ok(()) };
         let Ok(reached) = self.reached() else { return Ok(()) };
         let (Ok(view), Ok(Response::Tree { rows })) = (
@@ -87,7 +87,8 @@ impl Chat<'_> {
             return Ok(());
         };
         self.see(&view);
-        let at = rows.iter().filter(|row| row.on_path).map(|row| row.number).max();
+        let at =
+            rows.iter().filter(|row| row.on_path).map(|row| row.number).max().filter(|number| *number > 0);
         if let After::Rewound(to) = after {
             let number = turn_number(to).or_else(|| number_of(&rows, to));
             self.tell(Ink::Faint, &words::rewound(number))?;

@@ -4,24 +4,25 @@ use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use offshoot_api::request::{Begin, Configure, Interrupt};
-use offshoot_api::views::{
-    AskView, BodyView, BoundView, EntryView, MissingView, ModelView, ProvenanceView, QueuedView, SessionView,
-};
+use offshoot_api::views::{AskView, BodyView, BoundView, EntryView, ModelView, QueuedView, SessionView};
 use offshoot_api::{ApiError, ErrorCode, EventStream, Request, Response};
 use offshoot_store::SessionStore;
 
 use super::input::Block;
 use super::signals::Signals;
 use super::turns::Turns;
+use crate::cataloged::spoken_name;
 use crate::engine::{Reached, reach};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::look::{Ink, Sign};
+use crate::stamps::SystemStamps;
 use crate::talk::printing::Printing;
 use crate::talk::telling::{Prompts, Telling};
 use crate::talk::{open, refused};
 use crate::which::short;
 use crate::words::chatting as words;
+use crate::words::scripts::THE_AGENT;
 use crate::words::talking::{NOTHING_RUNS_HERE, OTHER_VERSION};
 
 /// So much of what was said before is shown to whoever comes back.
@@ -59,10 +60,13 @@ pub(super) struct Chat<'h> {
     pub(super) queue: Vec<QueuedView>,
     /// Where the head was last heard to be.
     pub(super) head: Option<String>,
+    /// Entries that were heard of since the head moved last: it goes along with those.
+    pub(super) written: HashSet<String>,
     /// A prompt of which it is not known yet whether it stands on the branch that is told.
     pub(super) said: Option<EntryView>,
     /// Entries that were told for good: whoever comes back to them says only what is new.
     pub(super) told: HashSet<String>,
+    pub(super) stamps: SystemStamps,
     /// What was said here last.
     pub(super) own_prompt: Option<String>,
     pub(super) is_terminal: bool,
@@ -112,8 +116,10 @@ impl<'h> Chat<'h> {
             asks: VecDeque::new(),
             queue: Vec::new(),
             head: None,
+            written: HashSet::new(),
             said: None,
             told: HashSet::new(),
+            stamps: here.stamps(),
             own_prompt: None,
             is_terminal,
             is_invited: false,
@@ -133,7 +139,14 @@ impl<'h> Chat<'h> {
             self.must_exist(&agent).await?;
         }
         if let Some(session) = session {
-            self.open(&session, Some(TURNS_SHOWN)).await.map_err(|error| refused(&error))?;
+            match self.open(&session, Some(TURNS_SHOWN)).await {
+                Ok(()) => {}
+                Err(error) if error.code == ErrorCode::Disconnected => {
+                    self.session = Some(session.clone());
+                    self.reconnect().await?;
+                }
+                Err(error) => return Err(refused(&error)),
+            }
             return self.answer_as_wanted(session).await;
         }
         if self.is_terminal && !self.here.look.quiet {
@@ -213,9 +226,13 @@ impl<'h> Chat<'h> {
         is_unheard
     }
 
+    pub(super) fn is_about_to_invite(&self) -> bool {
+        self.is_terminal && !self.is_invited && !self.is_busy()
+    }
+
     /// Tells the person at a terminal that it is their turn.
     pub(super) fn invite(&mut self, block: &Block) -> Result<(), Failure> {
-        if self.is_invited || !self.is_terminal || self.is_busy() {
+        if !self.is_about_to_invite() {
             return Ok(());
         }
         self.is_invited = true;
@@ -245,6 +262,7 @@ impl<'h> Chat<'h> {
         self.reached = Some(reach(self.here).await?);
         self.turns.forget();
         self.asks.clear();
+        self.interrupt_invitation()?;
         self.tell(Ink::Faint, words::RECONNECTED)?;
         match self.session.clone() {
             Some(session) => {
@@ -266,7 +284,8 @@ impl<'h> Chat<'h> {
         // What is still being said is told for good when it is.
         let is_live = |turn: &Option<String>| view.turns.iter().any(|it| Some(&it.turn) == turn.as_ref());
         for entry in &view.branch.entries {
-            let is_known = match is_live(&entry.turn) {
+            let is_said = matches!(entry.body, BodyView::Prompt(_));
+            let is_known = match is_live(&entry.turn) && !is_said {
                 true => self.told.contains(&entry.id),
                 false => !self.told.insert(entry.id.clone()),
             };
@@ -276,7 +295,12 @@ impl<'h> Chat<'h> {
             let text = self.telling.entry(entry, Prompts::Told);
             let _ = self.out.print(&text);
             if let Some(bound) = &entry.bound {
-                let _ = self.tell_bound(bound.provenance, bound.missing);
+                let _ = self.tell_bound(bound);
+            }
+            // While it happened the end of the turn has said so.
+            if let BodyView::Reply { error: Some(error), .. } = &entry.body {
+                let text = self.telling.failed(error);
+                let _ = self.out.print(&text);
             }
             for sub_agent in view.branch.sub_agents.iter().filter(|it| it.entry == entry.id) {
                 let _ = self.out.print(&self.telling.sub_agent(sub_agent));
@@ -306,17 +330,16 @@ impl<'h> Chat<'h> {
     fn tell_earlier_binding(&mut self, view: &SessionView) -> Result<(), Failure> {
         let is_shown = view.branch.entries.iter().any(|entry| entry.bound.as_ref().is_some_and(is_lossy));
         match view.branch.missing {
-            Some(missing) if !is_shown => self.tell(Ink::Faint, &words::was_not_told(missing)),
+            Some(missing) if !is_shown => {
+                let agent = view.agent.as_deref().map_or(THE_AGENT, spoken_name);
+                self.tell(Ink::Faint, &words::was_not_told(agent, missing))
+            }
             _ => Ok(()),
         }
     }
 
-    fn tell_bound(
-        &mut self,
-        provenance: ProvenanceView,
-        missing: Option<MissingView>,
-    ) -> Result<(), Failure> {
-        match words::reconstructed(provenance, missing) {
+    fn tell_bound(&mut self, bound: &BoundView) -> Result<(), Failure> {
+        match reconstructed(bound) {
             Some(text) => self.tell(Ink::Faint, &text),
             None => Ok(()),
         }
@@ -366,18 +389,30 @@ impl<'h> Chat<'h> {
             true => text.replace(['“', '”'], "\""),
             false => text.to_owned(),
         };
+        self.measure();
         self.out.print(&self.telling.line(ink, &text))
+    }
+
+    /// A terminal may have been made wider or narrower since.
+    pub(super) fn measure(&mut self) {
+        self.telling.is_wide(self.here.look.as_wide_as_now().width);
     }
 
     pub(super) fn complain(&mut self, failure: &Failure) {
         // Who cannot read it any more does not miss it.
         let _ = self.out.print(&self.telling.line_end());
-        self.out.print_beside(&failure.told(&self.here.look));
+        let look = self.here.look.as_wide_as_now();
+        self.out.print_beside(&failure.told_within(&look, look.width));
     }
 }
 
 fn is_lossy(bound: &BoundView) -> bool {
-    words::reconstructed(bound.provenance, bound.missing).is_some()
+    reconstructed(bound).is_some()
+}
+
+fn reconstructed(bound: &BoundView) -> Option<String> {
+    let agent = bound.agent.as_deref().map_or(THE_AGENT, spoken_name);
+    words::reconstructed(agent, bound.provenance, bound.missing)
 }
 
 /// Whether the branch in view ends in a prompt that nobody answers.

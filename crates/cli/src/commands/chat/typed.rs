@@ -137,7 +137,7 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
     let (name, rest) = first_word(command);
     let optional = (!rest.is_empty()).then(|| rest.to_owned());
     let needed = |usage: &str| optional.clone().ok_or_else(|| words::needs(usage));
-    Ok(match name {
+    Ok(match name.to_lowercase().as_str() {
         "help" | "?" => Typed::Help,
         "quit" | "exit" => Typed::Quit,
         "tree" => tree(rest)?,
@@ -174,7 +174,7 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
         "clear" => Typed::Clear,
         "undo" => Typed::Undo,
         "redo" => Typed::Redo,
-        other => return Err(words::unknown_command(other)),
+        _ => return Err(words::unknown_command(name)),
     })
 }
 
@@ -284,7 +284,7 @@ mod tests {
         let edit = Typed::Edit { at: "2".into(), text: "say  it".into() };
         assert_eq!(typed("/edit 2   say  it"), Ok(edit));
         assert!(typed("/edit 2").is_err() && typed("/label #2").is_err() && typed("/rename").is_err());
-        assert_eq!(typed("/retry"), Ok(Typed::Retry(None)));
+        assert_eq!((typed("/retry"), typed("/Retry")), (Ok(Typed::Retry(None)), Ok(Typed::Retry(None))));
         assert_eq!(
             typed("/label #2 good one"),
             Ok(Typed::Label { at: Some("#2".into()), text: Some("good one".into()) })
@@ -343,5 +343,21 @@ mod tests {
     fn a_dash_takes_away() {
         assert_eq!(typed("/rename -"), Ok(Typed::Rename(None)));
         assert_eq!(typed("/label #2 -"), Ok(Typed::Label { at: Some("#2".into()), text: None }));
+    }
+
+    #[test]
+    fn help_lists_only_what_there_is_and_fits_a_usual_terminal() {
+        let words_of_help = words::CHAT_HELP.split([' ', ',', '\n']);
+        let is_command =
+            |word: &&str| word.strip_prefix('/').is_some_and(|name| name.starts_with(char::is_alphabetic));
+        let named: Vec<&str> = words_of_help.filter(is_command).collect();
+        assert!(named.len() > 20, "{named:?}");
+        for name in named {
+            let is_unknown = typed(name) == Err(words::unknown_command(name.trim_start_matches('/')));
+            assert!(!is_unknown, "{name}");
+        }
+        for line in words::CHAT_HELP.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
     }
 }

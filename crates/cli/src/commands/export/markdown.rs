@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use offshoot_session::outline::{Lines, Turn, ledger_row, one_line, turns_of};
 use offshoot_session::{
-    Block, Body, Entry, EntryId, Reply, SessionTree, Stop, ToolCallId, ToolResult, ToolUse, text_of,
+    Block, Body, Entry, EntryId, Interruption, Reply, SessionTree, Stop, ToolCallId, ToolResult, ToolUse,
+    text_of,
 };
 
 use super::plain::{code, fenced, markdown, one_line as plain_line};
@@ -99,7 +100,7 @@ impl<'t> Page<'t> {
                     &shell.output,
                 );
             }
-            Body::Interrupted => self.note(words::RESPONSE_INTERRUPTED),
+            Body::Interrupted(why) => self.note(words::interrupted(*why)),
             Body::Compaction(compaction) => {
                 let tokens = usize::try_from(compaction.tokens_before).unwrap_or(0);
                 self.note(&format!("Compacted: {} tokens became this summary", grouped(tokens)));
@@ -138,7 +139,7 @@ impl<'t> Page<'t> {
             }
         }
         match &reply.stop {
-            Some(Stop::Aborted) => self.note(words::RESPONSE_INTERRUPTED),
+            Some(Stop::Aborted) => self.note(words::interrupted(Interruption::Wanted)),
             Some(Stop::Error(error)) => self.note(&format!("error: {}", error.trim())),
             Some(Stop::Length | Stop::EndTurn | Stop::ToolUse | Stop::Other(_)) | None => {}
         }

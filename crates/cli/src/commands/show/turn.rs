@@ -15,7 +15,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use offshoot_session::outline::{LedgerRow, Turn, ledger_row, version_of};
 use offshoot_session::{
-    Block, Body, Entry, Reply, SessionTree, Stop, ToolCallId, ToolResult, ToolUse, text_of,
+    Block, Body, Entry, Interruption, Reply, SessionTree, Stop, ToolCallId, ToolResult, ToolUse, text_of,
 };
 
 use super::About;
@@ -195,7 +195,7 @@ impl<'t> Page<'_, 't> {
                 let row = LedgerRow { verb: "shell".to_owned(), target: shell.command.clone() };
                 self.ledger(&row, &end, Ink::Faint);
             }
-            Body::Interrupted => self.interrupted(),
+            Body::Interrupted(why) => self.interrupted(*why),
             Body::Compaction(compaction) => {
                 let tokens = usize::try_from(compaction.tokens_before).unwrap_or(0);
                 self.section(&format!("Compacted: {} tokens became this summary", grouped(tokens)));
@@ -235,7 +235,7 @@ impl<'t> Page<'_, 't> {
             }
         }
         match &reply.stop {
-            Some(Stop::Aborted) => self.interrupted(),
+            Some(Stop::Aborted) => self.interrupted(Interruption::Wanted),
             Some(Stop::Error(error)) => {
                 let sign = self.look.sign(Sign::Error);
                 self.lines("  ", &format!("{sign} error: {}", error.trim()), Ink::Error);
@@ -278,9 +278,9 @@ impl<'t> Page<'_, 't> {
         self.above = Above::Row;
     }
 
-    fn interrupted(&mut self) {
+    fn interrupted(&mut self, why: Interruption) {
         let sign = self.look.sign(Sign::Interrupted);
-        self.note(&format!("{sign} {}", words::RESPONSE_INTERRUPTED));
+        self.note(&format!("{sign} {}", words::interrupted(why)));
     }
 
     fn note(&mut self, words: &str) {

@@ -110,8 +110,9 @@ fn right_of(turn: &TurnRow, look: &Look) -> Painted {
         part(Ink::Faint, &format!("{}/{}", version.number, version.of));
     }
     match turn.end {
-        Some(TurnEnd::Interrupted) => {
-            part(Ink::Faint, &format!("{} interrupted", look.sign(Sign::Interrupted)))
+        Some(TurnEnd::Interrupted(why)) => {
+            let sign = look.sign(Sign::Interrupted);
+            part(Ink::Faint, &format!("{sign} {}", words::interrupted_in_short(why)));
         }
         Some(TurnEnd::Failed) => part(Ink::Error, &format!("{} error", look.sign(Sign::Error))),
         None => {}

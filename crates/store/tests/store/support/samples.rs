@@ -3,9 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use offshoot_session::{
     Block, Body, BranchReason, BranchSummary, Compaction, CustomMessage, Entry, EntryId, Fact, FileLists,
-    Foreign, HeadMove, HeadName, ImageData, Lineage, Mark, Merge, Missing, Model, Note, Prompt, Provenance,
-    RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult, ToolUse,
-    Usage,
+    Foreign, HeadMove, HeadName, ImageData, Interruption, Lineage, Mark, Merge, Missing, Model, Note, Prompt,
+    Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult,
+    ToolUse, Usage,
 };
 use offshoot_testkit::FixedStamps;
 
@@ -116,7 +116,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
                 private: true,
             }),
         ),
-        ("e5", Some("e4"), Body::Interrupted),
+        ("e5", Some("e4"), Body::Interrupted(Interruption::Wanted)),
         (
             "e6",
             Some("e1"),
