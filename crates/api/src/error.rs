@@ -5,8 +5,8 @@ use offshoot_session::address::AddressError;
 use offshoot_session::asks::AnswerRefused;
 use offshoot_session::guard::{self, Refusal};
 use offshoot_session::plan::{
-    ArchiveRefused, ConfigRefused, EditRefused, ForkRefused, NamingRefused, NavigationRefused, RetryRefused,
-    RewindRefused, SendRefused, SwitchRefused, VersionRefused,
+    ArchiveRefused, ConfigRefused, EditRefused, ForkRefused, NamingRefused, NavigationRefused, NotAppended,
+    RetryRefused, RewindRefused, SendRefused, SwitchRefused, VersionRefused, WhyNotAppended,
 };
 use offshoot_session::queue::NotQueued;
 use serde::{Deserialize, Serialize};
@@ -114,6 +114,18 @@ impl ErrorCode {
             Ok(serde_json::Value::String(word)) => word,
             Ok(_) | Err(_) => String::from("internal"),
         }
+    }
+}
+
+/// Which of the entries it is, counted from 1, is said with the reason.
+impl From<NotAppended> for ApiError {
+    fn from(refused: NotAppended) -> Self {
+        let NotAppended { why, index, before: _ } = refused;
+        let told = match why {
+            WhyNotAppended::Nowhere(error) => Self::from(error),
+            WhyNotAppended::Rejected(rejected) => Self::new(ErrorCode::Invalid, rejected.to_string()),
+        };
+        Self { message: format!("entry {}: {}", index + 1, told.message), ..told }
     }
 }
 

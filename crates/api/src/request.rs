@@ -36,6 +36,8 @@ pub enum Request {
     Retry(Retry),
     /// Answer a prompt that nobody has answered.
     Resume(Resume),
+    /// Write down what was said elsewhere; nobody is asked to answer it.
+    Append(Append),
     /// The version before or after.
     Version(Version),
     /// Go exactly there; nothing is written below it.
@@ -218,6 +220,19 @@ pub struct Resume {
     /// The prompt; the head where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Append {
+    pub session: String,
+    /// Each an object in the words of `show --json`: `role` and what belongs to it, with `id`, `parent` and `written_at`
+    /// where they shall not be chosen by the engine. One without a `parent` goes below the head, which is the one before it.
+    pub entries: Vec<serde_json::Value>,
+    /// Each is a step of its own for `undo`, and not all of them one. They are written all or none either way.
+    #[serde(default)]
+    pub each: bool,
+    #[serde(default)]
+    pub if_running: IfRunning,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -472,6 +487,7 @@ impl Request {
         "edit",
         "retry",
         "resume",
+        "append",
         "version",
         "switch",
         "navigate",
@@ -519,6 +535,7 @@ impl Request {
             | Self::Edit(_)
             | Self::Retry(_)
             | Self::Resume(_)
+            | Self::Append(_)
             | Self::Version(_)
             | Self::Switch(_)
             | Self::Navigate(_)
@@ -564,6 +581,7 @@ impl Request {
             Self::Edit(it) => &it.session,
             Self::Retry(it) => &it.session,
             Self::Resume(it) => &it.session,
+            Self::Append(it) => &it.session,
             Self::Version(it) => &it.session,
             Self::Switch(it) => &it.session,
             Self::Navigate(it) => &it.session,

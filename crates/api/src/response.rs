@@ -27,6 +27,7 @@ pub enum Response {
     },
     Sent(Sent),
     Moved(Moved),
+    Appended(Appended),
     RewindPreview(RewindPreview),
     Queue {
         queue: Vec<QueuedView>,
@@ -77,6 +78,16 @@ pub struct Moved {
     pub agent_session: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<(usize, usize)>,
+}
+
+/// It is written, and the head stands upon the last of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Appended {
+    pub session: String,
+    /// Their ids, in the order in which they were said.
+    pub entries: Vec<String>,
+    /// The agent's own session of the branch; `null` where it has none, as where it has not heard what was appended.
+    pub agent_session: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ pub mod time;
 pub use ask::{AnswerView, AskView, AskingView, ChoiceView, QuestionView, RuleView, ScopeView};
 pub use entry::{BlockView, BodyView, EntryView, ModelView, PromptView, SettingView, UsageView};
 pub use session::{
-    AgentView, BoundView, BranchView, FileChangeView, HeadView, MissingView, ProvenanceView, QueuedView,
-    SessionRow, SessionView, StatusRow, StatusView, SubAgentView, TreeRow, VersionView, abilities,
+    AgentView, BoundView, BranchView, ContextView, FileChangeView, HeadView, MissingView, ProvenanceView,
+    QueuedView, SessionRow, SessionView, SpentView, StatusRow, StatusView, SubAgentView, TreeRow,
+    VersionView, abilities,
 };

@@ -5,10 +5,11 @@
 use offshoot_api::event::EventKind;
 use offshoot_api::frame::{self, BadCall, Call, LineError, Lines, MAX_LINE, Reply};
 use offshoot_api::request::{self, Request};
-use offshoot_api::response::{Moved, Response};
+use offshoot_api::response::{Appended, Moved, Response};
 use offshoot_api::views::{
-    AnswerView, AskView, BoundView, BranchView, EntryView, HeadView, MissingView, ModelView, PromptView,
-    ProvenanceView, QueuedView, ScopeView, SessionView, StatusRow, StatusView, SubAgentView, abilities,
+    AnswerView, AskView, BoundView, BranchView, ContextView, EntryView, HeadView, MissingView, ModelView,
+    PromptView, ProvenanceView, QueuedView, ScopeView, SessionView, SpentView, StatusRow, StatusView,
+    SubAgentView, abilities,
 };
 use offshoot_api::{Access, ApiError, Caller, ErrorCode, Event, Hint, TurnEnd};
 use offshoot_session::agent::{Capabilities, Speaker};
@@ -75,6 +76,12 @@ fn requests() -> Vec<Request> {
             only_write: true,
         }),
         Request::Resume(request::Resume { session: s(), at: None }),
+        Request::Append(request::Append {
+            session: s(),
+            entries: vec![json!({ "role": "user", "text": "hi", "parent": "#1" })],
+            each: true,
+            if_running,
+        }),
         Request::Version(request::Version {
             session: s(),
             at: Some(at()),
@@ -330,7 +337,10 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         agent: None,
         model: None,
         thinking: "off".into(),
+        tools: Some(vec!["read".into()]),
         permission_mode: None,
+        context: ContextView { tokens: 1200, window: Some(200_000) },
+        spent: SpentView { input: 900, output: 300, cost_micros: Some(12), ..SpentView::default() },
         turns: vec![StatusRow {
             session: "s".into(),
             turn: "t".into(),
@@ -352,6 +362,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
     for response in [
         Response::Session(Box::new(view)),
         Response::Moved(Moved { session: "s".into(), version: Some((2, 3)), ..Moved::default() }),
+        Response::Appended(Appended { session: "s".into(), entries: vec!["e".into()], agent_session: None }),
         Response::Done { changed: true },
     ] {
         reply(Reply::Response { id: 1, response: Box::new(response) });

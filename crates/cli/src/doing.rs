@@ -62,6 +62,8 @@ pub(crate) fn take(
         }
     }
     let changed = change(here, id, |tree, stamps| Ok(decide(tree, stamps)?.map(|step| step.plan)))?;
+    // An engine may have it open all the same: its first change, by whoever makes it, begins its journal.
+    tell_of_news(here, id);
     Ok(Done { changed, answer: None })
 }
 

@@ -8,6 +8,7 @@
 //! turn that ran for them is interrupted.
 
 mod host;
+mod served;
 mod socket;
 
 use std::io::ErrorKind;

@@ -14,9 +14,13 @@ use crate::words::talking as words;
 
 /// Runs a command that waits for others.
 pub(crate) fn wait_for<T>(command: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    runtime()?.block_on(command)
+}
+
+/// For a command that waits for others now and then.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::failed(words::cannot_wait(&error)))?;
-    runtime.block_on(command)
+    runtime.map_err(|error| Failure::failed(words::cannot_wait(&error)))
 }
 
 pub(crate) fn refused(error: &ApiError) -> Failure {

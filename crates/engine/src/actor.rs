@@ -8,6 +8,7 @@
 //! appends are waited for, because nothing is told before it is safe.
 
 mod agents;
+mod appending;
 mod asking;
 mod changes;
 mod commit;
@@ -32,6 +33,7 @@ use offshoot_api::event::EventKind;
 use offshoot_api::{ApiError, EventStream, Request, Response};
 use offshoot_session::agent::AgentEvent;
 use offshoot_session::asks::Asks;
+use offshoot_session::cost::Tally;
 use offshoot_session::queue::SendQueue;
 use offshoot_session::status::State;
 use offshoot_session::{SessionId, SessionTree, Stamps, TurnId};
@@ -147,6 +149,8 @@ pub(crate) struct SessionActor {
     away: BTreeMap<u64, Away>,
     next_errand: u64,
     drafting: Drafting,
+    /// What was used, and how many records there were then.
+    spent: Option<(usize, Tally)>,
     /// When somebody last wanted something of it.
     used_at: Instant,
     mailbox: mpsc::Receiver<Message>,
@@ -232,6 +236,7 @@ impl SessionActor {
             away: BTreeMap::new(),
             next_errand: 0,
             drafting: Drafting::default(),
+            spent: None,
             used_at: Instant::now(),
             mailbox,
             to_self,

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use offshoot_session::Model;
 use offshoot_session::compaction::CompactionSettings;
+use offshoot_session::cost::Prices;
 use offshoot_session::plan::ConfigChangeBranching;
 
 use crate::hooks::Hook;
@@ -44,6 +45,8 @@ pub struct Settings {
     /// What a model can read, in tokens. Where it is not known nothing is made shorter by itself.
     pub context_window: Option<i64>,
     pub hooks: Vec<Hook>,
+    /// What tokens cost where nobody says it.
+    pub prices: Prices,
     /// How long an agent may take to be there.
     pub reach_wait: Duration,
     /// How often a lost agent is reached again within a turn.
@@ -72,6 +75,7 @@ impl Default for Settings {
             compaction: CompactionSettings::default(),
             context_window: None,
             hooks: Vec::new(),
+            prices: Prices::listed(),
             reach_wait: Duration::from_secs(60),
             reach_again: 3,
         }

@@ -36,6 +36,10 @@ pub enum Action<'a> {
     },
     /// The head goes elsewhere: switch, navigate, rewind, undo.
     MoveHead,
+    /// An entry that no turn has written, and the head upon it; `None` is before the first entry.
+    Append {
+        below: Option<&'a EntryId>,
+    },
     /// Model, thinking, tools, permissions; compaction; clearing.
     Change,
     Interrupt,
@@ -155,6 +159,10 @@ pub fn may(action: Action<'_>, state: &SessionState<'_>) -> Result<Allowed, Refu
             unless_running(state, |turn| is_on_path_of(state.tree, turn, at))
         }
         Action::MoveHead | Action::Change => unless_running(state, |turn| head_is_on(state, turn)),
+        Action::Append { below } => unless_running(state, |turn| {
+            let is_in_its_answer = below.is_some_and(|below| state.tree.is_ancestor(&turn.prompt, below));
+            is_in_its_answer || head_is_on(state, turn)
+        }),
         Action::Interrupt => match running(state).next() {
             Some(_) => Ok(Allowed::Now),
             None => Err(Refusal::NothingRuns),

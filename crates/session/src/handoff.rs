@@ -196,8 +196,10 @@ fn known_session<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>]) -> Option<K
     let BoundTurn { binding, prompt, bound } = bound_turn(tree, path)?;
     let session = binding.agent_session.clone()?;
     let turn = &path.get(prompt)?.turn;
-    // Whatever was put into the branch afterwards, such as a summary, the agent has never heard.
-    let is_unheard = |entry: &Entry| entry.turn != *turn && is_heard(&entry.body);
+    // Whatever was put into the branch afterwards, such as a summary or what a script has appended, the agent has never
+    // heard. What belongs to no turn was written by none.
+    let is_of_turn = |entry: &Entry| entry.turn.is_some() && entry.turn == *turn;
+    let is_unheard = |entry: &Entry| !is_of_turn(entry) && is_heard(&entry.body);
     if path.iter().skip(bound + 1).any(|entry| is_unheard(entry)) {
         return None;
     }

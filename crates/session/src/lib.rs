@@ -9,6 +9,7 @@
 //! | making a long path short | [`compaction`], [`branch_summary`] |
 //! | versions of a prompt, left and right | [`versions`], [`slots`], [`live`] |
 //! | what a person wants to happen | [`plan`] |
+//! | what a script says | [`said`] |
 //! | what passes between us and an agent, and a turn as it happens | [`agent`], [`turn`], [`handoff`] |
 //! | what agents ask, what waits, what may be done meanwhile | [`asks`], [`queue`], [`guard`], [`status`] |
 //! | the tree as rows to look at | [`outline`] |
@@ -44,6 +45,7 @@ pub mod queue;
 pub mod quick_json;
 pub mod record;
 pub mod render;
+pub mod said;
 pub mod skeleton;
 pub mod slots;
 pub mod stamps;

@@ -13,6 +13,7 @@
 //! | to go somewhere, to rewind, to branch off | [`switch`] |
 //! | to pick an entry of the tree, with a summary of what is left | [`navigation`] |
 //! | to work beside the main head | [`heads`] |
+//! | to bring what was said elsewhere | [`append`] |
 //! | to change model, tools, permissions | [`config`], [`branching`] |
 //! | an agent to go back | [`rewind`] |
 //! | to give names | [`naming`] |
@@ -21,6 +22,7 @@
 //! | a session that can be taken back as a whole | [`birth`] |
 //! | to take a step back, or again | [`history`] |
 
+pub mod append;
 pub mod archive;
 pub mod birth;
 pub mod branching;
@@ -38,6 +40,7 @@ pub mod send;
 pub mod switch;
 pub mod version;
 
+pub use append::{AppendSteps, ManyAppended, NotAppended, WhyNotAppended, plan_append};
 pub use archive::{ArchiveRefused, plan_archive};
 pub use birth::{BeginningRefused, OtherSide, born, other_side, plan_forked, plan_undo_beginning};
 pub use branching::{ConfigChangeBranching, ConfigChangeWay};

@@ -50,6 +50,20 @@ fn the_path_of_a_running_turn_is_not_changed_under_it() {
 }
 
 #[test]
+fn nothing_is_appended_to_an_answer_that_is_being_written() {
+    let (above, own, other): (EntryId, EntryId, EntryId) = ("a1".into(), "a2".into(), "a3".into());
+    for below in [None, Some(&above), Some(&own), Some(&other)] {
+        assert_eq!(check(Action::Append { below }), refused(), "the head would leave it");
+    }
+    let away = "u1 - a1 - u2/t - a2/t\n     a1 - u3 - a3*";
+    let elsewhere = |below| check_in(away, running(Phase::Running, None), Action::Append { below });
+    assert_eq!(elsewhere(Some(&own)), refused());
+    for below in [None, Some(&above), Some(&other)] {
+        assert_eq!(elsewhere(below), NOW);
+    }
+}
+
+#[test]
 fn elsewhere_in_the_tree_everything_goes_on() {
     let other: EntryId = "u3".into();
     assert_eq!(check(Action::Edit { at: &other, words: "new", place: Place::Here }), NOW);

@@ -111,6 +111,15 @@ fn what_the_agent_has_not_heard_has_to_be_told() {
     assert_eq!(way(&tree("u1/t1 - a1/t1 - u2 - a2 - u3/t3*", "u1:s1:m1"), "u3", &REBUILDS), "rebuild");
 }
 
+/// What was read from the file of another program belongs to no turn, and neither does what a script appends.
+#[test]
+fn what_was_appended_below_an_agents_own_file_has_to_be_told() {
+    assert_eq!(way(&tree("u1 - a1 - u2/t2*", "a1:s1:m1"), "u2", &RESUMES), "continue s1");
+    assert_eq!(way(&tree("u1 - a1 - a2 - u2/t2*", "a1:s1:m1"), "u2", &RESUMES), "replay");
+    assert_eq!(way(&tree("u1/t1 - a1/t1 - a2 - u2/t2*", "u1:s1:m1"), "u2", &RESUMES), "replay");
+    assert_eq!(way(&tree("u1 - a1 - n1 - u2/t2*", "a1:s1:m1"), "u2", &RESUMES), "continue s1");
+}
+
 #[test]
 fn another_agent_has_heard_nothing() {
     let tree = tree("u1/t1 - a1/t1 - u2/t2*", "u1:s1:m1");
@@ -230,7 +239,7 @@ fn behind_a_clearing_nothing_is_missing() {
 /// Where no agent is named, the binding says whose session it is; a later usual agent does not take it for its own.
 #[test]
 fn a_session_belongs_to_whom_it_was_bound() {
-    let mut records = drawn("u1 - a1 - u2*");
+    let mut records = drawn("u1/t1 - a1/t1 - u2*");
     records[0] = Record::opened(SessionHeader::new("s".into(), FixedStamps::start()));
     let fact = Fact::Bound {
         at: "u1".into(),
@@ -250,7 +259,7 @@ fn a_session_belongs_to_whom_it_was_bound() {
 /// is done again.
 #[test]
 fn an_agent_remembers_what_was_undone() {
-    let (mut tree, _) = SessionTree::replay(drawn("u1 - a1*"));
+    let (mut tree, _) = SessionTree::replay(drawn("u1/t1 - a1/t1*"));
     let mut stamps = FixedStamps::after(100);
     let bound = |at: &EntryId| {
         let fact = Fact::Bound {

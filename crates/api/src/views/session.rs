@@ -2,9 +2,10 @@
 
 use jiff::Timestamp;
 use offshoot_session::agent::Capabilities;
+use offshoot_session::cost::Tally;
 use offshoot_session::queue::Queued;
 use offshoot_session::status::{State, Status};
-use offshoot_session::{Binding, HeadName, Missing, Provenance, SessionTree};
+use offshoot_session::{Binding, HeadName, Missing, Provenance, SessionTree, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::{AskView, EntryView, ModelView, PromptView};
@@ -35,7 +36,16 @@ pub struct SessionView {
     pub agent: Option<String>,
     pub model: Option<ModelView>,
     pub thinking: String,
+    /// The tools that may be used; `null` where that is left to the agent.
+    #[serde(default)]
+    pub tools: Option<Vec<String>>,
     pub permission_mode: Option<String>,
+    /// How much the next prompt brings along.
+    #[serde(default)]
+    pub context: ContextView,
+    /// What all branches have used so far.
+    #[serde(default)]
+    pub spent: SpentView,
     pub status: StatusView,
     /// The turns that run in it, on any branch.
     #[serde(default)]
@@ -45,6 +55,31 @@ pub struct SessionView {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answered: Vec<AskView>,
     pub queue: Vec<QueuedView>,
+}
+
+/// How full the window of the model is, on the branch of the head.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContextView {
+    /// As the model counted them up to its last reply, and estimated behind it.
+    pub tokens: i64,
+    /// What it can read at once; `null` where that is not known.
+    pub window: Option<i64>,
+}
+
+/// Tokens and money, each reply once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SpentView {
+    pub input: i64,
+    pub output: i64,
+    pub cache_read: i64,
+    pub cache_write: i64,
+    /// In millionths of a dollar: what agents say, else what the tokens cost by the table of prices. `null` where nobody
+    /// knows any of the prices.
+    pub cost_micros: Option<i64>,
+    /// Replies that are not in it, because nobody knows what their tokens cost.
+    pub unpriced: u64,
 }
 
 /// The way to a point, what is being said included.
@@ -247,6 +282,14 @@ impl From<Provenance> for ProvenanceView {
             Provenance::RebuiltTranscript => Self::RebuiltTranscript,
             Provenance::ReplayedContext => Self::ReplayedContext,
         }
+    }
+}
+
+impl From<&Tally> for SpentView {
+    fn from(tally: &Tally) -> Self {
+        let Usage { input, output, cache_read, cache_write, total: _, cost_micros: _ } = tally.usage;
+        let cost_micros = tally.money();
+        Self { input, output, cache_read, cache_write, cost_micros, unpriced: tally.unpriced }
     }
 }
 

@@ -224,6 +224,8 @@ pub(crate) struct AppendArgs {
     /// Write all lines as one step, or none of them
     #[arg(long)]
     pub(crate) batch: bool,
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
     /// Print ids as JSON, one object per line
     #[arg(long)]
     pub(crate) json: bool,

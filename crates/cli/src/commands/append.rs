@@ -1,30 +1,32 @@
 //! `offshoot append [SESSION]`: entries from standard input, one JSON object per line.
 //!
 //! Each line is a step of its own, and its id is printed when it is safe. Lines that have arrived together share one
-//! sync, so a script that waits for every answer and one that does not are both as fast as the disk allows.
+//! sync, so a script that waits for every answer and one that does not are both as fast as the disk allows. Where an
+//! engine runs it writes them; what is too long to be said to it is written alone.
 
-mod said;
+mod by_engine;
+mod input;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::time::{Duration, Instant};
 
-use offshoot_session::plan::Plan;
-use offshoot_session::{Entry, EntryId, HeadMove, HeadName, Record, SessionTree, Stamps};
+use offshoot_api::request::IfRunning;
+use offshoot_session::plan::{AppendSteps, ManyAppended, NotAppended, plan_append};
+use offshoot_session::said::Said;
+use offshoot_session::{EntryId, SessionId, SessionTree, Stamps};
 use offshoot_store::{AppendError, Journal, LockError, Refreshed, WriteError};
 
-use said::Said;
+use by_engine::Engine;
+use input::{Input, Line};
 
-use super::head::destination;
 use crate::args::AppendArgs;
-use crate::doing;
+use crate::doing::{self, has_engine, if_running};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::stored::{append_failed, journal};
+use crate::refusals::explained;
+use crate::stored::{append_failed, journal, read_failed};
 use crate::which::stored;
 use crate::{Answer, stdin, words};
-
-/// More lines than this do not wait for each other's sync.
-const LARGEST_GROUP: usize = 256;
 
 /// Others look whether it is their turn every few milliseconds. Whoever writes without end would never leave them a
 /// gap that long, so it pauses now and then.
@@ -38,67 +40,50 @@ pub(crate) fn run(args: &AppendArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, []) = args.words.split("")?;
     let id = stored(here, session)?;
     let mut append = Append {
+        here,
         journal: journal(here, &id)?,
+        id,
         stamps: here.stamps(),
         as_json: args.json,
+        if_running: if_running(args.running.abort_first),
+        engine: None,
+        wrote_alone: false,
         lines: 0,
         began: Instant::now(),
     };
     stdin::say_that_it_is_read(&here.look);
     let mut input = Input::of(std::io::stdin().lock());
     let done = if args.batch { append.all_as_one(&mut input) } else { append.one_by_one(&mut input) };
-    doing::tell_of_news(here, &id);
+    append.end();
     done.map(|()| Answer::default())
 }
 
-struct Append<S> {
+struct Append<'h, S> {
+    here: &'h Here,
+    id: SessionId,
     journal: Journal,
     stamps: S,
     as_json: bool,
+    if_running: IfRunning,
+    /// The one that was spoken to last.
+    engine: Option<Engine>,
+    wrote_alone: bool,
     /// Lines that are written.
     lines: usize,
     /// When this turn began.
     began: Instant,
 }
 
-impl<S: Stamps> Append<S> {
+impl<S: Stamps> Append<'_, S> {
     fn one_by_one(&mut self, input: &mut Input<impl Read>) -> Result<(), Failure> {
         loop {
             let group = input.group()?;
             if group.is_empty() {
                 return Ok(());
             }
-            let mut trouble = None;
-            let ids = self.write(|tree, stamps| {
-                trouble = None;
-                let mut tree = tree.clone();
-                let mut steps = Vec::new();
-                let mut ids = Vec::new();
-                for line in &group {
-                    let planned = understood(line).and_then(|said| {
-                        let mut plan = Plan::named("append", stamps);
-                        let id = place(&mut tree, said, &mut plan, stamps)?;
-                        Ok((id, plan.records))
-                    });
-                    match planned {
-                        Ok((id, records)) => {
-                            ids.push(id);
-                            steps.push(records);
-                        }
-                        // What stands before the line that is wrong is written all the same.
-                        Err(reason) => {
-                            trouble = Some((line.number, reason));
-                            break;
-                        }
-                    }
-                }
-                Ok((ids, steps))
-            })?;
-            self.lines += ids.len();
-            self.acknowledge(&ids);
-            if let Some((number, reason)) = trouble {
-                let failure = Failure::failed(words::bad_line(number, &reason));
-                return Err(failure.hint(words::lines_written(self.lines)));
+            let trouble = self.write(&group, AppendSteps::Each)?;
+            if let Some(trouble) = trouble {
+                return Err(trouble.failure(self.lines));
             }
             if self.began.elapsed() >= TURN {
                 std::thread::sleep(PAUSE);
@@ -108,50 +93,40 @@ impl<S: Stamps> Append<S> {
     }
 
     fn all_as_one(&mut self, input: &mut Input<impl Read>) -> Result<(), Failure> {
-        let mut lines = Vec::new();
-        loop {
-            let group = input.group()?;
-            if group.is_empty() {
-                break;
-            }
-            lines.extend(group);
-        }
+        let lines = input.rest()?;
         if lines.is_empty() {
             return Ok(());
         }
-        let ids = self.write(|tree, stamps| {
-            let mut tree = tree.clone();
-            let mut plan = Plan::named("append", stamps);
-            let mut ids = Vec::new();
-            for line in &lines {
-                let id = understood(line).and_then(|said| place(&mut tree, said, &mut plan, stamps));
-                ids.push(id.map_err(|reason| {
-                    Failure::failed(words::bad_line(line.number, &reason)).hint(words::lines_written(0))
-                })?);
-            }
-            Ok((ids, vec![plan.records]))
-        })?;
-        self.acknowledge(&ids);
-        Ok(())
+        match self.write(&lines, AppendSteps::One)? {
+            Some(trouble) => Err(trouble.failure(0)),
+            None => Ok(()),
+        }
     }
 
+    /// Writes what can be written of them, says their ids, and gives the reason why the next one was not.
+    ///
     /// Whoever holds the session without writing is waited for only so long; many that write in turn are waited for
-    /// until it is our turn.
-    fn write(
-        &mut self,
-        mut plan: impl FnMut(&SessionTree, &mut S) -> Result<(Vec<EntryId>, Vec<Vec<Record>>), Failure>,
-    ) -> Result<Vec<EntryId>, Failure> {
+    /// until it is our turn. An engine that holds it may have begun a moment ago: then it writes.
+    fn write(&mut self, lines: &[Line], steps: AppendSteps) -> Result<Option<Trouble>, Failure> {
         let mut waits = 0;
         loop {
-            let mut ids = Vec::new();
+            if let Some(Planned { entries, trouble }) = self.by_engine(lines, steps)? {
+                self.acknowledge(&entries);
+                return Ok(trouble);
+            }
+            let mut planned = Planned::default();
             let stamps = &mut self.stamps;
             let written = self.journal.write(|tree| {
-                let (planned, steps) = plan(tree, stamps)?;
-                ids = planned;
-                Ok(steps.into_iter().flatten().collect())
+                let (appended, trouble) = plan(tree, lines, steps, stamps);
+                planned = Planned { entries: appended.entries, trouble };
+                Ok::<_, Failure>(appended.records)
             });
             let error = match written {
-                Ok(_) => return Ok(ids),
+                Ok(_) => {
+                    self.wrote_alone |= !planned.entries.is_empty();
+                    self.acknowledge(&planned.entries);
+                    return Ok(planned.trouble);
+                }
                 Err(WriteError::Declined(failure)) => return Err(failure),
                 Err(WriteError::Failed(error)) => error,
             };
@@ -159,17 +134,59 @@ impl<S: Stamps> Append<S> {
             let others_write = matches!(self.journal.refresh(), Ok(Refreshed::More(_) | Refreshed::Reloaded));
             waits = if others_write { 0 } else { waits + 1 };
             if !is_held || waits >= PATIENCE {
-                let failure = append_failed(&error);
-                return Err(match self.lines {
-                    0 => failure,
-                    lines => failure.hint(words::lines_written(lines)),
-                });
+                return Err(self.with_lines(append_failed(&error)));
             }
         }
     }
 
+    /// `None`: there is no engine to write them.
+    fn by_engine(&mut self, lines: &[Line], steps: AppendSteps) -> Result<Option<Planned>, Failure> {
+        if !has_engine(self.here, &self.id) || !by_engine::fit(lines) {
+            return Ok(None);
+        }
+        let engine = match self.engine.take() {
+            Some(engine) => engine,
+            None => match Engine::running(self.here)? {
+                Some(engine) => engine,
+                None => return Ok(None),
+            },
+        };
+        self.journal.refresh().map_err(|error| read_failed(&error))?;
+        let (appended, trouble) = plan(self.journal.tree(), lines, steps, &mut self.stamps);
+        if appended.entries.is_empty() {
+            self.engine = Some(engine);
+            return Ok(Some(Planned { entries: Vec::new(), trouble }));
+        }
+        let request = by_engine::request(self.id.to_string(), lines, &appended, steps, self.if_running);
+        match engine.append(request) {
+            Ok(Some(_)) => self.engine = Some(engine),
+            Ok(None) => {
+                engine.leave();
+                self.journal.refresh().map_err(|error| read_failed(&error))?;
+                let is_written = |id: &EntryId| self.journal.tree().contains(id);
+                if !appended.entries.iter().all(is_written) {
+                    return Ok(None);
+                }
+            }
+            Err(error) => {
+                engine.leave();
+                return Err(self.with_lines(explained(self.here, &self.id, &error)));
+            }
+        }
+        Ok(Some(Planned { entries: appended.entries, trouble }))
+    }
+
+    /// What was written before it stays, and that is more worth knowing than any other hint.
+    fn with_lines(&self, failure: Failure) -> Failure {
+        match self.lines {
+            0 => failure,
+            lines => failure.hint(words::lines_written(lines)),
+        }
+    }
+
     /// Where nobody listens any more, the lines are still worth writing.
-    fn acknowledge(&self, ids: &[EntryId]) {
+    fn acknowledge(&mut self, ids: &[EntryId]) {
+        self.lines += ids.len();
         let mut text = String::new();
         for id in ids {
             match self.as_json {
@@ -180,68 +197,65 @@ impl<S: Stamps> Append<S> {
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
     }
-}
 
-fn understood(line: &Line) -> Result<Said, String> {
-    Said::of(&line.bytes)
-}
-
-/// Puts an entry into the tree and its records into the plan.
-fn place(
-    tree: &mut SessionTree,
-    said: Said,
-    plan: &mut Plan,
-    stamps: &mut dyn Stamps,
-) -> Result<EntryId, String> {
-    let head = tree.main_head().cloned();
-    let parent = match said.parent {
-        None => head.clone(),
-        // An id is taken as it is, also where it looks like a number.
-        Some(parent) if tree.contains(&parent.as_str().into()) => Some(parent.into()),
-        Some(parent) => Some(destination(tree, &parent).map_err(|failure| failure.message().to_owned())?),
-    };
-    let id = said.id.map_or_else(|| stamps.entry_id(), EntryId::from);
-    let now = stamps.now();
-    let written_at = said.written_at.unwrap_or(now);
-    let from = plan.records.len();
-    plan.push(Record::entry(Entry { id: id.clone(), parent, written_at, turn: None, body: said.body }));
-    let to = Some(id.clone());
-    plan.push(Record::head_moved(HeadMove { head: HeadName::main(), moved_at: now, from: head, to }));
-    let records = plan.records.get(from..).unwrap_or_default();
-    *tree = tree.extended(records).map_err(|rejected| rejected.to_string())?;
-    Ok(id)
-}
-
-struct Line {
-    number: usize,
-    bytes: Vec<u8>,
-}
-
-/// Standard input, line by line.
-struct Input<R> {
-    reader: BufReader<R>,
-    number: usize,
-}
-
-impl<R: Read> Input<R> {
-    fn of(reader: R) -> Self {
-        Self { reader: BufReader::with_capacity(256 * 1024, reader), number: 0 }
+    fn end(self) {
+        if let Some(engine) = self.engine {
+            engine.leave();
+        }
+        if self.wrote_alone {
+            doing::tell_of_news(self.here, &self.id);
+        }
     }
+}
 
-    /// The next line and those that have arrived with it; empty at the end.
-    fn group(&mut self) -> Result<Vec<Line>, Failure> {
-        let mut group = Vec::new();
-        while group.is_empty() || (self.reader.buffer().contains(&b'\n') && group.len() < LARGEST_GROUP) {
-            let mut bytes = Vec::new();
-            let count = self.reader.read_until(b'\n', &mut bytes);
-            if count.map_err(|error| Failure::failed(words::stdin_failed(&error)))? == 0 {
-                break;
-            }
-            self.number += 1;
-            if !bytes.trim_ascii().is_empty() {
-                group.push(Line { number: self.number, bytes });
+/// Lines that are written, or about to be.
+#[derive(Default)]
+struct Planned {
+    entries: Vec<EntryId>,
+    trouble: Option<Trouble>,
+}
+
+/// A line that cannot be written.
+struct Trouble {
+    number: usize,
+    reason: String,
+}
+
+impl Trouble {
+    fn failure(&self, lines_written: usize) -> Failure {
+        Failure::failed(words::bad_line(self.number, &self.reason)).hint(words::lines_written(lines_written))
+    }
+}
+
+/// What can be written of the lines. What stands before one that is wrong is written all the same, unless all of them
+/// are one step.
+fn plan(
+    tree: &SessionTree,
+    lines: &[Line],
+    steps: AppendSteps,
+    stamps: &mut dyn Stamps,
+) -> (ManyAppended, Option<Trouble>) {
+    let (said, trouble) = understood(lines);
+    match (plan_append(tree, said, steps, stamps), trouble) {
+        (Ok(_), Some(trouble)) if steps == AppendSteps::One => (ManyAppended::default(), Some(trouble)),
+        (Ok(appended), trouble) => (appended, trouble),
+        (Err(NotAppended { why, before, index }), _) => {
+            let number = lines.get(index).map_or(0, |line| line.number);
+            (*before, Some(Trouble { number, reason: why.to_string() }))
+        }
+    }
+}
+
+/// Up to the first one that is not.
+fn understood(lines: &[Line]) -> (Vec<Said>, Option<Trouble>) {
+    let mut said = Vec::with_capacity(lines.len());
+    for line in lines {
+        match Said::of(&line.bytes) {
+            Ok(it) => said.push(it),
+            Err(reason) => {
+                return (said, Some(Trouble { number: line.number, reason: reason.to_string() }));
             }
         }
-        Ok(group)
     }
+    (said, None)
 }

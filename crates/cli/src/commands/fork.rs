@@ -15,7 +15,7 @@ use super::head::{
 };
 use super::json::printed_object;
 use crate::args::ForkArgs;
-use crate::doing::{Asked, Done, Step, asked_where_it_must, exactly, if_running, take};
+use crate::doing::{Asked, Done, Step, asked_where_it_must, exactly, if_running, take, tell_of_news};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::opened::point;
@@ -181,6 +181,7 @@ fn alone(
     let told = change(here, origin, |_, _| Ok(Some(step.clone())));
     let notes: Vec<String> =
         told.err().map(|failure| words::other_side_not_told(origin, failure.message())).into_iter().collect();
+    tell_of_news(here, origin);
     create(here, &records)?;
     Ok(Forked { id, head, words: None, notes })
 }

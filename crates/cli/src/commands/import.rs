@@ -14,6 +14,7 @@ use super::json::printed;
 use super::title_of;
 use crate::args::ImportArgs;
 use crate::database::{self, InDatabase};
+use crate::doing::tell_of_news;
 use crate::failure::{Exit, Failure};
 use crate::foreign::journal_of;
 use crate::here::Here;
@@ -128,6 +129,7 @@ fn bring_back(here: &Here, id: &SessionId) -> Result<(), Failure> {
         let redone = |began: &OperationId| Fact::Redone { operation: began.clone() };
         Ok(tree.began().map(|began| Record::marked(stamps.now(), redone(began))).into_iter().collect())
     })?;
+    tell_of_news(here, id);
     Ok(())
 }
 

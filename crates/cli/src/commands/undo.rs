@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::head::{self, Told, head_line, wants_json, with_session};
 use crate::args::UndoArgs;
-use crate::doing::{Asked, asked, has_engine, if_running};
+use crate::doing::{Asked, asked, has_engine, if_running, tell_of_news};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::last_used::Whose;
@@ -65,6 +65,7 @@ struct Turned {
 fn turned_alone(here: &Here, id: &SessionId, direction: Direction) -> Result<Turned, Failure> {
     let OtherTurned { child, notes } = turn_other_side(here, id, direction)?;
     let changed = change_records(here, id, |tree, stamps| planned(tree, direction, stamps))?;
+    tell_of_news(here, id);
     Ok(Turned { changed, child, notes })
 }
 

@@ -11,18 +11,20 @@ use offshoot_api::serve::serve;
 use offshoot_api::{Access, Caller, Request, Response, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, installed};
 use offshoot_session::Stamps;
+use offshoot_session::cost::Prices;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use tokio::net::UnixListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::{JoinHandle, JoinSet};
 
+use super::served::Served;
 use super::socket;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::settings;
 use crate::talk::note_now;
 use crate::words::talking as words;
+use crate::{prices, settings};
 
 /// The built-in agent speaks like somebody who types fast, where somebody watches.
 const PAUSE: Duration = Duration::from_millis(12);
@@ -34,6 +36,8 @@ const LOOKS_UNTIL_TOLD: u32 = 25;
 
 pub(super) struct Host {
     engine: Arc<Engine>,
+    /// The same for others.
+    served: Arc<Served>,
     listening: JoinHandle<()>,
     /// Held by every connection, so that they can be counted.
     present: Arc<()>,
@@ -51,17 +55,20 @@ pub(super) async fn become_it(here: &Here, home: &Path) -> Result<Option<Host>, 
     let rules = RuleBook::at(home.join("permissions.json")).map_err(|error| failed(&error))?;
     let pause = std::io::stdout().is_terminal().then_some(PAUSE);
     let stamps = here.stamps_for_many();
+    // What is wrong with the person's own prices is told by whoever is asked for costs; nobody is kept from talking.
+    let prices = prices::load(here).map_or_else(|_| Prices::listed(), |table| table.prices);
     let engine = Arc::new(Engine::new(Parts {
         shelf: Arc::new(here.store()?),
         agents: installed(pause),
         stamps: Arc::new(move || Box::new(stamps.clone()) as Box<dyn Stamps + Send>),
         rules,
-        settings: settings::engine::source(here.settings.clone()),
+        settings: settings::engine::source(here.settings.clone(), prices),
     }));
     let present = Arc::new(());
     let (listener, socket) = socket::listen(home, &here.short_lived()).map_err(|error| failed(&error))?;
-    let listening = tokio::spawn(accept(listener, engine.clone(), Arc::downgrade(&present)));
-    Ok(Some(Host { engine, listening, present, home: home.to_owned(), socket, lock }))
+    let served = Served::of(engine.clone());
+    let listening = tokio::spawn(accept(listener, served.clone(), Arc::downgrade(&present)));
+    Ok(Some(Host { engine, served, listening, present, home: home.to_owned(), socket, lock }))
 }
 
 impl Host {
@@ -69,10 +76,11 @@ impl Host {
         self.engine.clone()
     }
 
-    /// New callers find nobody, those who are connected get their answers, sessions are closed, all are let go.
+    /// Others get their answers, and whoever comes meanwhile is served too: nobody else can be the engine before this one
+    /// has ended. Then new callers find nobody, sessions are closed, all are let go.
     pub(super) async fn end(self) {
-        socket::forget(&self.home, &self.socket);
         self.let_others_finish().await;
+        socket::forget(&self.home, &self.socket);
         self.engine.shut_down().await;
         self.listening.abort();
         let _ = self.listening.await;
@@ -81,15 +89,19 @@ impl Host {
 }
 
 impl Host {
-    /// Waits while a turn runs for somebody else, or could begin at any moment. Who waits for a person may
+    /// Waits while a turn runs for somebody else or something else is asked for, or could be at any moment. Who waits for a person may
     /// wait for ever: that turn is interrupted, as by a crash.
     async fn let_others_finish(&self) {
         let Ok(mut ctrl_c) = signal(SignalKind::interrupt()) else { return };
         let Ok(mut terminate) = signal(SignalKind::terminate()) else { return };
         let mut quiet_looks = 0;
         let mut looks = 0;
-        while Arc::weak_count(&self.present) > 1 && quiet_looks < QUIET_LOOKS {
+        // The last look is the last thing before the end, so that nothing begins behind it.
+        while Arc::weak_count(&self.present) > 1 {
             quiet_looks = if self.is_running().await { 0 } else { quiet_looks + 1 };
+            if quiet_looks == QUIET_LOOKS {
+                return;
+            }
             looks += 1;
             if looks == LOOKS_UNTIL_TOLD {
                 note_now(words::OTHERS_STILL_TALK);
@@ -103,6 +115,9 @@ impl Host {
     }
 
     async fn is_running(&self) -> bool {
+        if self.served.is_asked() {
+            return true;
+        }
         let caller = Caller::local("cli");
         match self.engine.call(&caller, Request::Status).await {
             Ok(Response::Status { rows }) => rows.iter().any(|row| row.status.state != "waiting"),
@@ -112,7 +127,7 @@ impl Host {
 }
 
 /// Serves everybody who connects. Dropping it lets all of them go.
-async fn accept(listener: UnixListener, engine: Arc<Engine>, present: Weak<()>) {
+async fn accept(listener: UnixListener, served: Arc<Served>, present: Weak<()>) {
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -122,11 +137,11 @@ async fn accept(listener: UnixListener, engine: Arc<Engine>, present: Weak<()>) 
                     tokio::time::sleep(Duration::from_millis(50)).await;
                     continue;
                 };
-                let (engine, present) = (engine.clone(), present.clone());
+                let (served, present) = (served.clone(), present.clone());
                 connections.spawn(async move {
                     let (reader, writer) = stream.into_split();
                     // A caller that went away in the middle of something is the caller's affair.
-                    drop(serve(engine.as_ref(), Access::Write, reader, writer).await);
+                    drop(serve(served.as_ref(), Access::Write, reader, writer).await);
                     drop(present);
                 });
             }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use offshoot_engine::{Settings as EngineSettings, SettingsSource};
 use offshoot_session::Model;
 use offshoot_session::compaction::CompactionSettings;
+use offshoot_session::cost::Prices;
 use offshoot_session::plan::ConfigChangeBranching;
 
 use super::hook::HookSetting;
@@ -75,8 +76,9 @@ struct Known {
     settings: Arc<EngineSettings>,
 }
 
-/// For every project what counts there. Files are looked at each time and read when they are others than before.
-pub(crate) fn source(reader: Reader) -> SettingsSource {
+/// For every project what counts there. Files are looked at each time and read when they are others than before; prices
+/// are those of everywhere.
+pub(crate) fn source(reader: Reader, prices: Prices) -> SettingsSource {
     let known: Mutex<HashMap<Option<String>, Known>> = Mutex::default();
     SettingsSource::read_by(move |project| {
         let folder = project.map(Path::new).filter(|folder| folder.is_absolute());
@@ -88,7 +90,7 @@ pub(crate) fn source(reader: Reader) -> SettingsSource {
             return Ok(before.settings.clone());
         }
         let read = engine_settings(&reader.read(folder)).map_err(|failure| failure.message().to_owned())?;
-        let settings = Arc::new(read);
+        let settings = Arc::new(EngineSettings { prices: prices.clone(), ..read });
         known.insert(project, Known { seen, settings: settings.clone() });
         Ok(settings)
     })

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::config::{alive, run};
 use crate::support::Folder;
+use crate::talking::Talk;
 
 /// A `chat` with two turns, and a connection to its engine.
 struct Host {
@@ -189,6 +190,49 @@ fn an_address_is_asked_before_something_is_sent() {
     assert!(asked.starts_with("POST /told HTTP/1.1\r\n"), "{asked}");
     let body: Value = serde_json::from_str(asked.lines().last().expect("a body")).expect("JSON");
     assert_eq!((&body["type"], &body["text"]), (&json!("before_send"), &json!("hello")));
+}
+
+/// Whoever is asked first does not answer. Ctrl-C does not wait for it, and nothing has moved.
+#[test]
+fn ctrl_c_calls_off_a_summary_while_a_hook_is_asked() {
+    for (words, elsewhere) in
+        [(&["switch", "1", "--summary"][..], false), (&["switch", "1", "--summary=why"], true)]
+    {
+        let folder = Folder::new();
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/slow", listener.local_addr().expect("an address"));
+        let mut chat = Talk::begin(&folder, &["chat"]);
+        for words in ["first words", "second words"] {
+            chat.say(words);
+            chat.until(&format!("You said “{words}”"));
+        }
+        let limit = "time_limit = \"1h\"\n";
+        settings(
+            &folder,
+            &format!("[[hooks]]\nevents = [\"session_before_tree\"]\nurl = \"{url}\"\n{limit}"),
+        );
+        let host = match elsewhere {
+            true => Some(chat),
+            false => {
+                assert_eq!(chat.end(), Some(0));
+                None
+            }
+        };
+        let before = std::fs::read(&folder.journals()[0]).expect("a journal");
+        let mut switch = Talk::aloud(&folder, words);
+        let (asked, _) = listener.accept().expect("the hook is asked");
+        switch.ctrl_c();
+        switch.until("called off");
+        assert_eq!(switch.end(), Some(130), "{words:?}");
+        assert_eq!(std::fs::read(&folder.journals()[0]).expect("a journal"), before, "nothing has moved");
+        drop(asked);
+        if let Some(mut chat) = host {
+            settings(&folder, "");
+            chat.say("still here");
+            chat.until("You said “still here”. This is turn 3");
+            assert_eq!(chat.end(), Some(0));
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,5 @@
 //! Conversations that do not go straight on: sub-agents, steps back, prompts that wait, engines that are silent.
 
-use std::io::Read;
-
 use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -95,6 +93,44 @@ fn an_engine_that_is_stopped_is_named_and_nobody_waits_for_it() {
     assert_eq!(chat.end(), Some(0));
 }
 
+/// Whoever comes while the engine is about to leave finds neither it nor the next one, if its socket goes first.
+#[test]
+fn an_engine_that_is_left_serves_everybody_until_others_have_their_answers() {
+    let folder = Folder::new();
+    new_session(&folder, "Slow");
+    new_session(&folder, "Quick");
+    let mut host = Talk::aloud(&folder, &["chat", "Quick"]);
+    host.say("hello");
+    host.until("You said “hello”.");
+    let mut slow = Talk::begin(
+        &folder,
+        &["send", "Slow", "run until test -e go-on; do sleep 0.05; done; echo it went on"],
+    );
+    slow.until("until test -e go-on");
+    let mut status = String::new();
+    while !status.contains("waiting") {
+        status = run(&folder, &["status"]).0;
+    }
+    assert_eq!(run(&folder, &["answer", "Slow", "allow"]).1, Some(0));
+    host.says_no_more();
+    host.until("Another process still gets its answer through this one.");
+    let (told, code) = run(&folder, &["send", "Quick", "who is there"]);
+    assert!(told.starts_with("You said “who is there”."), "{told}");
+    assert_eq!(code, Some(0));
+    assert_eq!(
+        run(&folder, &["label", "Slow", "1", "noted"]).1,
+        Some(0),
+        "its session is held by the engine"
+    );
+    let (status, _) = run(&folder, &["status"]);
+    assert!(status.contains("running"), "{status}");
+    folder.write("go-on", b"");
+    slow.until("it went on");
+    assert_eq!(slow.end(), Some(0));
+    assert_eq!(host.end(), Some(0));
+    assert!(!folder.home().join("engine.sock").exists(), "the socket goes with its engine");
+}
+
 #[test]
 fn a_session_of_another_program_is_talked_to_while_an_engine_runs_elsewhere() {
     let folder = Folder::new();
@@ -124,12 +160,7 @@ fn a_killed_answer_comes_back_as_far_as_it_was_read() {
     let folder = Folder::new();
     let mut chat = Talk::begin(&folder, &["chat"]);
     chat.say("count to 100000");
-    let (mut read, mut bytes) = (String::new(), [0; 512]);
-    while read.len() < 20_000 {
-        let count = chat.stdout.read(&mut bytes).expect("text");
-        assert!(count > 0, "it ended too early: {read}");
-        read.push_str(&String::from_utf8_lossy(&bytes[..count]));
-    }
+    let read = chat.bytes(20_000);
     chat.kill();
     let whole = &read[..read.rfind(' ').expect("numbers")];
     let last: usize = whole.rsplit(' ').next().and_then(|word| word.parse().ok()).expect("a number");

@@ -4,6 +4,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -13,9 +14,13 @@ use crate::talking::{Talk, alive, new_session, run};
 /// Somebody who looks on, over the socket.
 struct Follower(BufReader<UnixStream>);
 
+/// Longer than any event takes on the busiest machine.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 impl Follower {
     fn of(folder: &Folder, session: &str) -> Self {
         let mut stream = UnixStream::connect(folder.home().join("engine.sock")).expect("an engine");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let open = json!({ "id": 1, "request": { "type": "open", "session": session, "turns": 0 } });
         writeln!(stream, "{open}").expect("it listens");
         let mut follower = Self(BufReader::new(stream));
@@ -35,11 +40,16 @@ impl Follower {
 
     /// The next event of this kind.
     fn until(&mut self, kind: &str) -> Value {
+        let mut before = Vec::new();
         loop {
-            let event = self.next()["event"].take();
+            let mut line = String::new();
+            let read = self.0.read_line(&mut line);
+            assert!(read.is_ok_and(|read| read > 0), "no `{kind}` came, but: {before:?}");
+            let event = serde_json::from_str::<Value>(&line).expect("JSON")["event"].take();
             if event["type"] == kind {
                 return event;
             }
+            before.push(event["type"].clone());
         }
     }
 }
@@ -169,6 +179,123 @@ fn what_would_change_the_branch_of_a_running_turn_is_refused_with_a_hint() {
     follower.until("turn_ended");
     follower.until("head_moved");
     assert_eq!(chat.end(), Some(130), "its last answer was interrupted");
+}
+
+/// What `append` prints, and how it ends.
+fn append(folder: &Folder, words: &[&str], lines: &str) -> (String, Option<i32>) {
+    let mut command = alive(folder);
+    command.arg("append").args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program starts");
+    // A command that was refused reads no further.
+    let _ = child.stdin.take().expect("a pipe").write_all(lines.as_bytes());
+    let output = child.wait_with_output().expect("it ends");
+    let told =
+        String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text");
+    (told, output.status.code())
+}
+
+const ASIDE: &str = "{\"role\":\"user\",\"text\":\"said elsewhere\"}\n\
+                     {\"role\":\"assistant\",\"text\":\"and answered\"}\n";
+
+#[test]
+fn what_a_script_appends_is_seen_by_the_chat_that_runs_elsewhere() {
+    let (folder, mut chat) = tree_of_two();
+    let session = only_session(&folder);
+    let mut follower = Follower::of(&folder, &session);
+    let (told, code) = append(&folder, &["--json"], ASIDE);
+    assert_eq!(code, Some(0), "{told}");
+    let ids: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(ids.len(), 2, "{told}");
+    // By name, and not as something that has changed somehow.
+    for (id, text) in ids.iter().zip(["said elsewhere", "and answered"]) {
+        let event = follower.until("entry");
+        assert_eq!(event["entry"]["id"], id["id"], "{event}");
+        assert!(event.to_string().contains(text), "{event}");
+    }
+    assert_eq!(follower.until("head_moved")["head"]["at"], ids[1]["id"]);
+    chat.until("> said elsewhere");
+    chat.until("and answered");
+    // Each line is a step.
+    let (undone, code) = run(&folder, &["undo"]);
+    assert_eq!(code, Some(0), "{undone}");
+    assert_eq!(follower.until("head_moved")["head"]["at"], ids[0]["id"]);
+    assert_eq!(run(&folder, &["redo"]).1, Some(0));
+    chat.say("what did I say");
+    chat.until("told this branch as text");
+    chat.until("“said elsewhere”");
+    let (told, code) = append(&folder, &["--batch"], ASIDE);
+    assert_eq!((told.lines().count(), code), (2, Some(0)), "{told}");
+    chat.until("> said elsewhere");
+    assert_eq!(run(&folder, &["undo"]).1, Some(0));
+    let (shown, _) = run(&folder, &["show", "--json"]);
+    assert_eq!(shown.matches("said elsewhere\"").count(), 1, "all of it was one step: {shown}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn nothing_is_appended_to_the_branch_of_a_running_turn_unless_it_is_aborted_first() {
+    let (folder, mut chat) = tree_of_two();
+    let session = only_session(&folder);
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    let before = std::fs::read(&folder.journals()[0]).expect("a journal");
+    for words in [&[][..], &["--batch"]] {
+        let (told, code) = append(&folder, words, ASIDE);
+        assert_eq!(code, Some(4), "{words:?}: {told}");
+        assert!(told.starts_with("error: this branch waits for your answer at `#3`\n"), "{words:?}: {told}");
+        assert!(told.contains("--abort-first"), "{words:?}: {told}");
+    }
+    assert_eq!(std::fs::read(&folder.journals()[0]).expect("a journal"), before, "nothing was written");
+    let mut follower = Follower::of(&folder, &session);
+    let (told, code) = append(&folder, &["--abort-first"], ASIDE);
+    assert_eq!(code, Some(0), "{told}");
+    follower.until("turn_ended");
+    assert_eq!(follower.until("entry")["entry"]["kind"], "prompt");
+    chat.until("Response interrupted");
+    chat.until("> said elsewhere");
+    assert_eq!(chat.end(), Some(130), "its last answer was interrupted");
+}
+
+#[test]
+fn a_line_that_cannot_be_appended_is_told_the_same_with_an_engine_and_without_one() {
+    let ((with, chat), (without, other)) = (tree_of_two(), tree_of_two());
+    assert_eq!(other.end(), Some(0));
+    let wrong = [
+        "not json",
+        "{\"role\":\"user\",\"text\":\" \"}",
+        "{\"role\":\"user\",\"text\":\"hi\",\"parent\":\"#9\"}",
+        "{\"role\":\"user\",\"text\":\"hi\",\"parent\":\"first\",\"id\":\"mine\"}",
+        "{\"role\":\"user\",\"text\":\"hi\",\"id\":\"mine\"}",
+    ];
+    for (line, words) in wrong.iter().flat_map(|line| [(line, &[][..]), (line, &["--batch"])]) {
+        let lines = format!("{{\"role\":\"assistant\",\"text\":\"a\"}}\n{line}\n");
+        let (engine, engine_code) = append(&with, words, &lines);
+        let (alone, alone_code) = append(&without, words, &lines);
+        assert_eq!((without_stamps(&engine), engine_code), (without_stamps(&alone), alone_code), "{line}");
+    }
+    let trees = [&with, &without].map(|folder| without_stamps(&run(folder, &["tree", "--filter", "all"]).0));
+    assert_eq!(trees[0], trees[1]);
+    assert_eq!(chat.end(), Some(0));
+}
+
+/// It has no journal yet, so the engine that has it open does not write it. Whoever looks on is told all the same.
+#[test]
+fn the_first_change_of_a_session_of_another_program_is_told_to_whoever_looks_at_it() {
+    let theirs = |folder: &Folder| folder.path().join("burst.jsonl").to_str().expect("text").to_owned();
+    let other = Folder::new();
+    assert_eq!(run(&other, &["label", &theirs(&other), "1", "noted"]).1, Some(0));
+    let session = only_session(&other);
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat", &theirs(&folder)]);
+    chat.until("The bucket now keeps one instant");
+    let mut follower = Follower::of(&folder, &session);
+    for words in [&["label", "--session", &theirs(&folder), "1", "noted"][..], &["undo", &theirs(&folder)]] {
+        let (told, code) = run(&folder, words);
+        assert_eq!(code, Some(0), "{told}");
+        follower.until("rearranged");
+    }
+    assert_eq!(only_session(&folder), session);
+    assert_eq!(chat.end(), Some(0));
 }
 
 #[test]

@@ -283,6 +283,29 @@ fn a_message_without_an_answer_is_named_and_asked_for() {
 }
 
 #[test]
+fn a_message_without_an_answer_is_answered_by_whom_the_command_line_names() {
+    for (words, set) in [(&["--model", "some/model"][..], "some/model"), (&["--agent", "built_in"], "")] {
+        let folder = Folder::new();
+        chat_with(&folder, &[], "first\n");
+        folder.run("edit 1 first,_differently");
+        let told = chat_with(&folder, &[&["--continue"], words].concat(), "/answer\n/answer\n");
+        assert!(told.printed.contains("You said “first, differently”. This is turn 1"), "{}", told.printed);
+        assert!(told.printed.contains(set), "{}", told.printed);
+        assert!(told.errors.contains("the prompt has been answered"), "{}", told.errors);
+        let (provider, _) = set.split_once('/').unwrap_or_default();
+        assert!(folder.run("show --json").contains(&format!("\"provider\": \"{provider}")) || set.is_empty());
+    }
+    // And where it is said while talking, also by whoever comes later.
+    let folder = Folder::new();
+    chat_with(&folder, &[], "first\n");
+    folder.run("edit 1 first,_differently");
+    chat_with(&folder, &["--continue"], "/model some/model\n");
+    let told = chat_with(&folder, &["--continue"], "/answer\n").printed;
+    assert!(told.contains("It has no answer yet; `/answer` asks for one.\n"), "{told}");
+    assert!(told.contains("You said “first, differently”. This is turn 1"), "{told}");
+}
+
+#[test]
 fn who_answers_can_be_said() {
     check("/agent\n", &["Agent: built_in."]);
     check("/agent built_in\n", &["It is so already."]);

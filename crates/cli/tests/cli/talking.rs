@@ -2,7 +2,9 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
 
 use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,25 +12,40 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
+/// Longer than any line takes on the busiest machine. Whoever waits so long waits for what nobody says.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// A `chat` that runs, spoken to line by line.
 pub(crate) struct Talk {
     pub(crate) child: Child,
     stdin: Option<ChildStdin>,
-    pub(crate) stdout: BufReader<ChildStdout>,
+    pieces: Receiver<Vec<u8>>,
+    /// What has come and was not asked for yet.
+    ahead: Vec<u8>,
+    /// What was read of it, to be told where something does not come.
+    heard: String,
 }
 
 impl Talk {
     pub(crate) fn begin(folder: &Folder, words: &[&str]) -> Self {
-        let mut child = alive(folder)
-            .args(words)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
+        let mut command = alive(folder);
+        command.args(words).stderr(Stdio::null());
+        Self::of(command)
+    }
+
+    /// With what it says beside its answers.
+    pub(crate) fn aloud(folder: &Folder, words: &[&str]) -> Self {
+        let mut command = folder.command_in_shell(r#"exec "$@" 2>&1"#);
+        command.env_remove("OFFSHOOT_FIXED_STAMPS").args(words);
+        Self::of(command)
+    }
+
+    fn of(mut command: Command) -> Self {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
         let stdin = child.stdin.take();
-        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        Self { child, stdin, stdout }
+        let pieces = pieces_of(child.stdout.take().expect("a pipe"));
+        Self { child, stdin, pieces, ahead: Vec::new(), heard: String::new() }
     }
 
     pub(crate) fn say(&mut self, line: &str) {
@@ -38,29 +55,66 @@ impl Talk {
 
     /// Reads until a line has these words, and returns it.
     pub(crate) fn until(&mut self, words: &str) -> String {
-        let mut before = String::new();
         loop {
-            let mut line = String::new();
-            let read = self.stdout.read_line(&mut line).expect("text");
-            assert!(read > 0, "nobody said `{words}`, but: {before}");
+            let Some(line) = self.next(words) else {
+                panic!("it ended, and nobody said `{words}`, but:\n{}", self.heard)
+            };
             if line.contains(words) {
                 return line;
             }
-            before.push_str(&line);
+        }
+    }
+
+    /// At least so many bytes of what it says.
+    pub(crate) fn bytes(&mut self, count: usize) -> String {
+        while self.ahead.len() < count {
+            assert!(self.hear("more"), "it ended too early:\n{}", self.heard);
+        }
+        String::from_utf8_lossy(&std::mem::take(&mut self.ahead)).into_owned()
+    }
+
+    /// The next line, the last one also where it does not end.
+    fn next(&mut self, waits_for: &str) -> Option<String> {
+        let end = loop {
+            if let Some(end) = self.ahead.iter().position(|byte| *byte == b'\n') {
+                break end + 1;
+            }
+            if !self.hear(waits_for) {
+                break self.ahead.len();
+            }
+        };
+        let line: Vec<u8> = self.ahead.drain(..end).collect();
+        (!line.is_empty()).then(|| String::from_utf8(line).expect("text"))
+    }
+
+    /// `false`: it has ended.
+    fn hear(&mut self, waits_for: &str) -> bool {
+        match self.pieces.recv_timeout(PATIENCE) {
+            Ok(mut piece) => {
+                self.heard.push_str(&String::from_utf8_lossy(&piece));
+                self.ahead.append(&mut piece);
+                true
+            }
+            Err(RecvTimeoutError::Disconnected) => false,
+            Err(RecvTimeoutError::Timeout) => {
+                // Nobody else would end it.
+                let _ = self.child.kill();
+                panic!("`{waits_for}` did not come within {PATIENCE:?}, but:\n{}", self.heard)
+            }
         }
     }
 
     /// Ends the input and reads what is still said.
     pub(crate) fn until_end(mut self, told: &mut String) {
         drop(self.stdin.take());
-        self.stdout.read_to_string(told).expect("text");
+        while let Some(line) = self.next("its end") {
+            told.push_str(&line);
+        }
         self.child.wait().expect("it ends");
     }
 
     pub(crate) fn line(&mut self) -> String {
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).expect("text");
-        line
+        self.next("another line").unwrap_or_default()
     }
 
     pub(crate) fn ctrl_c(&self) {
@@ -73,10 +127,29 @@ impl Talk {
         self.child.wait().expect("it ends");
     }
 
-    pub(crate) fn end(mut self) -> Option<i32> {
+    /// It leaves, sooner or later.
+    pub(crate) fn says_no_more(&mut self) {
         drop(self.stdin.take());
+    }
+
+    pub(crate) fn end(mut self) -> Option<i32> {
+        self.says_no_more();
         self.child.wait().expect("it ends").code()
     }
+}
+
+/// What a program says, as it comes.
+fn pieces_of(mut stdout: impl Read + Send + 'static) -> Receiver<Vec<u8>> {
+    let (sender, pieces) = channel();
+    std::thread::spawn(move || {
+        let mut bytes = [0; 512];
+        while let Ok(count @ 1..) = stdout.read(&mut bytes) {
+            if sender.send(bytes[..count].to_vec()).is_err() {
+                return;
+            }
+        }
+    });
+    pieces
 }
 
 /// Several processes at once need ids that are not the same in each.

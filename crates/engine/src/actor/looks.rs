@@ -1,13 +1,16 @@
 //! The session as it is seen, what is being said included.
 
 use offshoot_api::event::EventKind;
-use offshoot_api::views::{AskView, ModelView, SessionView, StatusRow, StatusView};
+use offshoot_api::views::{AskView, ContextView, ModelView, SessionView, SpentView, StatusRow, StatusView};
 use offshoot_api::{Response, request};
 use offshoot_session::address::{Place, resolve};
 use offshoot_session::asks::{Ask, Asking};
 use offshoot_session::context::{ContextOptions, context_of};
+use offshoot_session::cost::{Tally, priced};
 use offshoot_session::status::Status;
+use offshoot_session::tokens::context_tokens;
 use offshoot_session::{SessionTree, TurnId};
+use offshoot_transcripts::gist::charges_of_tree;
 
 use super::SessionActor;
 use super::halt::{Halt, refused};
@@ -31,9 +34,13 @@ impl SessionActor {
         view
     }
 
-    pub(super) fn session_view(&self, turns: Option<usize>) -> Response {
+    pub(super) fn session_view(&mut self, turns: Option<usize>) -> Response {
+        let spent = SpentView::from(&self.spent());
         let shown = self.shown();
         let context = context_of(&self.tree, self.tree.main_head(), &ContextOptions::pi());
+        let agent = context.agent.or_else(|| self.settings.default_agent.clone());
+        let tokens = context_tokens(&context.messages).tokens;
+        let window = self.window(agent.as_deref(), context.model.as_ref());
         Response::Session(Box::new(SessionView {
             id: self.id.to_string(),
             seq: self.feed.seq(),
@@ -41,16 +48,34 @@ impl SessionActor {
             project: self.project().map(str::to_owned),
             heads: heads(&shown),
             branch: branch_view(&shown, shown.main_head(), turns),
-            agent: context.agent.or_else(|| self.settings.default_agent.clone()),
+            agent,
             model: context.model.as_ref().map(ModelView::from),
             thinking: context.thinking,
+            tools: context.tools,
             permission_mode: context.permission_mode,
+            context: ContextView { tokens, window },
+            spent,
             status: StatusView::from(Status::of_stream(self.state())),
             turns: self.running_rows(),
             asks: self.ask_views(),
             answered: self.answered_views(),
             queue: self.queued_views(),
         }))
+    }
+
+    /// All replies are looked at, so it is known until something is written.
+    fn spent(&mut self) -> Tally {
+        let written = self.tree.log_length();
+        match self.spent {
+            Some((of, tally)) if of == written => tally,
+            Some(_) | None => {
+                let prices = &self.settings.prices;
+                let charges = priced(charges_of_tree(&self.tree), |model| prices.of(model).cloned());
+                let tally = Tally::of(&charges);
+                self.spent = Some((written, tally));
+                tally
+            }
+        }
     }
 
     pub(super) fn show_branch(&self, show: &request::Show) -> Result<Response, Halt> {

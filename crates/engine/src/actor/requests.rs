@@ -69,6 +69,7 @@ impl SessionActor {
             Request::Edit(edit) => self.edit(&edit, brought).await,
             Request::Retry(retry) => self.retry(&retry, brought).await,
             Request::Resume(resume) => self.resume(&resume, brought).await,
+            Request::Append(append) => self.append(append).await,
             Request::Queue(_) => Ok(self.queue_view()),
             Request::ChangeQueued(change) => self.change_queued(change, brought).await,
             Request::CancelQueued(cancel) => self.cancel_queued(cancel).await,

@@ -108,16 +108,16 @@ impl SessionActor {
     fn how_full(&self, ended: &Ended) -> Option<i64> {
         let head = self.tree.main_head().filter(|head| self.tree.is_ancestor(&ended.prompt, head))?;
         let context = context_of(&self.tree, Some(head), &ContextOptions::pi());
-        let window = self.window(ended, context.model.as_ref())?;
+        let window = self.window(Some(&ended.agent), context.model.as_ref())?;
         let tokens = context_tokens(&context.messages).tokens;
         let settings = CompactionSettings { enabled: true, ..self.settings.compaction };
         should_compact(tokens, window, &settings).then(|| tokens.saturating_mul(100) / window.max(1))
     }
 
     /// What was set, else what the agent says, else what is known of the model.
-    fn window(&self, ended: &Ended, model: Option<&Model>) -> Option<i64> {
+    pub(super) fn window(&self, agent: Option<&str>, model: Option<&Model>) -> Option<i64> {
         let settings = &self.settings;
-        let agent = self.shared.agents.get(&ended.agent);
+        let agent = agent.and_then(|agent| self.shared.agents.get(agent));
         let of_agent = || agent.and_then(|agent| agent.capabilities().context_window);
         settings.context_window.or_else(of_agent).or_else(|| model.and_then(context_window))
     }

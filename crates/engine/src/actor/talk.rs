@@ -12,7 +12,7 @@ use offshoot_session::outline::version_of;
 use offshoot_session::plan::{Sent, plan_edit, plan_retry, plan_send_aside, plan_send_at, reworded};
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{
-    Body, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId,
+    Body, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId, text_of,
 };
 use serde_json::json;
 
@@ -231,7 +231,9 @@ impl SessionActor {
         verdict.map(|_| ())
     }
 
-    /// A prompt that nobody has begun to answer, such as one that a crash left alone. The head stays where it is.
+    /// A prompt that nobody has begun to answer, such as one that a crash left alone. The head stays where it is. Where
+    /// settings were changed behind the prompt they are meant for its answer: it is said again below them. So is one that
+    /// belongs to no turn, because it was said elsewhere.
     pub(super) async fn resume(
         &mut self,
         resume: &request::Resume,
@@ -242,11 +244,12 @@ impl SessionActor {
             None => self.tree.main_head().cloned(),
         };
         let at = at.ok_or_else(|| nothing_to_do("there is no prompt to answer"))?;
-        let unanswered = self.tree.entry(&at).filter(|entry| entry.body.is_prompt());
-        let turn = unanswered.and_then(|entry| entry.turn.clone()).filter(|turn| {
-            !self.tree.turn_ended(turn) && !self.turns.contains_key(turn) && !self.tree.has_children(&at)
-        });
-        let turn = turn.ok_or_else(|| nothing_to_do("the prompt has been answered: ask again instead"))?;
+        let unanswered = self.unanswered(&at).map(|prompt| (prompt.id.clone(), prompt.turn.clone()));
+        let (prompt, turn) =
+            unanswered.ok_or_else(|| nothing_to_do("the prompt has been answered: ask again instead"))?;
+        let Some(turn) = turn.filter(|_| prompt == at) else {
+            return self.say_with_settings_of(&at, &prompt, brought).await;
+        };
         let agent = self.agent_at(Some(&at)).map_err(refused)?;
         let words = self.tree.entry(&at).map(|entry| entry.body.text()).unwrap_or_default();
         self.before_saying_again(&at, &words, brought)?;
@@ -255,6 +258,39 @@ impl SessionActor {
         }
         self.begin_turn(turn.clone(), at.clone(), agent);
         Ok(Response::Sent(self.sent(Some(&at), Some(&turn))))
+    }
+
+    /// The prompt that a branch ends in, settings behind it aside, where nobody has answered it.
+    fn unanswered(&self, at: &EntryId) -> Option<&Arc<Entry>> {
+        let is_setting = |entry: &Entry| matches!(entry.body, Body::Setting(_));
+        let mut up = std::iter::successors(self.tree.entry(at), |entry| self.tree.parent(&entry.id));
+        let prompt = up.find(|entry| !is_setting(entry)).filter(|entry| entry.body.is_prompt())?;
+        let is_over = |turn: &TurnId| self.tree.turn_ended(turn) || self.turns.contains_key(turn);
+        let is_answered = prompt.turn.as_ref().is_some_and(is_over)
+            || self.tree.children(Some(&prompt.id)).iter().any(|below| !is_setting(below));
+        (!is_answered && !self.tree.has_children(at)).then_some(prompt)
+    }
+
+    async fn say_with_settings_of(
+        &mut self,
+        at: &EntryId,
+        prompt: &EntryId,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
+        let Some(Body::Prompt(said)) = self.tree.entry(prompt).map(|entry| entry.body.clone()) else {
+            return Err(nothing_to_do("there is no prompt to answer"));
+        };
+        self.may(Action::Retry { at: prompt, place: Place::Here }, AgentState::Reachable, IfRunning::Wait)?;
+        self.after_stopping(Some(prompt))?;
+        let chosen = self.changing(prompt, settings_of(&self.tree, Some(at)));
+        let agent = self.agent_saying_again(prompt, &text_of(&said.blocks), &chosen, brought)?;
+        let sent = match chosen.is_empty() {
+            true => {
+                plan_retry(&self.tree, &HeadName::main(), prompt, self.stamps.as_mut()).map_err(refused)?
+            }
+            false => self.plan_saying_otherwise(prompt, said, chosen, None)?,
+        };
+        self.say(sent, agent).await
     }
 
     /// Who was chosen; else the agent in force at a point.

@@ -8,6 +8,7 @@
 )]
 
 mod again;
+mod appended;
 mod asked;
 mod broken;
 mod configured;

@@ -2,10 +2,12 @@
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning};
-use offshoot_api::views::{AnswerView, BoundView, MissingView, ModelView, ProvenanceView};
+use offshoot_api::views::{
+    AnswerView, BoundView, ContextView, MissingView, ModelView, ProvenanceView, SpentView,
+};
 use offshoot_api::{ErrorCode, Request, Response, response};
 use offshoot_session::agent::Said;
-use offshoot_session::{Block, Body, Setting, ToolResult};
+use offshoot_session::{Block, Body, Model, Reply, Setting, ToolResult, Usage};
 
 use crate::scripted::{Do, ScriptedAgent, whole};
 use crate::world::{World, send};
@@ -23,6 +25,59 @@ fn moved(response: Response) -> response::Moved {
         Response::Moved(moved) => moved,
         other => panic!("{other:?}"),
     }
+}
+
+fn counted(text: &str, model: &str, usage: Usage) -> Do {
+    let model = Some(Model { provider: "anthropic".to_owned(), name: model.to_owned() });
+    let blocks = vec![Block::Text(text.to_owned())];
+    let reply = Reply { blocks, model, usage: Some(usage), ..Reply::default() };
+    Do::Say(Said::Message { message: None, reply })
+}
+
+/// What is in force, how full the window is and what it has cost so far.
+#[tokio::test(start_paused = true)]
+async fn a_session_says_what_is_set_how_full_it_is_and_what_it_has_used() {
+    let used = |input, output| Usage { input, output, ..Usage::default() };
+    let agent = ScriptedAgent::new()
+        .on("one", vec![counted("first", "claude-sonnet-4-5", used(1_000_000, 100_000))])
+        .on("uno", vec![counted("other", "claude-sonnet-4-5", used(10, 1))])
+        .on("two", vec![counted("second", "nobody-knows", used(500, 40))])
+        .on("three", vec![counted("third", "nobody-knows", Usage { cost_micros: 7, ..used(600, 50) })]);
+    let mut world = World::new(agent).await;
+    let fresh = world.view().await;
+    assert_eq!((fresh.tools, fresh.context), (None, ContextView::default()));
+    assert_eq!(fresh.spent, SpentView { cost_micros: Some(0), ..SpentView::default() });
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    let tools = Some(vec!["read".to_owned(), "write".to_owned()]);
+    let set = request::Configure { session: s(), tools: tools.clone(), ..Default::default() };
+    world.call(Request::Configure(set)).await.unwrap();
+    let view = world.view().await;
+    assert_eq!(view.tools, tools);
+    assert_eq!(view.context, ContextView { tokens: 1_100_000, window: Some(200_000) });
+    let listed = SpentView { input: 1_000_000, output: 100_000, ..SpentView::default() };
+    assert_eq!(view.spent, SpentView { cost_micros: Some(4_500_000), ..listed });
+    // Another version of it: the branch is short again, and all that was used is still used.
+    let edit = request::Edit { session: s(), at: "#1".into(), text: "uno".into(), ..Default::default() };
+    world.call(Request::Edit(edit)).await.unwrap();
+    world.until_ready().await;
+    let view = world.view().await;
+    assert_eq!((view.tools, view.context.tokens), (None, 11));
+    assert_eq!((view.spent.input, view.spent.output), (1_000_010, 100_001));
+    for (prompt, unpriced) in [("two", 1), ("three", 1)] {
+        world.send(prompt).await.unwrap();
+        world.until_ready().await;
+        assert_eq!(world.view().await.spent.unpriced, unpriced, "{prompt}");
+    }
+    let view = world.view().await;
+    assert_eq!(view.context, ContextView { tokens: 650, window: None });
+    assert_eq!(view.spent.cost_micros, Some(4_500_000 + 45 + 7));
+    world.call(Request::Undo(request::History { session: s(), ..Default::default() })).await.unwrap();
+    assert_eq!(
+        world.view().await.spent.cost_micros,
+        Some(4_500_000 + 45),
+        "what is undone is not in the tree"
+    );
 }
 
 /// Two branches of one session ask at the same time; each is told apart and answered by itself.

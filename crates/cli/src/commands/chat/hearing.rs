@@ -91,7 +91,12 @@ impl Chat<'_> {
         {
             return self.tell_setting(entry, setting);
         }
-        self.print_told(&event, Prompts::Told)
+        self.print_told(&event, Prompts::Told)?;
+        // The end of its turn ends the line of an answer; what was appended has none.
+        match (&event.kind, &event.turn) {
+            (EventKind::Entry { .. }, None) => self.out.print(&self.telling.line_end()),
+            _ => Ok(()),
+        }
     }
 
     /// Whoever moves the head from here is told with the answer, and knows where it is; so is what is written below it.
@@ -113,21 +118,29 @@ impl Chat<'_> {
         if let (Some(turn), BodyView::Prompt(prompt)) = (&event.turn, &entry.body) {
             self.turns.asked(turn, &prompt.text);
         }
+        if event.turn.is_none() {
+            // It was appended: the head goes upon the last of what came with it.
+            return self.tell_said(entry);
+        }
         self.said = Some(entry.clone());
         self.tell_said_at_head()
     }
 
     fn tell_said_at_head(&mut self) -> Result<(), Failure> {
-        let Some(entry) = self.said.take_if(|entry| self.head.as_deref() == Some(entry.id.as_str())) else {
-            return Ok(());
-        };
+        match self.said.take_if(|entry| self.head.as_deref() == Some(entry.id.as_str())) {
+            Some(entry) => self.tell_said(&entry),
+            None => Ok(()),
+        }
+    }
+
+    fn tell_said(&mut self, entry: &EntryView) -> Result<(), Failure> {
         if !self.told.insert(entry.id.clone()) {
             return Ok(());
         }
         // What was typed at this terminal stands there already.
         let is_ours = self.own_prompt.as_deref() == Some(entry.id.as_str());
         let prompts = if is_ours && self.is_terminal { Prompts::Seen } else { Prompts::Told };
-        let text = self.telling.entry(&entry, prompts);
+        let text = self.telling.entry(entry, prompts);
         self.print(&text)
     }
 

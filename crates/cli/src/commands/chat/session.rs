@@ -415,9 +415,9 @@ fn reconstructed(bound: &BoundView) -> Option<String> {
     words::reconstructed(agent, bound.provenance, bound.missing)
 }
 
-/// Whether the branch in view ends in a prompt that nobody answers.
+/// Whether the branch in view ends in a prompt that nobody answers. What was set behind it is meant for its answer.
 pub(super) fn is_unanswered(view: &SessionView) -> bool {
-    let last = view.branch.entries.last();
+    let last = view.branch.entries.iter().rfind(|entry| !matches!(entry.body, BodyView::Setting(_)));
     let is_prompt = last.is_some_and(|entry| matches!(entry.body, BodyView::Prompt(_)));
     is_prompt && last.is_some_and(|last| view.turns.iter().all(|turn| turn.prompt != last.id))
 }

@@ -1,29 +1,51 @@
-//! One line of a script as an entry. The words are those of `show --json`, so what is printed there can be read here.
+//! What a script says, as an entry: one object for each. The words are those of `show --json`, so what is printed there
+//! can be read here.
 
 use jiff::Timestamp;
-use offshoot_session::{
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::{
     Block, Body, CustomMessage, Interruption, Model, Note, Prompt, Reply, Shell, Stop, System, ToolResult,
     ToolUse, Usage,
 };
-use serde_json::{Map, Value};
 
-#[derive(Debug)]
-pub(super) struct Said {
-    pub(super) id: Option<String>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct Said {
+    pub id: Option<String>,
     /// A point, as a person would name it.
-    pub(super) parent: Option<String>,
-    pub(super) written_at: Option<Timestamp>,
-    pub(super) body: Body,
+    pub parent: Option<String>,
+    pub written_at: Option<Timestamp>,
+    pub body: Body,
+}
+
+/// The end of a sentence that begins with which of them it is.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[error("{0}")]
+pub struct NotUnderstood(String);
+
+impl From<String> for NotUnderstood {
+    fn from(reason: String) -> Self {
+        Self(reason)
+    }
+}
+
+impl From<&str> for NotUnderstood {
+    fn from(reason: &str) -> Self {
+        Self(reason.to_owned())
+    }
 }
 
 /// What `show --json` tells about an entry that is decided by its place, not by its writer.
 const TOLD_BY_ITS_PLACE: [&str; 6] = ["label", "branch", "turn", "version", "active", "head"];
 
 impl Said {
-    /// The reason is the end of a sentence that begins with the number of the line.
-    pub(super) fn of(line: &[u8]) -> Result<Self, String> {
-        let value: Value = serde_json::from_slice(line).map_err(|error| not_json(&error))?;
-        let Value::Object(map) = value else { return Err("not a JSON object".to_owned()) };
+    pub fn of(line: &[u8]) -> Result<Self, NotUnderstood> {
+        Self::from_value(serde_json::from_slice(line).map_err(|error| not_json(&error))?)
+    }
+
+    pub fn from_value(value: Value) -> Result<Self, NotUnderstood> {
+        let Value::Object(map) = value else { return Err("not a JSON object".into()) };
         let mut fields = Fields { map };
         let role = fields.text("role")?.ok_or("`role` is missing")?;
         let said = Self {
@@ -36,7 +58,7 @@ impl Said {
             fields.map.shift_remove(told);
         }
         match fields.map.keys().next() {
-            Some(unknown) => Err(format!("`{unknown}` is no field of a line with the role `{role}`")),
+            Some(unknown) => Err(format!("`{unknown}` is no field of a line with the role `{role}`").into()),
             None => Ok(said),
         }
     }
