@@ -4,6 +4,10 @@
 //! [`LiveReplies`] holds them by turn. Adding to one costs what is added, whatever the size of the session; a clone
 //! is a snapshot that never changes under its reader.
 //!
+//! Nearly always the next words go on where the last ones ended. So what they go on in, the last block of the last
+//! reply, stands apart from what is shared with snapshots, in memory that is only its owner's: a word is copied and
+//! nothing else. A snapshot copies that one block's end, which is kept short.
+//!
 //! A live reply has the id it will have as an entry. What a person sees is the tree as if every live reply were
 //! final now ([`LiveReplies::over`]), so nothing jumps when it becomes so.
 
@@ -12,7 +16,7 @@ mod text;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rpds::{RedBlackTreeMapSync, VectorSync};
+use rpds::VectorSync;
 use thiserror::Error;
 
 use crate::slots::SlotPath;
@@ -36,7 +40,8 @@ pub enum Place {
 /// What has been said so far in turns that are still running.
 #[derive(Clone, Debug, Default)]
 pub struct LiveReplies {
-    turns: RedBlackTreeMapSync<TurnId, LiveTurn>,
+    /// In the order of their names. There are one or two at a time.
+    turns: Vec<(TurnId, LiveTurn)>,
 }
 
 /// Something to add at the end of a reply.
@@ -56,7 +61,8 @@ struct LiveTurn {
     /// The last entry the turn has written.
     tip: EntryId,
     streaming: Option<String>,
-    pieces: VectorSync<Piece>,
+    earlier: VectorSync<Piece>,
+    last: Option<Piece>,
 }
 
 /// An entry to be.
@@ -73,7 +79,8 @@ enum PieceBody {
     /// `reply` is what is known beside the blocks.
     Growing {
         reply: Arc<Reply>,
-        blocks: VectorSync<GrowingBlock>,
+        earlier: VectorSync<GrowingBlock>,
+        last: Option<GrowingBlock>,
     },
 }
 
@@ -81,7 +88,7 @@ enum PieceBody {
 enum GrowingBlock {
     Words(GrowingText),
     Thinking(GrowingText),
-    Whole(Block),
+    Whole(Arc<Block>),
 }
 
 impl Cursor {
@@ -103,17 +110,18 @@ fn place(streaming: &mut Option<String>, message: Option<&str>) -> Place {
 impl LiveReplies {
     /// Listens to a turn, which has written down to `tip`: its prompt, at first. A turn that is heard already goes on.
     pub fn begin(&mut self, turn: TurnId, tip: EntryId) {
-        if !self.is_live(&turn) {
-            self.turns.insert_mut(turn, LiveTurn { tip, streaming: None, pieces: VectorSync::new_sync() });
+        if let Err(place) = self.turns.binary_search_by(|(known, _)| known.cmp(&turn)) {
+            let live = LiveTurn { tip, streaming: None, earlier: VectorSync::new_sync(), last: None };
+            self.turns.insert(place, (turn, live));
         }
     }
 
     pub fn is_live(&self, turn: &TurnId) -> bool {
-        self.turns.contains_key(turn)
+        self.live(turn).is_some()
     }
 
     pub fn turns(&self) -> impl Iterator<Item = &TurnId> {
-        self.turns.keys()
+        self.turns.iter().map(|(turn, _)| turn)
     }
 
     /// A message as far as it is known: new, or in the place of what was known of it before.
@@ -161,30 +169,30 @@ impl LiveReplies {
     /// the blocks of a reply that grows is not kept. `false` where no reply is being written.
     pub fn amend(&mut self, turn: &TurnId, change: impl FnOnce(&mut Reply)) -> Result<bool, NotLive> {
         let live = self.live_mut(turn)?;
-        Ok(live.last_mut().is_some_and(|last| last.body.amend(change)))
+        Ok(live.last.as_mut().is_some_and(|last| last.body.amend(change)))
     }
 
     /// Whether a reply is being written.
     pub fn is_writing(&self, turn: &TurnId) -> bool {
-        let last = self.turns.get(turn).and_then(|live| live.pieces.last());
+        let last = self.live(turn).and_then(|live| live.last.as_ref());
         last.is_some_and(|last| last.body.is_reply())
     }
 
     /// The last entry that is final.
     pub fn tip(&self, turn: &TurnId) -> Option<&EntryId> {
-        self.turns.get(turn).map(|live| &live.tip)
+        self.live(turn).map(|live| &live.tip)
     }
 
     /// The turn's live responses as the entries they would be now.
     pub fn responses(&self, turn: &TurnId) -> Vec<Entry> {
-        self.turns.get(turn).map(|live| live.entries(turn)).unwrap_or_default()
+        self.live(turn).map(|live| live.entries(turn)).unwrap_or_default()
     }
 
     /// What was said so far is final: its records, to append below the turn's tip. The turn goes on.
     pub fn settle(&mut self, turn: &TurnId) -> Vec<Record> {
         let entries = self.responses(turn);
-        if let Some(live) = self.turns.get_mut(turn) {
-            live.pieces = VectorSync::new_sync();
+        if let Ok(live) = self.live_mut(turn) {
+            (live.earlier, live.last) = (VectorSync::new_sync(), None);
             live.streaming = None;
             if let Some(last) = entries.last() {
                 live.tip = last.id.clone();
@@ -196,7 +204,7 @@ impl LiveReplies {
     /// The same, and whatever arrives later for this turn is refused.
     pub fn finish(&mut self, turn: &TurnId) -> Vec<Record> {
         let records = self.settle(turn);
-        self.turns.remove_mut(turn);
+        self.turns.retain(|(known, _)| known != turn);
         records
     }
 
@@ -204,7 +212,7 @@ impl LiveReplies {
     /// out.
     pub fn over(&self, tree: &SessionTree) -> SessionTree {
         let mut shown = tree.clone();
-        for (turn, live) in self.turns.iter() {
+        for (turn, live) in &self.turns {
             let records: Vec<Record> = live.entries(turn).into_iter().map(Record::entry).collect();
             if let Ok(extended) = shown.extended(&records) {
                 shown = extended;
@@ -213,8 +221,14 @@ impl LiveReplies {
         shown
     }
 
+    fn live(&self, turn: &TurnId) -> Option<&LiveTurn> {
+        self.turns.iter().find(|(known, _)| known == turn).map(|(_, live)| live)
+    }
+
+    #[inline]
     fn live_mut(&mut self, turn: &TurnId) -> Result<&mut LiveTurn, NotLive> {
-        self.turns.get_mut(turn).ok_or_else(|| NotLive(turn.clone()))
+        let live = self.turns.iter_mut().find(|(known, _)| known == turn);
+        live.map(|(_, live)| live).ok_or_else(|| NotLive(turn.clone()))
     }
 }
 
@@ -222,25 +236,21 @@ impl LiveTurn {
     fn add(&mut self, body: Body, stamps: &mut dyn Stamps) {
         let id = stamps.entry_id();
         let body = PieceBody::Whole(Arc::new(body));
-        self.pieces.push_back_mut(Piece { id, started_at: stamps.now(), body });
-    }
-
-    fn last_mut(&mut self) -> Option<&mut Piece> {
-        let last = self.pieces.len().checked_sub(1)?;
-        self.pieces.get_mut(last)
+        let before = self.last.replace(Piece { id, started_at: stamps.now(), body });
+        before.into_iter().for_each(|piece| self.earlier.push_back_mut(piece));
     }
 
     fn replace_last(&mut self, body: Body) {
-        if let Some(last) = self.last_mut() {
+        if let Some(last) = &mut self.last {
             last.body = PieceBody::Whole(Arc::new(body));
         }
     }
 
     fn extend(&mut self, delta: Delta<'_>, stamps: &mut dyn Stamps) {
-        if !self.pieces.last().is_some_and(|last| last.body.is_reply()) {
+        if !self.last.as_ref().is_some_and(|last| last.body.is_reply()) {
             self.add(Body::Reply(Reply::default()), stamps);
         }
-        if let Some(last) = self.last_mut() {
+        if let Some(last) = &mut self.last {
             last.body.extend(delta);
         }
     }
@@ -248,8 +258,8 @@ impl LiveTurn {
     /// A reply of which nothing is known yet is not an entry.
     fn entries(&self, turn: &TurnId) -> Vec<Entry> {
         let mut parent = self.tip.clone();
-        let mut entries = Vec::with_capacity(self.pieces.len());
-        for piece in self.pieces.iter() {
+        let mut entries = Vec::with_capacity(self.earlier.len() + 1);
+        for piece in self.earlier.iter().chain(&self.last) {
             let body = piece.body.read();
             if body == Body::Reply(Reply::default()) {
                 continue;
@@ -279,12 +289,16 @@ impl PieceBody {
         if let Self::Whole(body) = self
             && let Body::Reply(whole) = &**body
         {
-            let blocks = whole.blocks.iter().cloned().map(GrowingBlock::from).collect();
+            let mut blocks: Vec<GrowingBlock> =
+                whole.blocks.iter().cloned().map(GrowingBlock::from).collect();
+            let last = blocks.pop();
             let reply = Reply { blocks: Vec::new(), ..whole.clone() };
-            *self = Self::Growing { reply: Arc::new(reply), blocks };
+            *self = Self::Growing { reply: Arc::new(reply), earlier: blocks.into_iter().collect(), last };
         }
-        if let Self::Growing { blocks, .. } = self {
-            grow(blocks, delta);
+        if let Self::Growing { earlier, last, .. } = self
+            && let Some(next) = grow(last.as_mut(), delta)
+        {
+            last.replace(next).into_iter().for_each(|block| earlier.push_back_mut(block));
         }
     }
 
@@ -302,8 +316,8 @@ impl PieceBody {
     fn read(&self) -> Body {
         match self {
             Self::Whole(body) => Body::clone(body),
-            Self::Growing { reply, blocks } => Body::Reply(Reply {
-                blocks: blocks.iter().map(GrowingBlock::read).collect(),
+            Self::Growing { reply, earlier, last } => Body::Reply(Reply {
+                blocks: earlier.iter().chain(last).map(GrowingBlock::read).collect(),
                 model: reply.model.clone(),
                 usage: reply.usage,
                 stop: reply.stop.clone(),
@@ -313,15 +327,18 @@ impl PieceBody {
     }
 }
 
-/// Words go on in the last block where it is of their kind.
-fn grow(blocks: &mut VectorSync<GrowingBlock>, delta: Delta<'_>) {
-    let last = blocks.len().checked_sub(1).and_then(|last| blocks.get_mut(last));
+/// Words go on in the last block where it is of their kind; otherwise they are the next one.
+#[inline]
+fn grow(last: Option<&mut GrowingBlock>, delta: Delta<'_>) -> Option<GrowingBlock> {
     match (delta, last) {
         (Delta::Words(words), Some(GrowingBlock::Words(text)))
-        | (Delta::Thinking(words), Some(GrowingBlock::Thinking(text))) => text.push(words),
-        (Delta::Words(words), _) => blocks.push_back_mut(Block::Text(words.to_owned()).into()),
-        (Delta::Thinking(words), _) => blocks.push_back_mut(Block::Thinking(words.to_owned()).into()),
-        (Delta::Block(block), _) => blocks.push_back_mut(block.into()),
+        | (Delta::Thinking(words), Some(GrowingBlock::Thinking(text))) => {
+            text.push(words);
+            None
+        }
+        (Delta::Words(words), _) => Some(GrowingBlock::Words(words.into())),
+        (Delta::Thinking(words), _) => Some(GrowingBlock::Thinking(words.into())),
+        (Delta::Block(block), _) => Some(block.into()),
     }
 }
 
@@ -330,22 +347,17 @@ impl GrowingBlock {
         match self {
             Self::Words(text) => Block::Text(text.read()),
             Self::Thinking(text) => Block::Thinking(text.read()),
-            Self::Whole(block) => block.clone(),
+            Self::Whole(block) => Block::clone(block),
         }
     }
 }
 
 impl From<Block> for GrowingBlock {
     fn from(block: Block) -> Self {
-        let growing = |words: &str| {
-            let mut text = GrowingText::default();
-            text.push(words);
-            text
-        };
         match block {
-            Block::Text(words) => Self::Words(growing(&words)),
-            Block::Thinking(words) => Self::Thinking(growing(&words)),
-            Block::Image { .. } | Block::ToolUse(_) | Block::Other { .. } => Self::Whole(block),
+            Block::Text(words) => Self::Words(words.as_str().into()),
+            Block::Thinking(words) => Self::Thinking(words.as_str().into()),
+            Block::Image { .. } | Block::ToolUse(_) | Block::Other { .. } => Self::Whole(Arc::new(block)),
         }
     }
 }

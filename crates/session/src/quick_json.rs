@@ -1,16 +1,17 @@
 //! JSON read straight into types and written from them, for lines of which there are many.
 //!
-//! A [`Reader`] is a [`serde::Deserializer`] that unescapes a string once, into the memory it stays in; contexts are
-//! read with a fifth less work than with `serde_json`. It
+//! A [`Reader`] is a [`serde::Deserializer`] that looks at the bytes of a string while it copies them, and at the
+//! characters of strings only: what lies between them is ASCII or no JSON. It
 //! understands all that programs write about a conversation and is strict about it; whatever else there is (deep
 //! nesting, odd numbers, lone surrogates) is [`NotQuick`], and whoever asked reads the text with `serde_json`.
 //! What it does understand, it reads as `serde_json` reads it: a test compares the two.
 
 mod access;
 mod special;
+mod unescape;
 mod write;
 
-use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{self, Deserialize, IntoDeserializer, Visitor};
@@ -18,24 +19,41 @@ use serde_json::Number;
 
 use access::Members;
 use special::next_special;
+use unescape::{SPARE, unescape};
 
 pub use write::to_vec;
 
 /// Deeper values are left to others.
 const DEEPEST: u8 = 64;
+/// A larger room is not kept.
+const KEPT_ROOM: usize = 256 << 10;
+
+thread_local! {
+    /// The room of the reader before: lines come by the thousand, and memory that was just used is the fastest.
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
 
 #[derive(Debug)]
 pub struct Reader<'t> {
-    text: &'t str,
+    text: &'t [u8],
     at: usize,
     depth: u8,
+    /// Strings with escapes are put together here.
+    room: Vec<u8>,
+}
+
+/// A string as it stands in the text, or as it was put together.
+enum Words<'t, 'r> {
+    Borrowed(&'t str),
+    Unescaped(&'r str),
 }
 
 /// Not JSON, not what was asked for, or not for this reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotQuick;
 
-pub fn from_str<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, NotQuick> {
+/// Whatever is not UTF-8 is not quick either.
+pub fn from_slice<'t, T: Deserialize<'t>>(text: &'t [u8]) -> Result<T, NotQuick> {
     let mut reader = Reader::new(text);
     let value = T::deserialize(&mut reader)?;
     reader.end()?;
@@ -43,8 +61,8 @@ pub fn from_str<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, NotQuick> {
 }
 
 impl<'t> Reader<'t> {
-    pub fn new(text: &'t str) -> Self {
-        Self { text, at: 0, depth: 0 }
+    pub fn new(text: &'t [u8]) -> Self {
+        Self { text, at: 0, depth: 0, room: Vec::new() }
     }
 
     /// Whether nothing but blanks is left.
@@ -59,7 +77,7 @@ impl<'t> Reader<'t> {
     #[inline]
     fn peek(&mut self) -> Option<u8> {
         loop {
-            let byte = *self.text.as_bytes().get(self.at)?;
+            let byte = *self.text.get(self.at)?;
             if !matches!(byte, b' ' | b'\t' | b'\n' | b'\r') {
                 return Some(byte);
             }
@@ -77,7 +95,7 @@ impl<'t> Reader<'t> {
     }
 
     fn word(&mut self, word: &str) -> Result<(), NotQuick> {
-        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        let rest = self.text.get(self.at..).unwrap_or_default();
         if !rest.starts_with(word.as_bytes()) {
             return Err(NotQuick);
         }
@@ -86,85 +104,52 @@ impl<'t> Reader<'t> {
     }
 
     #[inline]
-    fn string(&mut self) -> Result<Cow<'t, str>, NotQuick> {
+    fn string(&mut self) -> Result<Words<'t, '_>, NotQuick> {
         self.expect(b'"')?;
         let start = self.at;
-        let end = next_special(self.text.as_bytes(), start).ok_or(NotQuick)?;
-        let run = self.text.get(start..end).ok_or(NotQuick)?;
-        match self.text.as_bytes().get(end) {
+        let end = next_special(self.text, start).ok_or(NotQuick)?;
+        match self.text.get(end) {
             Some(b'"') => {
                 self.at = end + 1;
-                Ok(Cow::Borrowed(run))
+                let run = self.text.get(start..end).ok_or(NotQuick)?;
+                std::str::from_utf8(run).map(Words::Borrowed).map_err(|_| NotQuick)
             }
-            Some(b'\\') => {
-                self.at = end;
-                self.escaped(run).map(Cow::Owned)
-            }
+            Some(b'\\') => self.escaped(start, end).map(Words::Unescaped),
             _ => Err(NotQuick), // control characters have to be escaped
         }
     }
 
-    /// A string from its first escape on.
-    fn escaped(&mut self, run: &str) -> Result<String, NotQuick> {
-        let bytes = self.text.as_bytes();
-        // Most lines have one long string, so what is left of the line is about what it takes.
-        let mut string = String::with_capacity(run.len() + (bytes.len() - self.at));
-        string.push_str(run);
-        while bytes.get(self.at) == Some(&b'\\') {
-            let letter = *bytes.get(self.at + 1).ok_or(NotQuick)?;
-            self.at += 2;
-            match plain(letter) {
-                Some(byte) => string.push(byte as char),
-                None if letter == b'u' => string.push(self.unicode()?),
-                None => return Err(NotQuick),
-            }
-            let end = next_special(bytes, self.at).ok_or(NotQuick)?;
-            string.push_str(self.text.get(self.at..end).ok_or(NotQuick)?);
-            self.at = end;
+    /// A string whose first escape stands here.
+    fn escaped(&mut self, start: usize, first: usize) -> Result<&str, NotQuick> {
+        let (run, rest) =
+            (self.text.get(start..first).ok_or(NotQuick)?, self.text.get(first..).ok_or(NotQuick)?);
+        let needed = run.len() + rest.len() + SPARE;
+        if self.room.is_empty() {
+            self.room = ROOM.take();
         }
-        if bytes.get(self.at) != Some(&b'"') {
-            return Err(NotQuick); // a control character, which is no space between two things either
+        if self.room.len() < needed {
+            self.room = vec![0; needed.next_multiple_of(4096)]; // for this string and all that follow
         }
-        self.at += 1;
-        string.shrink_to_fit();
-        Ok(string)
-    }
-
-    fn unicode(&mut self) -> Result<char, NotQuick> {
-        let first = self.hex()?;
-        if !(0xd800..0xe000).contains(&first) {
-            return char::from_u32(first).ok_or(NotQuick);
-        }
-        self.word("\\u")?;
-        let second = self.hex()?;
-        if first >= 0xdc00 || !(0xdc00..0xe000).contains(&second) {
-            return Err(NotQuick); // half of a pair
-        }
-        char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)).ok_or(NotQuick)
-    }
-
-    fn hex(&mut self) -> Result<u32, NotQuick> {
-        let digits = self.text.as_bytes().get(self.at..self.at + 4).ok_or(NotQuick)?;
-        let mut number = 0;
-        for digit in digits {
-            number = number * 16 + char::from(*digit).to_digit(16).ok_or(NotQuick)?;
-        }
-        self.at += 4;
-        Ok(number)
+        let (begin, room) = self.room.split_at_mut_checked(run.len()).ok_or(NotQuick)?;
+        begin.copy_from_slice(run);
+        let unescaped = unescape(rest, room).ok_or(NotQuick)?;
+        self.at = first + unescaped.taken;
+        let said = self.room.get(..run.len() + unescaped.written).ok_or(NotQuick)?;
+        std::str::from_utf8(said).map_err(|_| NotQuick)
     }
 
     fn number<V: Visitor<'t>>(&mut self, visitor: V) -> Result<V::Value, NotQuick> {
         let rest = self.text.get(self.at..).ok_or(NotQuick)?;
         let is_part = |byte: &u8| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E');
-        let length = rest.bytes().position(|byte| !is_part(&byte)).unwrap_or(rest.len());
+        let length = rest.iter().position(|byte| !is_part(byte)).unwrap_or(rest.len());
         let digits = rest.get(..length).ok_or(NotQuick)?;
         self.at += length;
-        let is_plain = length <= 18 && digits.bytes().all(|byte| byte.is_ascii_digit());
-        if is_plain && (length == 1 || !digits.starts_with('0')) {
-            let number = digits.bytes().fold(0_u64, |number, digit| number * 10 + u64::from(digit - b'0'));
+        let is_plain = length <= 18 && digits.iter().all(u8::is_ascii_digit);
+        if is_plain && (length == 1 || !digits.starts_with(b"0")) {
+            let number = digits.iter().fold(0_u64, |number, digit| number * 10 + u64::from(digit - b'0'));
             return visitor.visit_u64(number);
         }
-        let number: Number = serde_json::from_str(digits).map_err(|_| NotQuick)?;
+        let number: Number = serde_json::from_slice(digits).map_err(|_| NotQuick)?;
         match (number.as_u64(), number.as_i64(), number.as_f64()) {
             (Some(number), _, _) => visitor.visit_u64(number),
             (None, Some(number), _) => visitor.visit_i64(number),
@@ -181,8 +166,8 @@ impl<'t> Reader<'t> {
 
     fn visit_string<V: Visitor<'t>>(&mut self, visitor: V) -> Result<V::Value, NotQuick> {
         match self.string()? {
-            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
-            Cow::Owned(text) => visitor.visit_string(text),
+            Words::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Words::Unescaped(text) => visitor.visit_str(text),
         }
     }
 
@@ -203,18 +188,13 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// What a letter behind a backslash stands for.
-#[inline]
-fn plain(letter: u8) -> Option<u8> {
-    Some(match letter {
-        b'n' => b'\n',
-        b'"' | b'\\' | b'/' => letter,
-        b't' => b'\t',
-        b'r' => b'\r',
-        b'b' => 0x8,
-        b'f' => 0xc,
-        _ => return None,
-    })
+impl Drop for Reader<'_> {
+    fn drop(&mut self) {
+        if (1..=KEPT_ROOM).contains(&self.room.len()) {
+            let room = std::mem::take(&mut self.room);
+            let _ = ROOM.try_with(|kept| kept.set(room)); // a thread that ends keeps none
+        }
+    }
 }
 
 impl<'t> de::Deserializer<'t> for &mut Reader<'t> {
@@ -265,8 +245,10 @@ impl<'t> de::Deserializer<'t> for &mut Reader<'t> {
         _variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, NotQuick> {
-        let word = self.string()?;
-        visitor.visit_enum(word.as_ref().into_deserializer())
+        match self.string()? {
+            Words::Borrowed(word) => visitor.visit_enum(word.into_deserializer()),
+            Words::Unescaped(word) => visitor.visit_enum(word.into_deserializer()),
+        }
     }
 
     fn deserialize_struct<V: Visitor<'t>>(

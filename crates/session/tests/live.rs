@@ -216,6 +216,54 @@ fn a_snapshot_never_changes_under_its_reader() {
     assert_eq!(text(&listening.live), [format!("a{long}b"), "c".to_owned()]);
 }
 
+/// Against one string and one list of blocks, with snapshots taken in between: however the words are cut, around the
+/// length at which a part of the text is closed too.
+#[test]
+fn what_is_read_is_what_came_wherever_it_was_cut() {
+    let mut listening = Listening::new();
+    let (mut expected, mut taken): (Vec<Block>, Vec<(LiveReplies, Vec<Block>)>) = (Vec::new(), Vec::new());
+    for round in 0..400_usize {
+        let words = "né ".repeat([0, 1, 7, 300, 1365, 1366, 4000][round % 7]);
+        let Listening { live, turn, stamps, .. } = &mut listening;
+        let (delta, block) = match round % 97 {
+            0..60 => (Delta::Words(&words), Block::Text(words.clone())),
+            60..96 => (Delta::Thinking(&words), Block::Thinking(words.clone())),
+            _ => {
+                let chart = Block::Other { kind: format!("chart{round}") };
+                (Delta::Block(chart.clone()), chart)
+            }
+        };
+        live.extend(turn, delta, stamps).unwrap();
+        match (expected.last_mut(), block) {
+            (Some(Block::Text(text)), Block::Text(more))
+            | (Some(Block::Thinking(text)), Block::Thinking(more)) => text.push_str(&more),
+            (_, block) => expected.push(block),
+        }
+        if round % 13 == 0 {
+            taken.push((live.clone(), expected.clone()));
+        }
+    }
+    taken.push((listening.live.clone(), expected));
+    for (live, blocks) in taken {
+        assert_eq!(live.responses(&listening.turn)[0].body.blocks(), blocks);
+    }
+}
+
+#[test]
+fn turns_are_told_in_the_order_of_their_names_and_grow_apart() {
+    let mut live = LiveReplies::default();
+    let mut stamps = FixedStamps::after(10);
+    for turn in ["b", "c", "a", "b"] {
+        live.begin(turn.into(), "u".into());
+        live.extend(&turn.into(), Delta::Words(turn), &mut stamps).unwrap();
+    }
+    let text = |live: &LiveReplies, turn: &TurnId| live.responses(turn)[0].body.text();
+    let said: Vec<String> = live.turns().map(|turn| text(&live, turn)).collect();
+    assert_eq!(said, ["a", "bb", "c"]);
+    live.finish(&"b".into());
+    assert_eq!(live.turns().map(TurnId::as_str).collect::<Vec<_>>(), ["a", "c"]);
+}
+
 /// Were the text copied for every snapshot, this would move about 400 GB.
 #[test]
 fn a_long_reply_costs_what_is_added_to_it() {

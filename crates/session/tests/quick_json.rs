@@ -3,16 +3,24 @@
 
 use std::collections::BTreeMap;
 
-use offshoot_session::quick_json::{NotQuick, from_str, to_vec};
+use offshoot_session::quick_json::{NotQuick, from_slice, to_vec};
 use proptest::prelude::*;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 fn assert_like_serde_json(text: &str) {
-    if let Ok(quick) = from_str::<Value>(text) {
+    if let Ok(quick) = from_slice::<Value>(text.as_bytes()) {
         let patient: Result<Value, String> = serde_json::from_str(text).map_err(|error| error.to_string());
         assert_eq!(Ok(&quick), patient.as_ref(), "{text}");
         assert_eq!(Ok(quick.to_string()), patient.map(|value| value.to_string()), "{text}"); // 1 is not 1.0
+    }
+}
+
+/// The same for bytes that need not be text.
+fn assert_bytes_like_serde_json(bytes: &[u8]) {
+    match (from_slice::<Value>(bytes), std::str::from_utf8(bytes)) {
+        (_, Ok(text)) => assert_like_serde_json(text),
+        (read, Err(_)) => assert_eq!(read, Err(NotQuick), "{}", bytes.escape_ascii()),
     }
 }
 
@@ -39,7 +47,7 @@ proptest! {
     #[test]
     fn what_is_written_is_read(value in any_value()) {
         for text in [value.to_string(), format!(" {value:#}\r\n")] {
-            let read: Result<Value, NotQuick> = from_str(&text);
+            let read: Result<Value, NotQuick> = from_slice(text.as_bytes());
             prop_assert_eq!(read.map(|read| read.to_string()), Ok(value.to_string()));
         }
     }
@@ -59,6 +67,23 @@ proptest! {
         let changed: String = characters.iter().take(at).chain(by.chars().collect::<Vec<_>>().iter())
             .chain(characters.iter().skip(at + 1)).collect();
         assert_like_serde_json(&changed);
+    }
+
+    /// Long strings, in which an escape or a byte that is none of UTF-8 may stand anywhere.
+    #[test]
+    fn bytes_are_read_as_text_or_not_at_all(
+        pieces in prop::collection::vec(
+            prop_oneof![
+                6 => "[ -~é→😀]{0,30}".prop_map(|text| serde_json::to_vec(&text).map(|json| json[1..json.len() - 1].to_vec()).unwrap_or_default()),
+                3 => prop::sample::select(vec!["\\n", "\\u001b", "\\\"", "\\\\", "\\u00e9", "\\ud83d\\ude00", "\\/"]).prop_map(|escape| escape.as_bytes().to_vec()),
+                1 => prop::collection::vec(any::<u8>(), 0..2),
+            ],
+            0..20,
+        ),
+    ) {
+        let string = [b"\"".as_slice(), &pieces.concat(), b"\""].concat();
+        assert_bytes_like_serde_json(&string);
+        assert_bytes_like_serde_json(&[b"{\"a\":[1,", string.as_slice(), b"],", string.as_slice(), b":null}"].concat());
     }
 }
 
@@ -125,7 +150,7 @@ fn odd_texts_are_read_alike_or_not_at_all() {
     let deep = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     for depth in [1, 63, 64, 65, 127, 128, 129, 200_000] {
         let text = deep(depth);
-        assert_eq!(from_str::<Value>(&text).is_ok(), depth <= 64, "{depth}");
+        assert_eq!(from_slice::<Value>(text.as_bytes()).is_ok(), depth <= 64, "{depth}");
         if depth <= 64 {
             assert_like_serde_json(&text);
         }

@@ -10,7 +10,7 @@ use offshoot_session::{
     Block, Body, Entry, EntryId, HeadMove, HeadName, Record, Reply, SessionHeader, SessionId, Stamps,
 };
 use offshoot_store::lazy::UseIndex;
-use offshoot_store::{Home, Journal, JournalStore, LazyContext, LazySession, Locking};
+use offshoot_store::{Home, Journal, JournalStore, LazySession, Locking};
 use offshoot_testkit::FixedStamps;
 use tempfile::TempDir;
 
@@ -87,8 +87,7 @@ fn open_with_index(bencher: Bencher) {
 fn first_context_read(bencher: Bencher) {
     let Some(long) = Long::new() else { return };
     bencher.with_inputs(|| long.lazy(UseIndex::No)).bench_local_refs(|lazy| {
-        lazy.as_mut()
-            .map(|lazy| lazy.context_at(None, &ContextOptions::default()).and_then(LazyContext::read).is_ok())
+        lazy.as_mut().map(|lazy| lazy.read_context_at(None, &ContextOptions::default()).is_ok())
     });
 }
 
@@ -103,9 +102,7 @@ fn first_context_at_hand(bencher: Bencher) {
 #[divan::bench]
 fn context_again(bencher: Bencher) {
     let Some(mut lazy) = Long::new().and_then(|long| long.lazy(UseIndex::No)) else { return };
-    bencher.bench_local(|| {
-        lazy.context_at(None, &ContextOptions::default()).and_then(LazyContext::read).is_ok()
-    });
+    bencher.bench_local(|| lazy.read_context_at(None, &ContextOptions::default()).is_ok());
 }
 
 /// One sync each: what the disk takes is most of it.

@@ -126,8 +126,10 @@ fn run(operation: &str, format: Format, file: &Path, home: &Home, scratch: &Path
 
 /// The context at a place, with every message at hand, or with every message read.
 fn messages_at(session: &mut LazySession, at: Option<&EntryId>, reads: bool) -> Result<usize, Failure> {
-    let context = session.context_at(at, &ContextOptions::pi())?;
-    Ok(if reads { context.read()?.messages.len() } else { context.len() })
+    Ok(match reads {
+        true => session.read_context_at(at, &ContextOptions::pi())?.messages.len(),
+        false => session.context_at(at, &ContextOptions::pi())?.len(),
+    })
 }
 
 /// Durable appends beside a bare write and sync of the same bytes, turn by turn; and deltas that are streamed.

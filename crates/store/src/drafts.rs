@@ -9,6 +9,7 @@
 //! Whoever writes drafts holds the journal ([`crate::Journal::hold`]).
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use offshoot_session::format::draft::{Words, encode_words, read_drafts};
@@ -30,7 +31,8 @@ pub struct Drafts {
     files: Arc<dyn Files>,
     home: Home,
     id: SessionId,
-    file: Option<Box<dyn OpenFile>>,
+    /// And how long it is: whoever holds the journal is the only one to write here.
+    file: Option<(Box<dyn OpenFile>, u64)>,
     /// Added to this entry and not yet written.
     open: Option<(EntryId, Words)>,
     words: String,
@@ -116,26 +118,32 @@ impl Drafts {
         }
     }
 
+    /// The file to go on with, and how long it is.
+    fn opened(&self, path: &Path) -> Result<(Box<dyn OpenFile>, u64), FileError> {
+        let file = match self.files.open(path, Open::CreateNew) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let mut file = self.files.open(path, Open::Append).about("open", path)?;
+                cut_torn_line(file.as_mut()).about("read", path)?;
+                file
+            }
+            file => file.about("create", path)?,
+        };
+        let length = file.stat().about("read", path)?.length;
+        Ok((file, length))
+    }
+
     fn append(&mut self, line: &[u8]) -> Result<(), DraftError> {
         let path = self.home.drafts(&self.id);
-        let mut file = match self.file.take() {
-            Some(file) => file,
-            None => match self.files.open(&path, Open::CreateNew) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    let mut file = self.files.open(&path, Open::Append).about("open", &path)?;
-                    cut_torn_line(file.as_mut()).about("read", &path)?;
-                    file
-                }
-                file => file.about("create", &path)?,
-            },
+        let (mut file, length) = match self.file.take() {
+            Some(open) => open,
+            None => self.opened(&path)?,
         };
-        let length = file.stat().about("read", &path)?.length;
         if let Err(error) = append_all(file.as_mut(), line) {
             // Half a line would hide all that follows.
             let _ = file.truncate(length);
             return Err(error).about("write", &path)?;
         }
-        self.file = Some(file);
+        self.file = Some((file, length + line.len() as u64));
         Ok(())
     }
 }

@@ -67,8 +67,8 @@ pub struct LazySession {
     skeleton: Skeleton,
     extent: Extent,
     kept: Mutex<Kept>,
-    /// Lines are read into it, call after call.
-    pages: Mutex<Pages>,
+    /// Lines are read into them, call after call; there are as many as threads that read at once.
+    pages: Mutex<Vec<Pages>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

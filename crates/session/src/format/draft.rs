@@ -10,7 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::blob::Blobs;
-use super::line::{Unwritable, decode};
+use super::line::{Unwritable, decode, put};
 use super::seal;
 use crate::{Block, Body, Change, Entry, Reply};
 
@@ -31,7 +31,9 @@ struct More<'l> {
 /// A line, with its newline.
 pub fn encode_words(id: &str, kind: Words, text: &str) -> Result<Vec<u8>, Unwritable> {
     let more = More { k: name(kind), id: id.into(), text: text.into() };
-    let mut line = seal::sealed(serde_json::to_vec(&more)?);
+    let mut line = Vec::with_capacity(id.len() + text.len() + text.len() / 4 + 64);
+    put(&more, &mut line)?;
+    seal::close(&mut line, 0);
     line.push(b'\n');
     Ok(line)
 }

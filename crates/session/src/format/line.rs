@@ -99,7 +99,7 @@ pub(super) fn write(
     Ok(outgoing.blobs)
 }
 
-fn put<L: Serialize>(line: &L, lines: &mut Vec<u8>) -> Result<(), serde_json::Error> {
+pub(super) fn put<L: Serialize>(line: &L, lines: &mut Vec<u8>) -> Result<(), serde_json::Error> {
     match quick_json::to_vec(line, lines) {
         Ok(()) => Ok(()),
         Err(NotQuick) => serde_json::to_writer(lines, line),
@@ -109,25 +109,24 @@ fn put<L: Serialize>(line: &L, lines: &mut Vec<u8>) -> Result<(), serde_json::Er
 /// Reads one line without its newline.
 pub fn decode(line: &[u8], blobs: &dyn Blobs) -> Result<Decoded, Undecodable> {
     seal::check(line)?;
-    let text = std::str::from_utf8(line).map_err(|error| Damage::NotJson(error.to_string()))?;
     let frame = seal::frame(line);
     let mut incoming = Incoming { blobs, troubles: Vec::new(), unknown_kind: None };
     let understood = match frame.map(|frame| frame.kind) {
         Some("open") => {
-            refuse_newer(text)?;
-            understand(text, &mut incoming, Incoming::open)
+            refuse_newer(text_of(line)?)?;
+            understand(line, &mut incoming, Incoming::open)
         }
-        Some("entry") => understand(text, &mut incoming, Incoming::entry),
-        Some("head") => understand(text, &mut incoming, Incoming::head),
-        Some("mark") => understand(text, &mut incoming, Incoming::mark),
-        Some("line") => understand(text, &mut incoming, Incoming::kept),
+        Some("entry") => understand(line, &mut incoming, Incoming::entry),
+        Some("head") => understand(line, &mut incoming, Incoming::head),
+        Some("mark") => understand(line, &mut incoming, Incoming::mark),
+        Some("line") => understand(line, &mut incoming, Incoming::kept),
         Some(_) | None => None,
     };
     let (said, is_whole) = match understood {
         Some(understood) => understood,
         None => {
             let kind = frame.map_or("", |frame| frame.kind);
-            (beyond_this_version(text, kind, &mut incoming)?, false)
+            (beyond_this_version(text_of(line)?, kind, &mut incoming)?, false)
         }
     };
     let keeps_line = !is_whole || !incoming.troubles.is_empty() || incoming.unknown_kind.is_some();
@@ -160,18 +159,19 @@ fn own_line(record: &Record, more: bool) -> Option<Vec<u8>> {
 
 /// What the line says, and whether that is all of it. `None`: it is beyond this version.
 fn understand<'l, 'b, L: Deserialize<'l>>(
-    text: &'l str,
+    line: &'l [u8],
     incoming: &mut Incoming<'b>,
     say: impl FnOnce(&mut Incoming<'b>, L) -> Result<Said, Beyond>,
 ) -> Option<(Said, bool)> {
-    let (line, is_whole): (L, bool) = quickly(text).or_else(|| patiently(text))?;
-    let said = say(incoming, line).ok()?;
+    let (words, is_whole): (L, bool) = quickly(line).or_else(|| patiently(text_of(line).ok()?))?;
+    let said = say(incoming, words).ok()?;
     Some((said, is_whole))
 }
 
-fn quickly<'l, L: Deserialize<'l>>(text: &'l str) -> Option<(L, bool)> {
+/// What this understands is UTF-8: nobody has to look before.
+fn quickly<'l, L: Deserialize<'l>>(line: &'l [u8]) -> Option<(L, bool)> {
     let mut is_whole = true;
-    let mut json = quick_json::Reader::new(text);
+    let mut json = quick_json::Reader::new(line);
     let line = serde_ignored::deserialize(&mut json, |_| is_whole = false).ok()?;
     json.end().ok()?;
     Some((line, is_whole))
@@ -184,6 +184,10 @@ fn patiently<'l, L: Deserialize<'l>>(text: &'l str) -> Option<(L, bool)> {
     let line = serde_ignored::deserialize(&mut json, |_| is_whole = false).ok()?;
     json.end().ok()?;
     Some((line, is_whole))
+}
+
+fn text_of(line: &[u8]) -> Result<&str, Damage> {
+    std::str::from_utf8(line).map_err(|error| Damage::NotJson(error.to_string()))
 }
 
 /// An entry keeps its place in the tree; of anything else only the step it belongs to is known.

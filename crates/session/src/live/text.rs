@@ -4,28 +4,52 @@ use std::sync::Arc;
 
 use rpds::VectorSync;
 
-/// What grows is short, so that a reader who holds a snapshot costs the writer no more than this to copy.
+/// What grows is short, for a snapshot copies it.
 const OPEN_BYTES: usize = 4096;
 
 /// Cloning takes a snapshot; adding to one of the two costs what is added, however long the text is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct GrowingText {
-    closed: VectorSync<Arc<String>>,
-    open: Arc<String>,
+    closed: VectorSync<Arc<str>>,
+    open: String,
 }
 
 impl GrowingText {
+    #[inline]
     pub(super) fn push(&mut self, words: &str) {
-        if !self.open.is_empty() && self.open.len() + words.len() > OPEN_BYTES {
-            self.closed.push_back_mut(std::mem::take(&mut self.open));
+        if self.open.len() + words.len() > OPEN_BYTES {
+            self.push_behind_closed(words);
+        } else {
+            self.open.push_str(words);
         }
-        Arc::make_mut(&mut self.open).push_str(words);
+    }
+
+    /// The memory of what was open is used again.
+    #[cold]
+    fn push_behind_closed(&mut self, words: &str) {
+        if !self.open.is_empty() {
+            self.closed.push_back_mut(Arc::from(self.open.as_str()));
+            self.open.clear();
+        }
+        if words.len() > OPEN_BYTES {
+            self.closed.push_back_mut(Arc::from(words));
+        } else {
+            self.open.push_str(words);
+        }
     }
 
     pub(super) fn read(&self) -> String {
-        let parts = || self.closed.iter().chain([&self.open]);
-        let mut text = String::with_capacity(parts().map(|part| part.len()).sum());
+        let parts = || self.closed.iter().map(AsRef::as_ref).chain([self.open.as_str()]);
+        let mut text = String::with_capacity(parts().map(str::len).sum());
         parts().for_each(|part| text.push_str(part));
+        text
+    }
+}
+
+impl From<&str> for GrowingText {
+    fn from(words: &str) -> Self {
+        let mut text = Self::default();
+        text.push(words);
         text
     }
 }

@@ -1,7 +1,7 @@
-//! What lines say, parsed when it is asked for. Many lines are parsed by several threads: a context without a
-//! compaction can be the whole file.
+//! What lines say, parsed when it is asked for. Many lines are parsed by several threads.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError};
 
 use offshoot_session::format::{NoBlobs, Undecodable, decode};
 use offshoot_session::skeleton::{Kind, Moment};
@@ -11,29 +11,32 @@ use offshoot_transcripts::pi::skim::entry_of_line;
 use super::lines::Run;
 use super::{Format, LazyError, LazySession};
 use crate::blobs::StoredBlobs;
-use crate::files::Pages;
 
-/// Less than this is not worth a thread: waking another core, and memory of its own for it, cost as much.
-const WORTH_A_THREAD: u64 = 4 << 20;
+/// Less than this is not worth another thread: to wake a core costs as much.
+const WORTH_A_THREAD: u64 = 512 << 10;
 
-/// The runs in as many parts as there are cores to parse them, of about the same number of bytes.
-fn shares<'r, 'n>(runs: &'r [Run<'n>]) -> Vec<&'r [Run<'n>]> {
-    let bytes: u64 = runs.iter().map(|run| run.length).sum();
-    let threads = match bytes / WORTH_A_THREAD {
+/// What the entries of one run say, with the place of the run among all.
+type Reading = (usize, Result<Vec<(u32, Arc<Entry>)>, LazyError>);
+
+/// How many threads shall parse these runs.
+fn threads(runs: &[Run<'_>], bytes: u64) -> usize {
+    static CORES: OnceLock<usize> = OnceLock::new(); // asking takes longer than a short context
+    match bytes / WORTH_A_THREAD {
         0 => 1,
-        worth => std::thread::available_parallelism().map_or(1, usize::from).min(4).min(worth as usize + 1),
-    };
-    let fair = bytes.div_ceil(threads as u64).max(1);
-    let mut shares = Vec::with_capacity(threads);
-    let (mut start, mut taken) = (0, 0);
-    for (at, run) in runs.iter().enumerate() {
-        taken += run.length;
-        if taken >= fair || at + 1 == runs.len() {
-            shares.extend(runs.get(start..=at));
-            (start, taken) = (at + 1, 0);
+        worth => {
+            let cores = CORES.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from));
+            (*cores).min(4).min(runs.len()).min(worth as usize + 1)
         }
     }
-    shares
+}
+
+/// What a thread takes from its allocator grows by a few pages at a time, and each time the kernel stops all threads
+/// that want memory too. So it is asked for beforehand, in the largest pieces that come from there. Nothing is touched.
+fn ask_for_memory(bytes: u64) {
+    const PIECE: usize = 120 << 10;
+    let pieces = (bytes / PIECE as u64).min(64);
+    let asked: Vec<Vec<u8>> = (0..pieces).map(|_| Vec::with_capacity(PIECE)).collect();
+    drop(std::hint::black_box(asked));
 }
 
 impl LazySession {
@@ -72,35 +75,55 @@ impl LazySession {
         }
     }
 
+    /// Whoever is free takes the next run. So runs are begun in their order, and the first trouble in the file is the
+    /// one that is told, whoever met it.
     fn read_all(&self, nodes: &[u32]) -> Result<Vec<(u32, Arc<Entry>)>, LazyError> {
         let runs = self.runs(nodes)?;
-        let shares = shares(&runs);
-        let Some((own, others)) = shares.split_first() else { return Ok(Vec::new()) };
-        std::thread::scope(|scope| {
-            let others: Vec<_> = others
-                .iter()
-                .map(|share| scope.spawn(|| self.read_runs(share, &mut Pages::default())))
-                .collect();
-            let mut entries = {
-                let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-                self.read_runs(own, &mut pages)?
+        let next = AtomicUsize::new(0);
+        let bytes: u64 = runs.iter().map(|run| run.length).sum();
+        let threads = threads(&runs, bytes);
+        let share = bytes / threads as u64;
+        let read_some = || self.read_some(&runs, &next);
+        let mut readings = std::thread::scope(|scope| {
+            // Where there is no thread to be had, this one does it all.
+            let read_some_too = || {
+                ask_for_memory(share);
+                read_some()
             };
+            let another = |_| std::thread::Builder::new().spawn_scoped(scope, read_some_too).ok();
+            let others: Vec<_> = (1..threads).filter_map(another).collect();
+            let mut readings = read_some();
             for other in others {
-                entries.extend(other.join().map_err(|_| self.changed())??);
+                readings.extend(other.join().map_err(|_| self.changed())?);
             }
-            Ok(entries)
-        })
-    }
-
-    fn read_runs(&self, runs: &[Run<'_>], pages: &mut Pages) -> Result<Vec<(u32, Arc<Entry>)>, LazyError> {
-        let mut entries = Vec::new();
-        for run in runs {
-            self.each_line(run, pages, |node, line| {
-                entries.push((node, self.parse(node, line)?));
-                Ok(())
-            })?;
+            Ok::<_, LazyError>(readings)
+        })?;
+        readings.sort_unstable_by_key(|(run, _)| *run);
+        let mut entries = Vec::with_capacity(nodes.len());
+        for (_, read) in readings {
+            entries.extend(read?);
         }
         Ok(entries)
+    }
+
+    fn read_some(&self, runs: &[Run<'_>], next: &AtomicUsize) -> Vec<Reading> {
+        let mut readings = Vec::new();
+        self.with_pages(|pages| {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(run) = runs.get(at) else { break };
+                let mut entries = Vec::with_capacity(run.nodes.len());
+                let read = self.each_line(run, pages, |node, line| {
+                    entries.push((node, self.parse(node, line)?));
+                    Ok(())
+                });
+                if read.is_err() {
+                    next.store(runs.len(), Ordering::Relaxed); // what lies behind is of no use
+                }
+                readings.push((at, read.map(|()| entries)));
+            }
+        });
+        readings
     }
 
     /// With an index, a line that makes no sense may only be looked for at the wrong place; but not one that was

@@ -43,6 +43,14 @@ struct Sighted {
     stripped: Vec<ToolCallId>,
 }
 
+/// What is known of the lines of a context before it is given away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lines {
+    /// Each is the line of its entry.
+    AreChecked,
+    WillBeRead,
+}
+
 impl LazySession {
     /// What the model reads at a place. It costs what is read, not how long the session is.
     pub fn context_at(
@@ -51,14 +59,27 @@ impl LazySession {
         options: &ContextOptions,
     ) -> Result<LazyContext<'_>, LazyError> {
         let (settings, messages) =
-            self.once_more(|session| session.sighted(session.node_at(at)?, options))?;
+            self.once_more(|session| session.sighted(session.node_at(at)?, options, Lines::AreChecked))?;
         Ok(LazyContext { session: self, settings, messages })
+    }
+
+    /// The same with every message read. To parse a line is to check it, so each is read once.
+    pub fn read_context_at(
+        &mut self,
+        at: Option<&EntryId>,
+        options: &ContextOptions,
+    ) -> Result<Context, LazyError> {
+        self.once_more(|session| {
+            let (settings, messages) = session.sighted(session.node_at(at)?, options, Lines::WillBeRead)?;
+            LazyContext { session, settings, messages }.read()
+        })
     }
 
     fn sighted(
         &self,
         leaf: Option<u32>,
         options: &ContextOptions,
+        lines: Lines,
     ) -> Result<(Context, Vec<Sighted>), LazyError> {
         let header = self.skeleton.header();
         let Some(leaf) = leaf else { return Ok((settings_of(header, &[], options), Vec::new())) };
@@ -71,7 +92,7 @@ impl LazySession {
         let mut path: Vec<u32> = self.skeleton.ancestors(Some(leaf)).take_while(still_read).collect();
         path.reverse();
         let spoken = self.spoken(&path, leaf, options.view);
-        let messages = settled(self.messages(&spoken, options)?, options);
+        let messages = settled(self.messages(&spoken, options, lines)?, options);
         let in_force = self.in_force(&path, above)?;
         let settings = settings_of(header, &in_force.iter().collect::<Vec<_>>(), options);
         Ok((settings, messages))
@@ -94,10 +115,20 @@ impl LazySession {
         }
     }
 
-    fn messages(&self, spoken: &[u32], options: &ContextOptions) -> Result<Vec<Sighted>, LazyError> {
-        let mut in_file_order = spoken.to_vec();
-        in_file_order.sort_unstable();
-        self.check(&in_file_order)?;
+    fn messages(
+        &self,
+        spoken: &[u32],
+        options: &ContextOptions,
+        lines: Lines,
+    ) -> Result<Vec<Sighted>, LazyError> {
+        match lines {
+            Lines::AreChecked => {
+                let mut in_file_order = spoken.to_vec();
+                in_file_order.sort_unstable();
+                self.check(&in_file_order)?;
+            }
+            Lines::WillBeRead => {}
+        }
         let asks = looks_at_answers(options);
         let has_to_be_read = |node: &u32| match self.skeleton.kind(*node) {
             Some(Kind::BranchSummary | Kind::Merge) => true, // without words they say nothing

@@ -15,7 +15,7 @@ use crate::files::{About, PAGE, Pages, read_exactly};
 /// Lines that lie closer than this are read at once.
 const GAP: u64 = 16 << 10;
 /// At most so much is read at once: it stays in a core's own cache until it is looked at.
-const RUN: u64 = 128 << 10;
+const RUN: u64 = 64 << 10;
 
 /// Entries that lie near each other.
 pub(super) struct Run<'n> {
@@ -59,8 +59,18 @@ impl LazySession {
         mut look: impl FnMut(u32, &[u8]) -> Result<(), LazyError>,
     ) -> Result<(), LazyError> {
         let runs = self.runs(nodes)?;
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
-        runs.iter().try_for_each(|run| self.each_line(run, &mut pages, &mut look))
+        self.with_pages(|pages| runs.iter().try_for_each(|run| self.each_line(run, pages, &mut look)))
+    }
+
+    /// Lends a buffer to one thread. It comes back warm for the next, unless a line made it large.
+    pub(super) fn with_pages<T>(&self, read: impl FnOnce(&mut Pages) -> T) -> T {
+        let all = || self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = all().pop().unwrap_or_default();
+        let told = read(&mut pages);
+        if pages.size() as u64 <= 2 * RUN {
+            all().push(pages);
+        }
+        told
     }
 
     pub(super) fn each_line(

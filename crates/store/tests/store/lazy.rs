@@ -340,6 +340,56 @@ fn a_context_of_a_file_that_is_cut_says_that_it_was_changed() {
     assert_eq!(context, context_of(&tree, Some(&"a-1".into()), &ContextOptions::default()));
 }
 
+/// Enough for several threads. Whoever reads which part, all come in their order, and of the lines that are damaged the
+/// first in the file is told.
+#[test]
+fn many_messages_are_read_as_by_one_thread() {
+    let folder = tempdir().unwrap();
+    let store = store_in(folder.path());
+    let id = SessionId::from("s");
+    let words =
+        |number: usize| format!("message {number}: {}", "né \"and\"\tso on\n".repeat(number % 7 * 80));
+    let entry = |number: usize| {
+        let parent = number.checked_sub(1).map(|above| EntryId::from(format!("e-{above}")));
+        let (id, written_at) = (EntryId::from(format!("e-{number}")), FixedStamps::start());
+        Record::entry(Entry { id, parent, written_at, turn: None, body: Body::prompt(words(number)) })
+    };
+    let records: Vec<Record> = [header("s")].into_iter().chain((0..600).map(entry)).collect();
+    store.create(&records).unwrap();
+    // The last batch is checked when the file is opened; what is damaged lies before it.
+    store.append(&id, &mut |_| Some(vec![entry(600)])).unwrap();
+    let path = store.home().journal(&id);
+    let sound = fs::read(&path).unwrap();
+    assert!(sound.len() > 2 << 20, "one thread would do for {}", sound.len());
+    let tree = store.read(&id).unwrap().unwrap().tree;
+    let leaf = EntryId::from("e-600");
+    for round in 0..rounds(10, 200) {
+        let mut lazy = store.lazy(&id, UseIndex::No).unwrap().unwrap();
+        let context = lazy.read_context_at(Some(&leaf), &ContextOptions::pi()).unwrap();
+        assert_eq!(context, context_of(&tree, Some(&leaf), &ContextOptions::pi()), "round {round}");
+    }
+    let ends = sound.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at + 1);
+    let starts: Vec<usize> = [0].into_iter().chain(ends).collect();
+    // The header has a line of its own.
+    let place_of = |number: usize| {
+        let (line, named) = (starts[number + 1], b"message ");
+        line + sound[line..].windows(named.len()).position(|window| window == named).unwrap()
+    };
+    let mut dice = Dice::seeded(5);
+    for round in 0..rounds(10, 200) {
+        let (one, two) = (dice.roll(600), dice.roll(600));
+        let mut damaged = sound.clone();
+        for number in [one, two] {
+            damaged[place_of(number)] = b'M';
+        }
+        fs::write(&path, &damaged).unwrap();
+        let mut lazy = store.lazy(&id, UseIndex::No).unwrap().unwrap();
+        let told = lazy.read_context_at(Some(&leaf), &ContextOptions::pi());
+        let Err(LazyError::Damaged { offset, .. }) = told else { panic!("round {round}: {told:?}") };
+        assert_eq!(offset, starts[one.min(two) + 1] as u64, "round {round}");
+    }
+}
+
 /// A prompt and its reply, three times in one line.
 fn three_steps(store: &JournalStore, id: &SessionId) {
     store.create(&[header("s")]).unwrap();
@@ -479,6 +529,7 @@ pub(crate) fn assert_same(
             context.messages().map(|message| (message.id(), message.role())).collect();
         let one_by_one: Vec<Message> = context.messages().map(|message| message.read().unwrap()).collect();
         let context = context.read().unwrap();
+        assert_eq!(lazy.read_context_at(Some(&entry.id), options).unwrap(), context, "round {round}");
         let seen = context.messages.iter().map(|message| (Some(message.entry.id.clone()), message.role()));
         assert_eq!(at_a_glance, seen.collect::<Vec<_>>(), "round {round}: at {}", entry.id);
         assert_eq!(one_by_one, context.messages, "round {round}: at {}", entry.id);

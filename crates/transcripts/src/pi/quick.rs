@@ -101,8 +101,7 @@ pub(super) fn entry(line: &[u8]) -> Option<LineEntry> {
     if !line.starts_with(br#"{"type":"message""#) {
         return None;
     }
-    let text = std::str::from_utf8(line).ok()?;
-    let line: Line<'_> = quick_json::from_str(text).ok()?;
+    let line: Line<'_> = quick_json::from_slice(line).ok()?;
     if line.kind != "message" || line.id.is_empty() || line.message.attachments.is_some() {
         return None;
     }
