@@ -27,10 +27,14 @@ impl Read {
         Self { context, count }
     }
 
+    pub(super) fn all(context: Context) -> Self {
+        Self { count: context.messages.len(), context }
+    }
+
     /// Only what is shown is read.
-    pub(super) fn of(context: LazyContext<'_>, last: Option<usize>) -> Result<Self, LazyError> {
+    pub(super) fn last(context: LazyContext<'_>, last: usize) -> Result<Self, LazyError> {
         let count = context.len();
-        Ok(Self { context: context.read_last(last.unwrap_or(count))?, count })
+        Ok(Self { context: context.read_last(last)?, count })
     }
 
     pub(super) fn told(

@@ -38,8 +38,14 @@ pub(super) fn shown(
         true => {
             let place = place.or_else(|| skeleton.id(skeleton.main_head()?));
             let tree = session.part(&[], &[]).ok()?;
-            let context = session.context_at(place.as_ref(), &ContextOptions::default()).ok()?;
-            context::Read::of(context, args.last).ok()?.told(&tree, place.as_ref(), args, &here.look)
+            let options = ContextOptions::default();
+            let read = match args.last {
+                None => context::Read::all(session.read_context_at(place.as_ref(), &options).ok()?),
+                Some(last) => {
+                    context::Read::last(session.context_at(place.as_ref(), &options).ok()?, last).ok()?
+                }
+            };
+            read.told(&tree, place.as_ref(), args, &here.look)
         }
         false => {
             let Page { entries, known_turn, read } = page(&session, at, args).ok()?;
