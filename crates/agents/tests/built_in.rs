@@ -211,6 +211,19 @@ async fn it_stops_in_the_middle_of_a_long_answer() {
 }
 
 #[tokio::test]
+async fn what_a_command_leaves_in_the_background_ends_with_it() {
+    let mut talk = Talk::begin(Pace::AtOnce).await;
+    let fifo = talk.workspace().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    talk.answers(Answer::Allow { input: None });
+    // Who reads the pipe hears its end when nobody holds it open any more.
+    let reader = tokio::task::spawn_blocking(move || std::fs::read_to_string(fifo).unwrap());
+    assert_eq!(talk.send("run exec 3> fifo; sleep 1000 > /dev/null 2>&1 & echo left").await, End::Done);
+    assert_eq!(reader.await.unwrap(), "");
+    talk.close().await;
+}
+
+#[tokio::test]
 async fn an_interrupted_command_is_ended_with_all_it_started() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
     let fifo = talk.workspace().join("fifo");

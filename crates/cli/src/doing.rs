@@ -19,6 +19,8 @@ use crate::here::Here;
 use crate::refusals::explained;
 use crate::settings::{has_hooks, is_hooked};
 use crate::stored::{Changed, change, read};
+use crate::talk::asking::{Answered, ctrl_c, unless_called_off};
+use crate::talk::looking_on::LookingOn;
 use crate::talk::{refused, wait_for};
 
 /// The same step for both: a plan for whoever is alone, and words for an engine.
@@ -86,7 +88,7 @@ pub(crate) fn asked_where_it_must(here: &Here, id: &SessionId, request: Request)
 fn hook_events(request: &Request) -> &'static [HookEvent] {
     use HookEvent::{SessionBeforeBranch, SessionBeforeTree, SessionBranch, SessionTree};
     match request {
-        Request::Switch(_) | Request::Rewind(_) => &[SessionBeforeTree, SessionTree],
+        Request::Switch(_) | Request::Navigate(_) | Request::Rewind(_) => &[SessionBeforeTree, SessionTree],
         Request::Fork(fork) if fork.to == ForkTo::Here => &[SessionBeforeTree, SessionTree],
         Request::Fork(_) => &[SessionBeforeBranch, SessionBranch],
         _ => &[],
@@ -132,8 +134,7 @@ fn asked_through<R: Into<Option<Reached>>>(
     let session = request.session().map(SessionId::from);
     wait_for(async {
         let Some(reached) = reaching.await?.into() else { return Ok(Asked::Nobody) };
-        let answer = reached.call(request).await;
-        reached.leave().await;
+        let Answered { answer, .. } = asked_looking_on(here, reached, request).await?;
         match answer {
             Ok(answer) => Ok(Asked::Answered(answer)),
             Err(error) if error.code == ErrorCode::Disconnected => Ok(Asked::Lost(error)),
@@ -143,6 +144,30 @@ fn asked_through<R: Into<Option<Reached>>>(
             }),
         }
     })
+}
+
+/// Waits for the answer, which Ctrl-C calls off, and leaves. What hooks did wrong is told beside it.
+pub(crate) async fn asked_looking_on(
+    here: &Here,
+    reached: Reached,
+    request: Request,
+) -> Result<Answered, Failure> {
+    let looking_on = match request.session() {
+        Some(session) if !hook_events(&request).is_empty() => {
+            LookingOn::begin(&reached, session, here.look.ascii).await
+        }
+        Some(_) | None => None,
+    };
+    let answered = match ctrl_c() {
+        Ok(mut ctrl_c) => unless_called_off(&reached, request, &mut ctrl_c).await,
+        Err(failure) => Err(failure),
+    };
+    match looking_on {
+        Some(looking_on) if answered.is_ok() => looking_on.catch_up_and_leave(reached).await,
+        Some(looking_on) => looking_on.leave(reached).await,
+        None => reached.leave().await,
+    }
+    answered
 }
 
 /// Something was written alone: an engine that runs looks at the session again, so that whoever follows it is told.

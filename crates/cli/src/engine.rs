@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use offshoot_api::remote::Remote;
 use offshoot_api::request::Introduce;
+use offshoot_api::views::StatusRow;
 use offshoot_api::{Caller, Request, Response, Service};
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
@@ -36,6 +37,9 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
 /// An engine that is there says so at once, even on a busy machine.
 const HELLO_WAIT: Duration = Duration::from_secs(5);
+
+/// A list is not held up longer than this by an engine that is stopped.
+const LOOK_WAIT: Duration = Duration::from_secs(2);
 
 /// An engine, in this process or in another one.
 pub(crate) struct Reached {
@@ -109,6 +113,21 @@ pub(crate) async fn running(here: &Here) -> Result<Option<Reached>, Failure> {
         introduce(reached, here).await?;
     }
     Ok(reached)
+}
+
+/// What runs just now in all sessions, for whoever only looks: nobody is waited for, and nothing is said where an engine
+/// does not answer.
+pub(crate) async fn running_turns(here: &Here) -> Vec<StatusRow> {
+    let asked = async {
+        let reached = connect(&home_of(here).ok()?).await.ok()??;
+        let answer = reached.call(Request::Status).await.ok();
+        reached.leave().await;
+        answer
+    };
+    match tokio::time::timeout(LOOK_WAIT, asked).await {
+        Ok(Some(Response::Status { rows })) => rows,
+        Ok(_) | Err(_) => Vec::new(),
+    }
 }
 
 /// Files of other programs that this command is about: only this process knows their ids so far.

@@ -65,6 +65,14 @@ impl Failure {
         self
     }
 
+    /// The same with one thing more that helps, where the hint names this one.
+    pub(crate) fn and_where_hinted(mut self, named: &str, more: &str) -> Self {
+        if let Some(hint) = self.hint.as_mut().filter(|hint| hint.contains(named)) {
+            hint.push_str(more);
+        }
+        self
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

@@ -22,6 +22,7 @@ mod imported;
 mod known;
 mod last_used;
 mod light;
+mod living;
 mod log;
 mod long;
 mod look;

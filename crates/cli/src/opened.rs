@@ -40,7 +40,7 @@ pub(crate) fn is_damage(finding: &Finding) -> bool {
     }
 }
 
-fn told(findings: &[Finding]) -> Vec<String> {
+pub(crate) fn told(findings: &[Finding]) -> Vec<String> {
     let damaged = findings.iter().filter(|finding| is_damage(finding)).count();
     let is_torn = findings.iter().any(|finding| matches!(finding, Finding::TornTail(_)));
     let damaged = (damaged > 0).then(|| words::reading::damaged(damaged));

@@ -1,5 +1,7 @@
 //! Commands that speak with the engine: where they wait, and its refusals as failures of a command.
 
+pub(crate) mod asking;
+pub(crate) mod looking_on;
 pub(crate) mod printing;
 pub(crate) mod telling;
 mod wrapping;

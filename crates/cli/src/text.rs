@@ -14,6 +14,13 @@ pub(crate) fn harmless_line(text: &str, ascii: bool) -> String {
     line
 }
 
+/// One line of something that is about to be done: where a line ends a sign says so, because what follows is another
+/// command and no argument.
+pub(crate) fn harmless_command(text: &str, ascii: bool) -> String {
+    let sign = if ascii { " \\n " } else { " ⏎ " };
+    harmless_lines(text, ascii).join(sign)
+}
+
 /// A piece of something longer, as it arrives: line ends stay, tabs become four spaces.
 pub(crate) fn harmless_piece(text: &str, ascii: bool) -> String {
     let mut piece = String::with_capacity(text.len());

@@ -42,6 +42,7 @@ pub(crate) fn interrupted_in_short(why: Interruption) -> &'static str {
         Interruption::Crash => "interrupted, Offshoot stopped",
     }
 }
+pub(crate) const NO_RESULT: &str = "no result";
 pub(crate) const CONTEXT_CLEARED: &str = "Everything above is forgotten";
 pub(crate) const NOTHING_SAID: &str = "Nothing has been said yet.";
 pub(crate) const HEAD_AT_START: &str =
@@ -170,7 +171,8 @@ fn quoted(names: &[&str]) -> String {
 }
 
 pub(crate) fn too_many_words(needed: &str) -> String {
-    format!("more words than `[SESSION] {needed}` has places for; quotation marks keep a text together")
+    let places = format!("[SESSION] {needed}");
+    format!("more words than `{}` has places for; quotation marks keep a text together", places.trim_end())
 }
 
 pub(crate) fn words_missing(needed: &str) -> String {

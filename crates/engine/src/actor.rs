@@ -17,6 +17,7 @@ mod errands;
 mod halt;
 mod looks;
 mod moves;
+mod news;
 mod open;
 mod requests;
 mod shorten;
@@ -47,15 +48,17 @@ pub(crate) use errands::Brought;
 use crate::connection::ConnectionId;
 use crate::engine::Shared;
 use crate::feed::{About, Feed};
+use crate::hooks::Verdict;
 use crate::settings::Settings;
 use crate::shelf::Book;
 use agents::Connection;
 use drafting::Drafting;
-use errands::{Away, Back};
+use errands::{Away, Back, nobody_waits};
+use news::{Cause, News};
 use open::Opened;
 use turns::{Ended, Running};
 
-/// How long connections and hooks may take to end when the session is closed.
+/// How long connections may take to end when the session is closed.
 const END_WAIT: Duration = Duration::from_secs(5);
 
 /// Everything that can happen to an open session.
@@ -85,6 +88,15 @@ pub(crate) enum Message {
         errand: u64,
         back: Back,
     },
+    /// Hooks have been told what happened.
+    Told {
+        verdict: Verdict,
+        cause: Cause,
+    },
+    /// Whoever wanted what is on this errand is gone.
+    NobodyWaits {
+        errand: u64,
+    },
     /// Something is due.
     Tick,
     /// Nobody uses the session any more.
@@ -104,10 +116,30 @@ impl Message {
             | Self::Heard { .. }
             | Self::Gone { .. }
             | Self::Back { .. }
+            | Self::Told { .. }
+            | Self::NobodyWaits { .. }
             | Self::Broke
             | Self::Tick
             | Self::Rest
             | Self::Stop => false,
+        }
+    }
+
+    fn cause(&self) -> Cause {
+        match self {
+            Self::Call(call) => call.brought.cause(),
+            Self::Follow { .. }
+            | Self::Reached { .. }
+            | Self::Heard { .. }
+            | Self::Gone { .. }
+            | Self::TurnClosed(_)
+            | Self::Back { .. }
+            | Self::Told { .. }
+            | Self::NobodyWaits { .. }
+            | Self::Tick
+            | Self::Rest
+            | Self::Broke
+            | Self::Stop => Cause::Other,
         }
     }
 }
@@ -148,6 +180,12 @@ pub(crate) struct SessionActor {
     /// Requests for which somebody is asked elsewhere.
     away: BTreeMap<u64, Away>,
     next_errand: u64,
+    /// What hooks are to be told.
+    news: News,
+    /// Where the message in hand comes from, and all that follows from it.
+    cause: Cause,
+    /// Nobody is served any more; only what hooks are told is told to its end.
+    is_ending: bool,
     drafting: Drafting,
     /// What was used, and how many records there were then.
     spent: Option<(usize, Tally)>,
@@ -197,6 +235,8 @@ fn refuse(message: Message, error: &ApiError) {
         | Message::Gone { .. }
         | Message::TurnClosed(_)
         | Message::Back { .. }
+        | Message::Told { .. }
+        | Message::NobodyWaits { .. }
         | Message::Tick
         | Message::Rest
         | Message::Broke
@@ -235,6 +275,9 @@ impl SessionActor {
             parked: Vec::new(),
             away: BTreeMap::new(),
             next_errand: 0,
+            news: News::default(),
+            cause: Cause::default(),
+            is_ending: false,
             drafting: Drafting::default(),
             spent: None,
             used_at: Instant::now(),
@@ -252,6 +295,7 @@ impl SessionActor {
             if message.is_use() {
                 self.used_at = Instant::now();
             }
+            self.cause = message.cause();
             match message {
                 Message::Call(call) => self.on_call(call).await,
                 Message::Follow { after, reply } => drop(reply.send(self.feed.follow(after))),
@@ -260,19 +304,24 @@ impl SessionActor {
                 Message::Gone { connection } => self.on_gone(connection).await,
                 Message::TurnClosed(ended) => self.on_turn_closed(&ended).await,
                 Message::Back { errand, back } => self.on_back(errand, back),
+                Message::Told { verdict, cause } => self.on_told(verdict, cause),
+                Message::NobodyWaits { errand } => self.on_nobody_waits(errand),
                 Message::Tick => self.on_tick().await,
                 Message::Rest => {
                     too_late = self.close_mailbox().await;
                     break false;
                 }
                 Message::Broke => break true,
-                Message::Stop => break false,
+                Message::Stop => self.begin_to_end().await,
             }
             // What follows at once is one thing with it: a session is not ready between two prompts of its queue.
             if self.afterwards.is_empty() {
                 self.tell_status();
             }
             self.flush_full_drafts().await;
+            if self.is_ending && self.afterwards.is_empty() && self.news.is_all_told() {
+                break false;
+            }
         };
         // Whoever heard that the turn is over may speak before the mailbox is closed.
         let meanwhile = self.stop().await;
@@ -302,6 +351,7 @@ impl SessionActor {
             tokio::select! {
                 message = self.mailbox.recv() => return message.unwrap_or(Message::Stop),
                 () = until(due) => return Message::Tick,
+                errand = nobody_waits(&mut self.away) => return Message::NobodyWaits { errand },
                 Some(ended) = self.tasks.join_next() => if ended.is_err_and(|error| error.is_panic()) {
                     // Somebody may wait for it for ever. The session is closed as a crash would leave it, and
                     // opened anew by whoever asks next.
@@ -318,9 +368,10 @@ impl SessionActor {
         [stopping, self.drafting.due(), rests].into_iter().flatten().min()
     }
 
-    /// Nothing runs, nobody waits for an answer, and nobody looks on.
+    /// Nothing runs, nobody waits for an answer or is being told something, and nobody looks on.
     fn is_idle(&self) -> bool {
-        self.turns.is_empty() && self.away.is_empty() && self.parked.is_empty() && !self.feed.is_followed()
+        let nobody_waits = self.away.is_empty() && self.parked.is_empty() && self.news.is_all_told();
+        self.turns.is_empty() && nobody_waits && !self.feed.is_followed()
     }
 
     async fn on_tick(&mut self) {
@@ -339,20 +390,31 @@ impl SessionActor {
         }
     }
 
-    /// Turns that still run are interrupted, so that what they said is kept; then everything that was started ends. What was
-    /// said to the session meanwhile is given back.
-    async fn stop(mut self) -> Vec<Message> {
+    /// Nothing new is begun. What hooks are told is told to its end, each within its limit, and what they want is done.
+    async fn begin_to_end(&mut self) {
+        self.is_ending = true;
+        self.interrupt_all().await;
+        self.give_up_errands();
+    }
+
+    /// Turns that still run are interrupted, so that what they said is kept.
+    async fn interrupt_all(&mut self) {
         let running: Vec<TurnId> = self.turns.keys().cloned().collect();
         for turn in running {
             self.interrupt(&turn).await;
         }
         self.flush_drafts().await;
         self.let_go_of_the_book().await;
+    }
+
+    /// Everything that was started ends. What was said to the session meanwhile is given back.
+    async fn stop(mut self) -> Vec<Message> {
+        if !self.is_ending {
+            self.interrupt_all().await;
+        }
         let meanwhile = self.close_mailbox().await;
         self.connections.clear();
-        for away in std::mem::take(&mut self.away).into_values() {
-            away.give_up();
-        }
+        self.give_up_errands();
         let at = self.stamps.now();
         self.feed.publish(at, About::default(), EventKind::Closed);
         let ended = async { while self.tasks.join_next().await.is_some() {} };

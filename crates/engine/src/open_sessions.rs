@@ -61,6 +61,10 @@ impl OpenSessions {
 
     pub(crate) async fn close_all(&self) {
         let open: Vec<Open> = self.open().drain().map(|(_, open)| open).collect();
+        // All begin to end before the first is waited for: each may have hooks to tell.
+        for open in &open {
+            open.begin_to_end().await;
+        }
         for open in open {
             open.end().await;
         }
@@ -103,9 +107,14 @@ impl OpenSessions {
 }
 
 impl Open {
-    async fn end(self) {
-        // One that has ended already need not be told, and how it ended concerns nobody any more.
+    async fn begin_to_end(&self) {
+        // One that has ended already need not be told.
         let _ = self.mailbox.send(Message::Stop).await;
+    }
+
+    async fn end(self) {
+        self.begin_to_end().await;
+        // How it ended concerns nobody any more.
         let _ = self.actor.await;
     }
 }

@@ -170,7 +170,7 @@ struct Known<'t> {
 enum At {
     /// It ends here.
     Tip,
-    /// It goes on.
+    /// It goes on, or may have where this session came from.
     Within,
 }
 
@@ -210,7 +210,7 @@ fn known_session<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>]) -> Option<K
     let mut elsewhere = tree.bindings().filter(|(at, _)| !here.contains(at));
     let went_on = elsewhere.any(|(_, other)| other.agent_session.as_ref() == Some(&session))
         || tree.knows_undone(&session);
-    let at = if is_whole && !went_on { At::Tip } else { At::Within };
+    let at = if is_whole && !went_on && !binding.inherited { At::Tip } else { At::Within };
     // In the middle of a turn there is no message that we could name.
     let message = binding.last_message.clone().filter(|_| is_whole);
     let agent = binding.agent.as_deref().or_else(|| agent_at(tree, path.get(..prompt).unwrap_or_default()));

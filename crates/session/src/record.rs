@@ -149,6 +149,9 @@ pub enum Fact {
         agent: Option<String>,
         /// What the agent was not told of the branch.
         missing: Missing,
+        /// It was made in the session that this one came from. The agent may have gone on there, so its session can be
+        /// forked from here and is never continued.
+        inherited: bool,
     },
     TurnEnded {
         turn: TurnId,

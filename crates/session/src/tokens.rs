@@ -46,6 +46,11 @@ pub fn estimate(message: &Message) -> i64 {
     (chars + CHARS_PER_TOKEN - 1) / CHARS_PER_TOKEN
 }
 
+/// Of a text that is told as it is.
+pub fn estimate_text(text: &str) -> i64 {
+    (chars(text) + CHARS_PER_TOKEN - 1) / CHARS_PER_TOKEN
+}
+
 pub fn context_tokens(messages: &[Message]) -> ContextTokens {
     let counted = messages.iter().enumerate().rev().find_map(|(index, message)| {
         let reply = message.as_reply().filter(|reply| !reply.failed())?;

@@ -75,6 +75,8 @@ pub struct Binding {
     pub agent: Option<String>,
     /// What the agent was not told of the branch.
     pub missing: Missing,
+    /// It belongs to the session that this one came from.
+    pub inherited: bool,
 }
 
 /// Why a record was not taken. Nothing has changed.

@@ -24,7 +24,7 @@ mod sub_agents;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use effect::{Effect, End, Shown};
-pub use recovery::{Unfinished, end_turns, plan_recovery, unfinished_turns};
+pub use recovery::{Unfinished, arrived_so_far, end_turns, plan_recovery, unfinished_turns};
 
 use crate::agent::{AgentEvent, AgentInput, Ending, Said, Speaker};
 use crate::asks::{Ask, AskId, Asking};
@@ -254,6 +254,7 @@ impl Turn {
             last_message: self.bound.last_message.clone(),
             agent: self.bound.agent.clone(),
             missing: self.bound.missing,
+            inherited: false,
         };
         Record::marked(stamps.now(), fact)
     }

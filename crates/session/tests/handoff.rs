@@ -7,6 +7,7 @@ use offshoot_session::handoff::{
     AgentAtHand, AgentSwitch, Handoff, branch_provenance, branch_session, plan_handoff, reconstruct,
     switch_agent,
 };
+use offshoot_session::plan::fork::{Fork, ForkPosition, ForkScope, fork_records};
 use offshoot_session::plan::{plan_redo, plan_send, plan_undo};
 use offshoot_session::{
     AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadName, Interruption, Missing, Prompt, Provenance,
@@ -50,6 +51,7 @@ fn tree(drawing: &str, bindings: &str) -> SessionTree {
             last_message: message.map(str::to_owned),
             agent: None,
             missing: Missing::default(),
+            inherited: false,
         };
         records.push(Record::marked(FixedStamps::start(), fact));
     }
@@ -145,6 +147,7 @@ fn an_agent_that_was_chosen_on_the_way_is_the_one_whose_session_it_is() {
         last_message: None,
         agent: None,
         missing: Missing::default(),
+        inherited: false,
     };
     for record in [
         entry("x", "a1", None, Body::Setting(Setting::Agent("other".into()))),
@@ -157,6 +160,40 @@ fn an_agent_that_was_chosen_on_the_way_is_the_one_whose_session_it_is() {
     assert_eq!(way_with(&tree, "u3", "other", &RESUMES, None), "continue s2");
     assert_eq!(way_with(&tree, "u3", "agent", &RESUMES, None), "replay");
     assert_eq!(branch_provenance(&tree, Some(&"u2".into())), Some(Provenance::ReplayedContext));
+}
+
+/// The agent may have gone on in the session that this one came from.
+#[test]
+fn an_inherited_session_is_forked_and_never_continued() {
+    let mut origin = tree("u1/t1 - a1/t1 - u2/t2 - c2/t2 - a2/t2*", "u1:s1:m1 u2:s1:m2");
+    for turn in ["t1", "t2"] {
+        let ended = Fact::TurnEnded { turn: turn.into() };
+        origin.apply(&Record::marked(FixedStamps::start(), ended)).unwrap();
+    }
+    let asked_at = |at: &str, can: &Capabilities| {
+        let scope = ForkScope::Branch { at: Some(at.into()), position: ForkPosition::At };
+        let copy = fork_records(&origin, &Fork { scope }, &mut FixedStamps::after(100)).unwrap();
+        let (mut copy, oddities) = SessionTree::replay(copy.records);
+        assert!(oddities.is_empty(), "{oddities:?}");
+        assert_eq!(branch_session(&copy, copy.main_head()), None, "it has none of its own");
+        let prompt = Entry {
+            id: "u3".into(),
+            parent: Some(at.into()),
+            written_at: FixedStamps::start(),
+            turn: Some("t3".into()),
+            body: Body::prompt("u3"),
+        };
+        copy.apply(&Record::entry(prompt)).unwrap();
+        way(&copy, "u3", can)
+    };
+    assert_eq!(asked_at("a1", &FORKS), "fork s1 at m1");
+    assert_eq!(asked_at("a2", &FORKS), "fork s1 at m2", "also where the origin would be continued");
+    assert_eq!(asked_at("a2", &RESUMES), "replay");
+    assert_eq!(
+        asked_at("c2", &FORKS),
+        "replay",
+        "in the middle of a turn the agent knows more than the copy"
+    );
 }
 
 #[test]
@@ -248,6 +285,7 @@ fn a_session_belongs_to_whom_it_was_bound() {
         last_message: None,
         agent: Some("agent".to_owned()),
         missing: Missing::default(),
+        inherited: false,
     };
     records.push(Record::marked(FixedStamps::start(), fact));
     let (tree, _) = SessionTree::replay(records);
@@ -269,6 +307,7 @@ fn an_agent_remembers_what_was_undone() {
             last_message: None,
             agent: Some("agent".to_owned()),
             missing: Missing::default(),
+            inherited: false,
         };
         Record::marked(FixedStamps::start(), fact)
     };

@@ -69,6 +69,7 @@ fn names_come_along_and_steps_do_not() {
         last_message: None,
         agent: None,
         missing: Missing::default(),
+        inherited: false,
     };
     for fact in [
         Fact::Title { title: Some("mine".into()), source: TitleSource::User },

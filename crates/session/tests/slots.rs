@@ -310,6 +310,7 @@ fn the_session_to_go_on_with_is_the_deepest_bound_on_the_path() {
             last_message: None,
             agent: None,
             missing: Missing::default(),
+            inherited: false,
         };
         tree.apply(&Record::marked(FixedStamps::start(), fact)).unwrap();
         SlotView::of(&tree).active_leaf_session().map(ToString::to_string)
@@ -430,6 +431,7 @@ fn binding(session: Option<&str>) -> Option<Binding> {
         last_message: None,
         agent: None,
         missing: Missing::default(),
+        inherited: false,
     })
 }
 

@@ -365,6 +365,7 @@ fn binding(session: Option<&str>) -> Option<Binding> {
         last_message: None,
         agent: None,
         missing: Missing::default(),
+        inherited: false,
     })
 }
 

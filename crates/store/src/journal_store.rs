@@ -9,7 +9,7 @@ use offshoot_session::format::{Blob, BlobName, NoBlobs, decode};
 use offshoot_session::{Change, ForeignSource, Record, SessionId, Watch};
 
 use crate::blobs::{self, BlobError};
-use crate::files::{About, DiskFiles, FileError, Files, Open};
+use crate::files::{About, DiskFiles, FileError, Files, Open, TryLock, read_from};
 use crate::foreign::OtherPrograms;
 use crate::home::{Home, is_file_name, session_of};
 use crate::journal::Journal;
@@ -75,6 +75,15 @@ impl JournalStore {
             (None, Some(header)) => Ok(Some(Journal::unwritten(self, header))),
             (None, None) => Ok(None),
         }
+    }
+
+    /// Whether somebody writes it just now. Who only looks leaves no trace, so what the lock says stays as it is.
+    pub fn is_being_written(&self, id: &SessionId) -> bool {
+        let path = self.home.lock(id);
+        let said = self.files.open(&path, Open::Read).and_then(|file| read_from(file.as_ref(), 0));
+        let Ok(said) = said else { return false };
+        let tried = self.files.try_lock(&path, &String::from_utf8_lossy(&said));
+        matches!(tried, Ok(TryLock::HeldBy(_)))
     }
 
     /// The journals that go on with sessions of other programs. Only their first lines are read; one that cannot be read

@@ -154,6 +154,7 @@ fn binding(op: &Value) -> Option<Binding> {
         last_message: None,
         agent: None,
         missing: Missing::default(),
+        inherited: false,
     })
 }
 

@@ -58,6 +58,7 @@ pub const REQUESTS: &[(&str, &str)] = &[
     ("count to NUMBER", "a long answer, good to interrupt"),
     ("delegate TASK", "a second agent does it"),
     ("fail", "an error, to see that nothing is lost"),
+    ("fail after WORDS", "the same behind the beginning of an answer"),
     ("say nothing", "an answer without words"),
 ];
 

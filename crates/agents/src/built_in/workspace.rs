@@ -64,7 +64,11 @@ impl Workspace {
             .process_group(0)
             .kill_on_drop(true)
             .spawn();
-        started.map(|child| Running { child }).map_err(|error| format!("could not run it: {error}"))
+        let running = |child: Child| {
+            let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+            Running { child, group }
+        };
+        started.map(running).map_err(|error| format!("could not run it: {error}"))
     }
 
     /// Only what lies in the workspace: no way up, and no link that leads out.
@@ -95,6 +99,8 @@ fn told<T>(file: &str, result: io::Result<T>) -> Result<T, String> {
 /// A command that runs. Dropping it ends it, and all that it has started.
 pub(super) struct Running {
     child: Child,
+    /// Known beyond its end: what it has left in the background is still in it.
+    group: Option<Pid>,
 }
 
 impl Running {
@@ -116,10 +122,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has no id any more where its end was waited for.
-        let id = self.child.id().and_then(|id| i32::try_from(id).ok());
-        if let Some(group) = id.and_then(Pid::from_raw) {
-            // It may be gone already.
+        if let Some(group) = self.group {
+            // Nobody need be left in it.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }

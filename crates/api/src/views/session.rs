@@ -184,7 +184,7 @@ pub struct StatusRow {
     pub ask: Option<String>,
     #[serde(default, with = "super::time::maybe", skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
-    /// In a few words: what is asked, what is being done.
+    /// All of what is asked, line ends included; else the beginning of the prompt.
     pub what: String,
 }
 

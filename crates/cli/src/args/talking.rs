@@ -112,10 +112,13 @@ pub(crate) enum AnswerName {
 }
 
 #[derive(ClapArgs, Debug)]
-#[command(override_usage = "offshoot abort [SESSION]")]
+#[command(override_usage = "offshoot abort [SESSION] [--at POINT]")]
 pub(crate) struct AbortArgs {
     #[command(flatten)]
     pub(crate) words: Words,
+    /// The turn at this point instead of that of the head's branch
+    #[arg(long, value_name = "POINT")]
+    pub(crate) at: Option<String>,
 }
 
 #[derive(ClapArgs, Debug)]

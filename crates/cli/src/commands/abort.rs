@@ -1,24 +1,50 @@
-//! `offshoot abort [SESSION]`: interrupts the turn of the head's branch, in whichever process it runs.
+//! `offshoot abort [SESSION]`: interrupts the turn of the head's branch, or of a point, in whichever process it runs.
 
-use offshoot_api::Request;
 use offshoot_api::request::Interrupt;
+use offshoot_api::{Request, Response};
+use offshoot_session::versions::turn_prompt;
+use offshoot_session::{EntryId, SessionId};
 
 use crate::Answer;
 use crate::args::AbortArgs;
-use crate::engine::running;
+use crate::engine::{Reached, running};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::talk::{refused, wait_for};
+use crate::opened::point;
+use crate::stored::read;
+use crate::talk::{refused, unexpected, wait_for};
 use crate::which::stored_here;
 use crate::words::talking as words;
 
 pub(crate) fn run(args: &AbortArgs, here: &Here) -> Result<Answer, Failure> {
-    let session = stored_here(here, args.words.only_session()?)?.to_string();
+    let session = stored_here(here, args.words.only_session()?)?;
+    let prompt = args.at.as_deref().map(|at| prompt_at(here, &session, at)).transpose()?;
+    let session = session.to_string();
     wait_for(async {
         let reached = running(here).await?.ok_or_else(|| Failure::refused(words::NOTHING_RUNS_HERE))?;
-        let interrupt = Request::Interrupt(Interrupt { session, turn: None });
+        let turn = match prompt {
+            Some(prompt) => Some(turn_of(&reached, &session, &prompt).await?),
+            None => None,
+        };
+        let interrupt = Request::Interrupt(Interrupt { session, turn });
         reached.call(interrupt).await.map_err(|error| refused(&error))?;
         reached.leave().await;
         Ok(Answer { text: words::ABORTED.to_owned(), ..Answer::default() })
     })
+}
+
+fn prompt_at(here: &Here, session: &SessionId, at: &str) -> Result<EntryId, Failure> {
+    let tree = read(here, session)?.tree;
+    let entry = point(&tree, at)?;
+    Ok(turn_prompt(&tree, &entry).map_or(entry, |prompt| prompt.id.clone()))
+}
+
+/// Only a turn that runs can be interrupted.
+async fn turn_of(reached: &Reached, session: &str, prompt: &EntryId) -> Result<String, Failure> {
+    let rows = match reached.call(Request::Status).await.map_err(|error| refused(&error))? {
+        Response::Status { rows } => rows,
+        other => return Err(unexpected(other)),
+    };
+    let row = rows.into_iter().find(|row| row.session == session && row.prompt == prompt.as_str());
+    row.map(|row| row.turn).ok_or_else(|| Failure::refused(words::NOTHING_RUNS_HERE))
 }

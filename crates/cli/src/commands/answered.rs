@@ -6,7 +6,6 @@
 
 use std::collections::HashSet;
 
-use futures_util::StreamExt;
 use jiff::Timestamp;
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::request::{CancelQueued, Edit, IfRunning, Interrupt, Resume, Retry, SayQueued, Send};
@@ -14,7 +13,7 @@ use offshoot_api::views::{AskView, AskingView, BlockView, BodyView, EntryView, M
 use offshoot_api::{ApiError, ErrorCode, Event, Request, Response};
 use offshoot_session::{SessionId, Stamps};
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::Signal;
 
 use super::edit::may_be_said;
 use super::json::{printed_line, printed_object};
@@ -24,6 +23,8 @@ use crate::engine::{Reached, reach};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::refusals::{explained, no_agent};
+use crate::talk::asking::{Answered, ctrl_c, unless_called_off};
+use crate::talk::looking_on::{LookingOn, worth_knowing};
 use crate::talk::telling::{Prompts, Telling, given};
 use crate::talk::{note_now, open, print_now, refused, unexpected, wait_for};
 use crate::text::harmless_line;
@@ -86,8 +87,9 @@ pub(super) fn answered(message: Message, here: &Here) -> Result<Answer, Failure>
     wait_for(async {
         for again in 0..=TRIES {
             let reached = reach(here).await?;
-            let spoken = sending.speak(&reached, again > 0).await;
-            reached.leave().await;
+            let mut looking_on = None;
+            let spoken = sending.speak(&reached, again > 0, &mut looking_on).await;
+            sending.leave(reached, looking_on).await?;
             match spoken {
                 Ok(answer) => return Ok(answer),
                 Err(Stopped::Failed(failure)) => return Err(failure),
@@ -135,21 +137,30 @@ enum Goes {
 }
 
 impl Sending<'_> {
-    async fn speak(&mut self, reached: &Reached, is_again: bool) -> Result<Answer, Stopped> {
-        let mut ctrl_c =
-            signal(SignalKind::interrupt()).map_err(|error| Failure::failed(words::cannot_wait(&error)))?;
+    async fn speak(
+        &mut self,
+        reached: &Reached,
+        is_again: bool,
+        looking_on: &mut Option<LookingOn>,
+    ) -> Result<Answer, Stopped> {
+        let mut ctrl_c = ctrl_c()?;
         let session = self.message.session.to_string();
         let view = open(reached, &session, (!is_again).then_some(0)).await;
         let view = view.map_err(|error| self.stopped(&error))?;
-        let events = reached.follow(&session, view.seq).await;
-        let mut events = events.map_err(|error| self.stopped(&error))?;
+        let following = LookingOn::after(reached, &session, view.seq, self.here.look.ascii).await;
+        let events = looking_on.insert(following.map_err(|error| self.stopped(&error))?);
         for entry in view.branch.entries {
             self.catch_up(entry)?;
         }
         let request = if is_again { self.said_before() } else { self.request() };
-        let sent = match reached.call(request).await.map_err(|error| self.stopped(&error))? {
-            Response::Sent(sent) => sent,
-            other => return Err(unexpected(other).into()),
+        let Answered { answer, came_too_late } = unless_called_off(reached, request, &mut ctrl_c).await?;
+        let sent = match answer {
+            Ok(Response::Sent(sent)) => sent,
+            Ok(other) => return Err(unexpected(other).into()),
+            Err(error) => {
+                events.catch_up(reached).await;
+                return Err(self.stopped(&error));
+            }
         };
         self.heard.prompt = sent.prompt.or(self.heard.prompt.take());
         let turn = self.turn.clone().or(sent.turn).unwrap_or_default();
@@ -158,10 +169,12 @@ impl Sending<'_> {
             return Ok(self.ended_meanwhile(&end)?);
         }
         let mut goes = if sent.queued.is_some() { Goes::Waits } else { Goes::IsAnswered };
+        let mut is_stopped = came_too_late;
         loop {
             let event = tokio::select! {
-                event = events.next() => event,
-                _ = ctrl_c.recv() => {
+                event = events.next(), if !is_stopped => event,
+                () = stop(&mut ctrl_c, is_stopped) => {
+                    is_stopped = false;
                     self.give_up(reached, &turn, goes).await.map_err(|error| self.stopped(&error))?;
                     match goes {
                         Goes::Waits => return Ok(Answer { ends: Some(Exit::Interrupted), ..Answer::default() }),
@@ -169,7 +182,7 @@ impl Sending<'_> {
                     }
                 }
             };
-            let event = event.ok_or(Stopped::Lost)?.map_err(|error| self.stopped(&error))?;
+            let event = event.ok_or(Stopped::Lost)?;
             if let (EventKind::Queue { queue }, Goes::Waits) = (&event.kind, goes)
                 && queue.iter().all(|waits| waits.id != turn)
             {
@@ -185,6 +198,9 @@ impl Sending<'_> {
                 return Err(Stopped::Lost);
             }
             if event.turn.as_ref() != Some(&turn) {
+                if let Some(text) = worth_knowing(&event).filter(|_| event.turn.is_none()) {
+                    self.note(&text)?;
+                }
                 continue;
             }
             goes = Goes::IsAnswered;
@@ -193,6 +209,20 @@ impl Sending<'_> {
                 return Ok(ended(end, &self.heard, &self.message));
             }
         }
+    }
+
+    /// What hooks are told at the end is told by an engine of this process before it ends.
+    async fn leave(&mut self, reached: Reached, looking_on: Option<LookingOn>) -> Result<(), Failure> {
+        match looking_on {
+            Some(looking_on) => {
+                if self.message.json.is_none() {
+                    print_now(&self.telling.line_end())?;
+                }
+                looking_on.leave(reached).await;
+            }
+            None => reached.leave().await,
+        }
+        Ok(())
     }
 
     fn hear(&mut self, event: &Event) -> Result<(), Failure> {
@@ -322,6 +352,13 @@ impl Sending<'_> {
             }
             _ => Stopped::Failed(self.in_words(error)),
         }
+    }
+}
+
+/// Somebody presses Ctrl-C, or has done so when it could not be heard.
+async fn stop(ctrl_c: &mut Signal, is_stopped: bool) {
+    if !is_stopped {
+        ctrl_c.recv().await;
     }
 }
 

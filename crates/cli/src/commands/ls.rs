@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use offshoot_api::views::StatusView;
 use offshoot_session::Stamps;
 use offshoot_session::cost::Prices;
 use offshoot_store::{Archive, SessionStore};
@@ -26,6 +27,7 @@ use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::known::name_of;
+use crate::living::{Running, state_in_words};
 use crate::look::{Ink, Look, Sign};
 use crate::naming::Name;
 use crate::numbers::{counted, grouped, money};
@@ -44,7 +46,8 @@ const LISTED: usize = 20;
 /// Forks of forks of forks are not drawn further to the right than this.
 const DEEPEST: usize = 6;
 
-const COLUMNS: [Column; 7] = [
+const COLUMNS: [Column; 8] = [
+    Column { title: "STATUS", side: Side::Left, room: Room::Lead },
     Column { title: "ID", side: Side::Left, room: Room::Lead },
     Column { title: "SESSION", side: Side::Left, room: Room::Text(16) },
     Column { title: "PROJECT", side: Side::Left, room: Room::GivesWay(8) },
@@ -80,9 +83,13 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let mut rows = threaded(sessions, &names);
     // a table that cannot be read is told by `cost`
     let looked = Looked::up_in(prices::load(here).map_or_else(|_| Prices::listed(), |table| table.prices));
+    let running = Running::now(here);
     if let Some(shape) = args.json.json {
-        let sessions: Vec<Value> =
-            rows.iter().map(|row| row.session.as_json(&row.called, row.parent.as_deref(), &looked)).collect();
+        let as_json = |row: &Row| {
+            let status = status_of(&row.session, &running);
+            row.session.as_json(&row.called, row.parent.as_deref(), status, &looked)
+        };
+        let sessions: Vec<Value> = rows.iter().map(as_json).collect();
         return Ok(Answer {
             text: printed(json!({ "sessions": sessions }), "sessions", shape),
             ..Answer::default()
@@ -92,7 +99,7 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     if look.for_a_person {
         by_project(&mut rows, shown);
     }
-    let mut text = table(rows.get(..shown).unwrap_or_default(), now, &looked, look);
+    let mut text = table(rows.get(..shown).unwrap_or_default(), now, &looked, &running, look);
     if look.for_a_person && !look.quiet {
         text.push_str(&closing(&rows, shown, is_empty_home));
     }
@@ -108,9 +115,11 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
 /// More rows than this are worth a second thread.
 const MANY: usize = 500;
 
-fn table(rows: &[Row], now: Timestamp, looked: &Looked, look: &Look) -> String {
-    let cells =
-        |rows: &[Row]| rows.iter().map(|row| row_cells(row, now, looked, look)).collect::<Vec<Vec<Cell>>>();
+fn table(rows: &[Row], now: Timestamp, looked: &Looked, running: &Running, look: &Look) -> String {
+    let cells = |rows: &[Row]| {
+        let cells = |row| with_status(row_cells(row, now, looked, look), row, running, look);
+        rows.iter().map(cells).collect::<Vec<Vec<Cell>>>()
+    };
     // columns are as wide as their widest row; without a width each row stands for itself
     if look.width.is_some() || rows.len() < MANY {
         return drawn(&COLUMNS, &cells(rows), look);
@@ -217,6 +226,27 @@ fn add_sub_agents(sessions: &mut [Listed], mut spent: HashMap<String, Vec<SpentT
             session.spend(used);
         }
     }
+}
+
+/// Our own sessions have a state, told while something runs: at a terminal in front, in a pipe behind what was always
+/// there.
+fn with_status(mut cells: Vec<Cell>, row: &Row, running: &Running, look: &Look) -> Vec<Cell> {
+    let is_ours = row.session.is_own || row.session.changed_as.is_some();
+    let state = match status_of(&row.session, running) {
+        Some(status) => Some(status.state.as_str()),
+        None => Some("ready").filter(|_| is_ours && !running.is_nothing()),
+    };
+    let cell = state.map(|state| state_in_words(state, look)).map(|(words, ink)| Cell::new(ink, words));
+    match look.width {
+        Some(_) => cells.insert(0, cell.unwrap_or_else(|| Cell::plain(""))),
+        None => cells.extend(cell),
+    }
+    cells
+}
+
+fn status_of<'r>(session: &Listed, running: &'r Running) -> Option<&'r StatusView> {
+    let changed = session.changed_as.as_deref().and_then(|id| running.in_session(id));
+    changed.or_else(|| running.in_session(&session.id).filter(|_| session.is_own))
 }
 
 fn row_cells(row: &Row, now: Timestamp, looked: &Looked, look: &Look) -> Vec<Cell> {

@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::here::Here;
 use crate::look::Ink;
 use crate::refusals::explained;
+use crate::talk::looking_on::LookingOn;
 use crate::talk::{unexpected, wait_for};
 use crate::text::harmless_line;
 use crate::which::stored_here;
@@ -33,7 +34,7 @@ const COLUMNS: [Column; 5] = [
 pub(crate) fn run(args: &QueueArgs, here: &Here) -> Result<Answer, Failure> {
     match &args.command {
         None => {
-            let named = args.words.only_session()?;
+            let named = args.words.only_session().map_err(|failure| failure.hint(words::QUEUE_USAGE_HINT))?;
             let session = stored_here(here, named)?;
             let queue = listed(here, &session)?;
             Ok(told(&queue, args.json.json, here, &with_session(here, "queue send", named, &session)))
@@ -94,6 +95,7 @@ fn done(
 ) -> Result<(), Failure> {
     wait_for(async {
         let reached = reach(here).await?;
+        let looking_on = LookingOn::begin(&reached, session.as_str(), here.look.ascii).await;
         let done = async {
             let queue = queue_of(&reached, here, session).await?;
             let queued = found(&queue, number)?.id.clone();
@@ -105,7 +107,10 @@ fn done(
             })
         };
         let done = done.await;
-        reached.leave().await;
+        match looking_on {
+            Some(looking_on) => looking_on.catch_up_and_leave(reached).await,
+            None => reached.leave().await,
+        }
         done
     })
 }

@@ -8,6 +8,7 @@ use crate::args::SendArgs;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::which::stored;
+use crate::words::scripts;
 use crate::{Answer, stdin, words};
 
 pub(crate) fn run(args: &SendArgs, here: &Here) -> Result<Answer, Failure> {
@@ -27,7 +28,13 @@ pub(crate) fn run(args: &SendArgs, here: &Here) -> Result<Answer, Failure> {
     {
         edit::may_be_said(here, &session, at, text)?;
     }
-    answered(Message { session, saying, if_running: if_running(args), json: args.json.json }, here)
+    let message = Message { session, saying, if_running: if_running(args), json: args.json.json };
+    let said = answered(message, here);
+    // Below another point it does not wait for a turn of another branch.
+    match args.at.is_some() && !args.beside {
+        true => said.map_err(|failure| failure.and_where_hinted(scripts::ABORTS, scripts::BESIDE_HINT)),
+        false => said,
+    }
 }
 
 fn text_of(text: &str, here: &Here) -> Result<String, Failure> {

@@ -16,9 +16,10 @@ use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::light::{self, light_session};
+use crate::living::{Running, has_drafts, looked_at};
 use crate::long::long_session;
 use crate::look::Look;
-use crate::opened::{Opened, open_this, point};
+use crate::opened::{Opened, point};
 use crate::table::Painted;
 use crate::which::{Which, which};
 use crate::{Answer, words};
@@ -29,14 +30,15 @@ pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
     if let Some(text) = last_turns(args, here, &which) {
         return Ok(Answer { text, ..Answer::default() });
     }
-    if let Some(session) = long_session(here, &which)
-        && let Some(answer) = long::shown(args, session, here)
+    let running = Running::now(here);
+    if let Some(session) = long_session(here, &which).filter(|_| !has_drafts(here, &which))
+        && let Some(answer) = long::shown(args, session, &running, here)
     {
         return answer;
     }
     let Opened { tree, notes } = &match in_parts(args, here, &which) {
         Some(opened) => opened?,
-        None => open_this(here, &which)?,
+        None => looked_at(here, &which)?,
     };
     let at = args.at.as_deref().map(|text| point(tree, text)).transpose()?;
     let text = match args.context {
@@ -45,7 +47,7 @@ pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
             context::Read::at(tree, place, args.last).told(tree, place, args, &here.look)
         }
         false => {
-            let part = Part { tree, short_ids: ShortIds::of(tree), known_turn: None };
+            let part = Part { tree, short_ids: ShortIds::of(tree), known_turn: None, running: &running };
             part.told(at.as_ref(), args, &here.look)
         }
     };
@@ -59,7 +61,8 @@ fn last_turns(args: &ShowArgs, here: &Here, which: &Which) -> Option<String> {
     let Ending { tree, turn, similar, .. } = light::last_turns(here, which, last)?;
     let ids = tree.entries().map(|entry| entry.id.as_str()).chain(similar.iter().map(String::as_str));
     let known_turn = tree.main_head().map(|head| (head.clone(), turn));
-    let part = Part { tree: &tree, short_ids: ShortIds::among(ids), known_turn };
+    let running = Running::default();
+    let part = Part { tree: &tree, short_ids: ShortIds::among(ids), known_turn, running: &running };
     Some(part.told(None, args, &here.look))
 }
 
@@ -100,6 +103,7 @@ struct Part<'t> {
     short_ids: ShortIds<'t>,
     /// The number of an entry's turn, where prompts above it are missing.
     known_turn: Option<(EntryId, usize)>,
+    running: &'t Running,
 }
 
 impl<'t> Part<'t> {
@@ -112,7 +116,7 @@ impl<'t> Part<'t> {
 
     fn drawn(&self, at: Option<&EntryId>, last: Option<usize>, look: &Look) -> String {
         let tree = self.tree;
-        let about = About { short_ids: &self.short_ids, lines: Lines::of(tree) };
+        let about = About { short_ids: &self.short_ids, lines: Lines::of(tree), running: self.running };
         if let Some(at) = at {
             let turns = self.numbered(turns_through(tree, at));
             let found = turns.iter().rev().find(|turn| turn.contains(at));
@@ -151,6 +155,9 @@ impl<'t> Part<'t> {
                 let mut fields = entry(tree, one);
                 fields.insert("turn".to_owned(), json!(Some(*number).filter(|number| *number > 0)));
                 fields.insert("version".to_owned(), version(version_of(tree, &one.id)));
+                if let Some(status) = self.running.of_prompt(&one.id) {
+                    fields.insert("status".to_owned(), json!(status));
+                }
                 Value::Object(fields)
             })
             .collect();
@@ -183,4 +190,5 @@ fn last_of<T>(list: &[T], last: Option<usize>) -> &[T] {
 struct About<'p, 't> {
     short_ids: &'p ShortIds<'t>,
     lines: Lines<'t>,
+    running: &'p Running,
 }

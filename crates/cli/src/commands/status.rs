@@ -15,9 +15,10 @@ use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::engine::running;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::look::{Ink, Look, Sign};
+use crate::living::sign_of;
+use crate::look::Look;
 use crate::talk::{refused, unexpected, wait_for};
-use crate::text::harmless_line;
+use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
 use crate::words::{scripts, talking as words};
 
@@ -83,7 +84,7 @@ fn cells(row: &StatusRow, rows: &[StatusRow], now: Timestamp, here: &Here) -> Ve
         Cell::faint(age(since, now, look)),
         Cell::faint(harmless(&session)),
         Cell::plain(harmless(&format!("{branch}#{}", row.number))),
-        Cell::plain(harmless(&format!("{kind}{}", row.what))),
+        Cell::plain(harmless_command(&format!("{kind}{}", row.what), look.ascii)),
         Cell::faint(harmless(&format!("({})", row.status.source))),
         Cell::faint(harmless(if look.for_a_person { short_ask(ask, rows) } else { ask })),
     ]
@@ -111,17 +112,3 @@ fn short_ask<'a>(ask: &'a str, rows: &[StatusRow]) -> &'a str {
 }
 
 const SHORTEST: usize = 6;
-
-fn sign_of(state: &str) -> (Sign, Ink) {
-    match state {
-        "starting" => (Sign::Starting, Ink::Faint),
-        "ready" => (Sign::OffPath, Ink::Faint),
-        "running" => (Sign::Running, Ink::Accent),
-        "waiting" => (Sign::Waiting, Ink::Bold),
-        "compacting" => (Sign::Compacting, Ink::Accent),
-        "interrupted" => (Sign::Interrupted, Ink::Faint),
-        "exited" => (Sign::Exited, Ink::Faint),
-        "error" => (Sign::Error, Ink::Error),
-        _ => (Sign::NobodyKnows, Ink::Faint),
-    }
-}

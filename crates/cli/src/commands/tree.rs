@@ -15,10 +15,11 @@ use crate::args::{FilterName, TreeArgs};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::light::{self, light_session};
+use crate::living::{Running, has_drafts, looked_at};
 use crate::long::{keep_shape, long_session};
 use crate::look::{Ink, Look};
 use crate::numbers::counted;
-use crate::opened::{Opened, open_this};
+use crate::opened::Opened;
 use crate::table::{self, Painted};
 use crate::text::harmless_line;
 use crate::which::{Which, which};
@@ -28,6 +29,11 @@ use crate::{Answer, words};
 const WIDE: usize = 100;
 
 pub(crate) fn run(args: &TreeArgs, here: &Here) -> Result<Answer, Failure> {
+    with_running(args, &Running::now(here), here)
+}
+
+/// For whoever knows already what runs.
+pub(crate) fn with_running(args: &TreeArgs, running: &Running, here: &Here) -> Result<Answer, Failure> {
     let which = which(here, args.session.named())?;
     let by_entry = (args.filter.is_some() || args.search.is_some()).then(|| OutlineOptions {
         filter: args.filter.map_or(Filter::Default, FilterName::into),
@@ -35,17 +41,18 @@ pub(crate) fn run(args: &TreeArgs, here: &Here) -> Result<Answer, Failure> {
         ..OutlineOptions::default()
     });
     if by_entry.is_none()
+        && !has_drafts(here, &which)
         && args.json.json.is_none()
         && let Some(Opened { tree, notes }) = in_parts(here, &which)
     {
-        return Ok(Answer { text: drawn(&tree, None, &here.look), notes, ..Answer::default() });
+        return Ok(Answer { text: drawn(&tree, None, running, &here.look), notes, ..Answer::default() });
     }
-    let Opened { tree, notes } = open_this(here, &which)?;
+    let Opened { tree, notes } = looked_at(here, &which)?;
     if let Some(shape) = args.json.json {
-        let text = printed(as_json(&tree, by_entry), "nodes", shape);
+        let text = printed(as_json(&tree, by_entry, running), "nodes", shape);
         return Ok(Answer { text, notes, ..Answer::default() });
     }
-    let text = drawn(&tree, by_entry.as_ref(), &here.look);
+    let text = drawn(&tree, by_entry.as_ref(), running, &here.look);
     Ok(Answer { text, notes, ..Answer::default() })
 }
 
@@ -73,7 +80,7 @@ fn without_results(session: &LazySession) -> Option<SessionTree> {
     Some(tree)
 }
 
-fn drawn(tree: &SessionTree, by_entry: Option<&OutlineOptions>, look: &Look) -> String {
+fn drawn(tree: &SessionTree, by_entry: Option<&OutlineOptions>, running: &Running, look: &Look) -> String {
     let turns = TurnOutline::of(tree);
     let counts = counts(&turns, look);
     let mut drawing = String::new();
@@ -81,8 +88,8 @@ fn drawn(tree: &SessionTree, by_entry: Option<&OutlineOptions>, look: &Look) -> 
         drawing.push_str(&table::spread(&heading(tree, &counts, look), &counts, look));
     }
     let rows = match by_entry {
-        Some(options) => entries::rows(tree, options, look),
-        None => turns::rows(tree, &turns, look),
+        Some(options) => entries::rows(tree, options, running, look),
+        None => turns::rows(tree, &turns, running, look),
     };
     let least_right = look.width.filter(|width| *width >= WIDE).map_or(0, |_| counts.columns);
     drawing.push_str(&table::drawn(&rows, look, least_right));
@@ -117,7 +124,7 @@ fn counts(turns: &TurnOutline, look: &Look) -> Painted {
 }
 
 /// All nodes in the order they are drawn; with a filter or a search, those that pass.
-fn as_json(tree: &SessionTree, options: Option<OutlineOptions>) -> Value {
+fn as_json(tree: &SessionTree, options: Option<OutlineOptions>, running: &Running) -> Value {
     let passing = match options {
         Some(options) => Outline::of(tree, &options),
         None => Outline::every_entry(tree),
@@ -130,6 +137,9 @@ fn as_json(tree: &SessionTree, options: Option<OutlineOptions>) -> Value {
             fields.insert("active".to_owned(), json!(row.on_active_path));
             fields.insert("head".to_owned(), json!(row.is_head));
             fields.insert("version".to_owned(), version(row.version));
+            if let Some(status) = running.of_prompt(&row.entry) {
+                fields.insert("status".to_owned(), json!(status));
+            }
             Some(Value::Object(fields))
         })
         .collect();
@@ -147,6 +157,7 @@ mod tests {
     use offshoot_testkit::{FixedStamps, drawn as records_of};
 
     use super::drawn;
+    use crate::living::Running;
     use crate::look::Look;
 
     /// Branch names come from no file that is read today, so the whole picture is drawn from records.
@@ -170,17 +181,23 @@ mod tests {
 
     #[test]
     fn the_tree_is_drawn_as_in_the_manual() {
-        insta::assert_snapshot!("manual-104", drawn(&tree(), None, &Look::plain(Some(104))));
+        insta::assert_snapshot!(
+            "manual-104",
+            drawn(&tree(), None, &Running::default(), &Look::plain(Some(104)))
+        );
     }
 
     #[test]
     fn under_sixty_columns_a_row_takes_two_lines() {
-        insta::assert_snapshot!("manual-48", drawn(&tree(), None, &Look::plain(Some(48))));
+        insta::assert_snapshot!(
+            "manual-48",
+            drawn(&tree(), None, &Running::default(), &Look::plain(Some(48)))
+        );
     }
 
     #[test]
     fn a_pipe_gets_everything() {
-        insta::assert_snapshot!("manual-pipe", drawn(&tree(), None, &Look::plain(None)));
+        insta::assert_snapshot!("manual-pipe", drawn(&tree(), None, &Running::default(), &Look::plain(None)));
     }
 
     #[test]
@@ -191,7 +208,7 @@ mod tests {
             drawing.push_str(&format!("u{n} - u{}\n", n + 1));
         }
         let (tree, _) = SessionTree::replay(records_of(&drawing));
-        let picture = drawn(&tree, None, &Look::plain(Some(80)));
+        let picture = drawn(&tree, None, &Running::default(), &Look::plain(Some(80)));
         assert!(picture.lines().all(|line| crate::text::width(line) <= 80), "{picture}");
         insta::assert_snapshot!("many-lanes", picture);
     }

@@ -13,25 +13,28 @@ use crate::args::VersionsArgs;
 use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::living::{Running, looked_at, state_in_words};
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, money};
-use crate::opened::{Opened, open_this, point};
+use crate::opened::{Opened, point};
 use crate::which::{Which, session_or_point};
 use crate::words::reading as words;
 use crate::{Answer, text};
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 7] = [
     Column { title: "", side: Side::Left, room: Room::Lead },
     Column { title: "", side: Side::Left, room: Room::Lead },
     Column { title: "", side: Side::Left, room: Room::GivesWay(6) },
     Column { title: "", side: Side::Left, room: Room::Text(16) },
     Column { title: "", side: Side::Right, room: Room::Fixed },
     Column { title: "", side: Side::Right, room: Room::Fixed },
+    Column { title: "", side: Side::Left, room: Room::Fixed },
 ];
 
 pub(crate) fn run(args: &VersionsArgs, here: &Here) -> Result<Answer, Failure> {
     let (which, at) = asked(args, here)?;
-    let Opened { tree, notes } = open_this(here, &which)?;
+    let Opened { tree, notes } = looked_at(here, &which)?;
+    let running = Running::now(here);
     let prompt = match at.as_deref() {
         Some(text) => {
             let entry = point(&tree, text)?;
@@ -43,9 +46,9 @@ pub(crate) fn run(args: &VersionsArgs, here: &Here) -> Result<Answer, Failure> {
     };
     let versions = prompt.as_ref().map(|prompt| Version::all(&tree, prompt)).unwrap_or_default();
     let text = match args.json.json {
-        Some(shape) => printed(as_json(&tree, prompt.as_ref(), &versions), "versions", shape),
+        Some(shape) => printed(as_json(&tree, prompt.as_ref(), &versions, &running), "versions", shape),
         None if versions.is_empty() && here.look.for_a_person => format!("{}\n", words::NO_VERSIONS),
-        None => table(&tree, &versions, &here.look),
+        None => table(&tree, &versions, &running, &here.look),
     };
     Ok(Answer { text, notes, ..Answer::default() })
 }
@@ -100,7 +103,7 @@ impl<'t> Version<'t> {
     }
 }
 
-fn table(tree: &SessionTree, versions: &[Version<'_>], look: &Look) -> String {
+fn table(tree: &SessionTree, versions: &[Version<'_>], running: &Running, look: &Look) -> String {
     let short_ids = ShortIds::of(tree);
     let harmless = |words: &str| text::harmless_line(words, look.ascii);
     let digits = versions.len().to_string().len();
@@ -127,13 +130,25 @@ fn table(tree: &SessionTree, versions: &[Version<'_>], look: &Look) -> String {
                 Cell::faint(counted(version.turns.len(), "turn", "turns")),
                 Cell::faint(money(version.cost_micros()).unwrap_or_default()),
             ]);
+            // Where nothing runs nobody has asked for a state.
+            if versions.iter().any(|version| running.at_or_below(tree, &version.entry.id).is_some()) {
+                let state =
+                    running.at_or_below(tree, &version.entry.id).map_or("ready", |status| &status.state);
+                let (words, ink) = state_in_words(state, look);
+                row.push(Cell::new(ink, words));
+            }
             row
         })
         .collect();
     drawn(&COLUMNS, &rows, look)
 }
 
-fn as_json(tree: &SessionTree, prompt: Option<&EntryId>, versions: &[Version<'_>]) -> Value {
+fn as_json(
+    tree: &SessionTree,
+    prompt: Option<&EntryId>,
+    versions: &[Version<'_>],
+    running: &Running,
+) -> Value {
     let number = versions.iter().find_map(|version| version.turns.first()).map(|turn| turn.number);
     let list: Vec<Value> = versions
         .iter()
@@ -150,6 +165,7 @@ fn as_json(tree: &SessionTree, prompt: Option<&EntryId>, versions: &[Version<'_>
                 "tip": version.tip(),
                 "written_at": version.entry.written_at.to_string(),
                 "cost_micros": version.cost_micros(),
+                "status": running.at_or_below(tree, &version.entry.id),
             })
         })
         .collect();

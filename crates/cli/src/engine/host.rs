@@ -81,7 +81,7 @@ impl Host {
     pub(super) async fn end(self) {
         self.let_others_finish().await;
         socket::forget(&self.home, &self.socket);
-        self.engine.shut_down().await;
+        self.shut_down().await;
         self.listening.abort();
         let _ = self.listening.await;
         drop(self.lock);
@@ -111,6 +111,17 @@ impl Host {
                 _ = ctrl_c.recv() => return,
                 _ = terminate.recv() => return,
             }
+        }
+    }
+
+    /// Hooks are told what they have to be told, unless a person does not wait for them: then they are ended.
+    async fn shut_down(&self) {
+        let Ok(mut ctrl_c) = signal(SignalKind::interrupt()) else { return self.engine.shut_down().await };
+        let Ok(mut terminate) = signal(SignalKind::terminate()) else { return self.engine.shut_down().await };
+        tokio::select! {
+            () = self.engine.shut_down() => {}
+            _ = ctrl_c.recv() => {}
+            _ = terminate.recv() => {}
         }
     }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::wrapping::Wrapping;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::moment_after;
-use crate::text::{cut, harmless_line, harmless_piece, width, wrapped};
+use crate::text::{cut, harmless_command, harmless_line, harmless_lines, harmless_piece, width, wrapped};
 use crate::words::{self, chatting, talking};
 
 /// So much of what a tool was given or said is shown, in columns.
@@ -345,7 +345,7 @@ impl<'l> Telling<'l> {
 
     fn tool(&mut self, name: &str, input: &Value) -> String {
         let line = format!("[{name}] {}", given(input));
-        let line = cut(&harmless_line(&line, self.look.ascii), TOOL_WIDTH, self.look.sign(Sign::Cut));
+        let line = cut(&harmless_command(&line, self.look.ascii), TOOL_WIDTH, self.look.sign(Sign::Cut));
         self.line(Ink::Faint, line.trim_end())
     }
 
@@ -381,8 +381,9 @@ impl<'l> Telling<'l> {
         let is_person = self.listener != Listener::Script;
         match &ask.asking {
             AskingView::Permission { tool, input, always, .. } => {
-                let mut out = self.line(Ink::Accent, &talking::asks_permission(tool, &given(input)));
-                for answers in chatting::permission_answers(always).iter().filter(|_| is_person) {
+                let mut out = self.permission(tool, &given(input));
+                let always = harmless_command(always, self.look.ascii);
+                for answers in chatting::permission_answers(&always).iter().filter(|_| is_person) {
                     out.push_str(&self.line(Ink::Plain, answers));
                 }
                 out
@@ -395,6 +396,19 @@ impl<'l> Telling<'l> {
                 out
             }
         }
+    }
+
+    /// All of it: whoever allows it has seen what is run.
+    fn permission(&mut self, tool: &str, given: &str) -> String {
+        let lines = harmless_lines(given, self.look.ascii);
+        if let [one] = lines.as_slice() {
+            return self.line(Ink::Accent, &talking::asks_permission(tool, one));
+        }
+        let mut out = self.line(Ink::Accent, &talking::asks_permission_for(tool));
+        for line in lines {
+            out.push_str(&self.line(Ink::Accent, &format!("  {}{line}", self.look.sign(Sign::Line))));
+        }
+        out
     }
 
     fn question(&mut self, question: &QuestionView) -> String {

@@ -1,5 +1,6 @@
 //! Sentences of `offshoot chat`.
 
+use offshoot_api::event::TurnEnd;
 use offshoot_api::views::{AnswerView, MissingView, ProvenanceView, SessionView};
 
 use super::talking::model_name;
@@ -102,8 +103,14 @@ pub(crate) fn runs_elsewhere(text: &str) -> String {
     format!("“{text}” is being answered on another branch.")
 }
 
-pub(crate) fn ended_elsewhere(text: &str) -> String {
-    format!("“{text}” is answered, on another branch; `/branch` lists them.")
+pub(crate) fn ended_elsewhere(text: &str, end: &TurnEnd) -> String {
+    const LISTED: &str = "`/branch` lists them.";
+    match end {
+        TurnEnd::Done => format!("“{text}” is answered, on another branch; {LISTED}"),
+        TurnEnd::Interrupted => format!("“{text}” was interrupted, on another branch; {LISTED}"),
+        TurnEnd::Limit => format!("The answer to “{text}” reached its limit, on another branch; {LISTED}"),
+        TurnEnd::Failed { message } => format!("“{text}” failed, on another branch: {message}; {LISTED}"),
+    }
 }
 
 pub(crate) fn asks_elsewhere(text: &str) -> String {

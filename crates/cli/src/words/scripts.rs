@@ -19,6 +19,10 @@ fn at_turn(turn: Option<usize>) -> String {
     turn.map(|turn| format!(" at `#{turn}`")).unwrap_or_default()
 }
 
+pub(crate) const QUEUE_USAGE_HINT: &str = "what is done comes first: `offshoot queue change [SESSION] N TEXT`, `cancel [SESSION] N`, `send [SESSION] [N]`";
+/// In every hint about a turn that is in the way.
+pub(crate) const ABORTS: &str = "`--abort-first`";
+pub(crate) const BESIDE_HINT: &str = "; `--beside` begins a second turn beside it";
 pub(crate) const RUNNING_HINT: &str = "wait for it, or interrupt it: `offshoot abort`, `--abort-first`";
 
 pub(crate) fn waiting_hint(session: &str) -> String {
@@ -91,7 +95,8 @@ fn ability_in_words(ability: &str) -> &str {
     }
 }
 
-pub(crate) const CALLED_OFF: &str = "the summary was called off; nothing has moved";
+pub(crate) const CALLED_OFF: &str = "called off; nothing has changed";
+pub(crate) const NOT_WAITED_FOR: &str = "left before it was answered";
 pub(crate) const SUMMARY_STANDS_THERE: &str = "  A summary of what was left stands there.\n";
 pub(crate) const NO_TURN_THERE: &str = "no turn has begun at this point";
 

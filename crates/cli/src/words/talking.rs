@@ -80,7 +80,12 @@ pub(crate) fn more_lines(count: usize) -> String {
 }
 
 pub(crate) fn asks_permission(tool: &str, input: &str) -> String {
-    format!("May it use {tool}?  {input}")
+    format!("May it use {tool}?  {}", input.trim_end().replace('\n', " ⏎ "))
+}
+
+/// The same above what it is given, where that has several lines.
+pub(crate) fn asks_permission_for(tool: &str) -> String {
+    format!("May it use {tool}?")
 }
 
 pub(crate) fn set(what: &str, to: &str) -> String {

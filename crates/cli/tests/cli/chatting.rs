@@ -149,6 +149,26 @@ fn a_second_answer_is_asked_for_beside_the_first() {
     assert!(tree.contains("ask me  1/2") && tree.contains("meanwhile  2/2"), "{tree}");
 }
 
+/// And the conversation ends as its last message did, wherever that was answered.
+#[test]
+fn an_answer_elsewhere_is_told_with_how_it_ended() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("hello");
+    chat.until("You said “hello”.");
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    let (status, _) = run(&folder, &["status", "--json"]);
+    let status: serde_json::Value = serde_json::from_str(&status).expect("JSON");
+    let prompt = status["rows"][0]["prompt"].as_str().expect("a prompt").to_owned();
+    assert_eq!(run(&folder, &["send", "--beside", "meanwhile"]).1, Some(0));
+    chat.until("meanwhile");
+    assert_eq!(run(&folder, &["abort", "--at", "1"]).1, Some(4), "nothing runs there");
+    assert_eq!(run(&folder, &["abort", "--at", &prompt]).1, Some(0));
+    chat.until("“ask me” was interrupted, on another branch; `/branch` lists them.");
+    assert_eq!(chat.end(), Some(130));
+}
+
 #[test]
 fn a_summary_is_called_off_with_ctrl_c_and_nothing_has_moved() {
     let folder = Folder::new();

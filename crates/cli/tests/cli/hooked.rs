@@ -192,25 +192,35 @@ fn an_address_is_asked_before_something_is_sent() {
     assert_eq!((&body["type"], &body["text"]), (&json!("before_send"), &json!("hello")));
 }
 
-/// Whoever is asked first does not answer. Ctrl-C does not wait for it, and nothing has moved.
+/// Two turns, and from then on a hook of all that is asked about, which does not answer.
+fn two_turns_and_a_slow_hook(folder: &Folder) -> (Talk, TcpListener) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/slow", listener.local_addr().expect("an address"));
+    let mut chat = Talk::begin(folder, &["chat"]);
+    for words in ["first words", "second words"] {
+        chat.say(words);
+        chat.until(&format!("You said “{words}”"));
+    }
+    let events = r#"["session_before_tree", "session_before_branch", "before_send"]"#;
+    settings(folder, &format!("[[hooks]]\nevents = {events}\nurl = \"{url}\"\ntime_limit = \"1h\"\n"));
+    (chat, listener)
+}
+
+/// Whoever is asked first does not answer. Ctrl-C does not wait for it, and nothing has changed, then or later.
 #[test]
-fn ctrl_c_calls_off_a_summary_while_a_hook_is_asked() {
-    for (words, elsewhere) in
-        [(&["switch", "1", "--summary"][..], false), (&["switch", "1", "--summary=why"], true)]
-    {
+fn ctrl_c_calls_off_what_a_hook_is_asked_about() {
+    let commands: [(&[&str], bool); 7] = [
+        (&["switch", "1", "--summary"], false),
+        (&["switch", "1", "--summary=why"], true),
+        (&["switch", "1"], true),
+        (&["rewind", "1"], false),
+        (&["fork", "1", "--new-session"], true),
+        (&["send", "third words"], false),
+        (&["send", "third words"], true),
+    ];
+    for (words, elsewhere) in commands {
         let folder = Folder::new();
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let url = format!("http://{}/slow", listener.local_addr().expect("an address"));
-        let mut chat = Talk::begin(&folder, &["chat"]);
-        for words in ["first words", "second words"] {
-            chat.say(words);
-            chat.until(&format!("You said “{words}”"));
-        }
-        let limit = "time_limit = \"1h\"\n";
-        settings(
-            &folder,
-            &format!("[[hooks]]\nevents = [\"session_before_tree\"]\nurl = \"{url}\"\n{limit}"),
-        );
+        let (chat, listener) = two_turns_and_a_slow_hook(&folder);
         let host = match elsewhere {
             true => Some(chat),
             false => {
@@ -219,13 +229,15 @@ fn ctrl_c_calls_off_a_summary_while_a_hook_is_asked() {
             }
         };
         let before = std::fs::read(&folder.journals()[0]).expect("a journal");
-        let mut switch = Talk::aloud(&folder, words);
-        let (asked, _) = listener.accept().expect("the hook is asked");
-        switch.ctrl_c();
-        switch.until("called off");
-        assert_eq!(switch.end(), Some(130), "{words:?}");
-        assert_eq!(std::fs::read(&folder.journals()[0]).expect("a journal"), before, "nothing has moved");
-        drop(asked);
+        let mut command = Talk::aloud(&folder, words);
+        let (mut asked, _) = listener.accept().expect("the hook is asked");
+        command.ctrl_c();
+        command.until("called off");
+        assert_eq!(command.end(), Some(130), "{words:?}");
+        // The hook is let go.
+        asked.read_to_end(&mut Vec::new()).expect("the connection is closed");
+        assert_eq!(std::fs::read(&folder.journals()[0]).expect("a journal"), before, "nothing has changed");
+        assert_eq!(folder.journals().len(), 1);
         if let Some(mut chat) = host {
             settings(&folder, "");
             chat.say("still here");
@@ -233,6 +245,131 @@ fn ctrl_c_calls_off_a_summary_while_a_hook_is_asked() {
             assert_eq!(chat.end(), Some(0));
         }
     }
+}
+
+#[test]
+fn ctrl_c_in_a_chat_calls_off_what_a_hook_is_asked_about() {
+    for (words, ends) in [("/rewind 1", 0), ("third words", 130)] {
+        let folder = Folder::new();
+        let (mut chat, listener) = two_turns_and_a_slow_hook(&folder);
+        let before = std::fs::read(&folder.journals()[0]).expect("a journal");
+        chat.say(words);
+        let (mut asked, _) = listener.accept().expect("the hook is asked");
+        chat.ctrl_c();
+        chat.until("Called off. Nothing has changed.");
+        asked.read_to_end(&mut Vec::new()).expect("the connection is closed");
+        assert_eq!(chat.end(), Some(ends), "{words}");
+        assert_eq!(std::fs::read(&folder.journals()[0]).expect("a journal"), before, "{words}");
+    }
+}
+
+/// Whoever goes away without a word has given it up too.
+#[test]
+fn a_command_that_is_killed_is_not_done_later() {
+    let folder = Folder::new();
+    let (mut chat, listener) = two_turns_and_a_slow_hook(&folder);
+    let before = std::fs::read(&folder.journals()[0]).expect("a journal");
+    let switch = Talk::begin(&folder, &["switch", "1"]);
+    let (mut asked, _) = listener.accept().expect("the hook is asked");
+    switch.kill();
+    asked.read_to_end(&mut Vec::new()).expect("the connection is closed");
+    assert_eq!(std::fs::read(&folder.journals()[0]).expect("a journal"), before, "nothing has moved");
+    settings(&folder, "");
+    chat.say("still here");
+    chat.until("You said “still here”. This is turn 3");
+    assert_eq!(chat.end(), Some(0));
+}
+
+/// A failure is told by whoever asks, wherever the engine is.
+#[test]
+fn a_hook_that_fails_is_reported_by_every_command() {
+    for elsewhere in [false, true] {
+        let folder = Folder::new();
+        let mut chat = Talk::begin(&folder, &["chat"]);
+        for words in ["first words", "second words"] {
+            chat.say(words);
+            chat.until(&format!("You said “{words}”"));
+        }
+        let host = match elsewhere {
+            true => Some(chat),
+            false => {
+                assert_eq!(chat.end(), Some(0));
+                None
+            }
+        };
+        let failing = script(&folder, "fails", "exit 3");
+        let events = ["session_before_tree", "session_before_branch", "before_send"];
+        settings(&folder, &events.map(|event| hook(event, &failing)).concat());
+        let commands: [&[&str]; 9] = [
+            &["send", "third words"],
+            &["edit", "3", "other words", "--send"],
+            &["retry", "3", "--send"],
+            &["switch", "2"],
+            &["send", "more words"],
+            &["fork", "2"],
+            &["switch", "1", "--summary"],
+            &["fork", "1", "--new-session"],
+            &["rewind", "1"],
+        ];
+        for words in commands {
+            let (told, code) = run(&folder, words);
+            assert_eq!(code, Some(0), "{words:?}: {told}");
+            assert_eq!(
+                told.matches("hook `fails`: failed with exit status: 3\n").count(),
+                1,
+                "{words:?}: {told}"
+            );
+        }
+        if let Some(chat) = host {
+            assert_eq!(chat.end(), Some(0));
+        }
+    }
+}
+
+/// What is told at the end of `send` is waited for, longer than agents are given to end; what the hook wants is done.
+#[test]
+fn what_a_hook_wants_at_the_end_is_done() {
+    let folder = Folder::new();
+    assert_eq!(run(&folder, &["new", "Both"]).1, Some(0));
+    let wish = r##"{"requests":[{"type":"branch","entryId":"#1"}]}"##;
+    let slow = script(&folder, "slow", &format!("sleep 6; printf '%s' '{wish}'"));
+    let failing = script(&folder, "fails", "exit 3");
+    settings(&folder, &(hook("turn_ended", &slow) + &hook("turn_ended", &failing)));
+    let (told, code) = run(&folder, &["send", "hello"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("hook `fails`: failed with exit status: 3\n"), "{told}");
+    assert_eq!(folder.journals().len(), 2, "the session that the hook wants is there: {told}");
+}
+
+/// The answer is complete, and only a hook is still being told so.
+#[test]
+fn ctrl_c_does_not_wait_for_what_hooks_are_told_at_the_end() {
+    let folder = Folder::new();
+    assert_eq!(run(&folder, &["new", "Lamp"]).1, Some(0));
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/slow", listener.local_addr().expect("an address"));
+    settings(
+        &folder,
+        &format!("[[hooks]]\nevents = [\"turn_ended\"]\nurl = \"{url}\"\ntime_limit = \"1h\"\n"),
+    );
+    let mut send = Talk::begin(&folder, &["send", "hello"]);
+    send.until("You said “hello”");
+    let (mut told, _) = listener.accept().expect("the hook is told");
+    send.ctrl_c();
+    assert_eq!(send.end(), Some(0));
+    told.read_to_end(&mut Vec::new()).expect("the connection is closed");
+}
+
+#[test]
+fn a_hook_that_fails_at_the_end_of_a_chat_is_reported() {
+    let folder = Folder::new();
+    let failing = script(&folder, "fails", "sleep 1; exit 3");
+    settings(&folder, &hook("turn_ended", &failing));
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("hello");
+    chat.says_no_more();
+    chat.until("hook `fails`: failed with exit status: 3");
+    assert_eq!(chat.end(), Some(0));
 }
 
 #[test]

@@ -164,9 +164,32 @@ fn a_killed_answer_comes_back_as_far_as_it_was_read() {
     chat.kill();
     let whole = &read[..read.rfind(' ').expect("numbers")];
     let last: usize = whole.rsplit(' ').next().and_then(|word| word.parse().ok()).expect("a number");
+    let written = || folder.journals().iter().map(|path| std::fs::read(path).expect("a journal")).collect();
+    let before: Vec<Vec<u8>> = written();
+    let (shown, _) = run(&folder, &["show"]);
+    assert!(shown.contains(&format!(" {} ", last - 64)), "whoever only looks sees it, too");
+    assert!(shown.contains("‖ Offshoot stopped during this answer"), "{}", shown.len());
+    let (tree, _) = run(&folder, &["tree"]);
+    assert!(tree.contains("‖ interrupted, Offshoot stopped"), "{tree}");
+    assert_eq!(before, written() as Vec<Vec<u8>>, "and nothing is written");
     let (answer, _) = run(&folder, &["send", "and on"]);
     assert!(answer.contains("This is turn 2"), "{answer}");
     let (shown, _) = run(&folder, &["show", "--json"]);
     assert!(shown.contains(&format!(" {} ", last - 64)), "{last} was read, and less is left");
     assert!(shown.contains("interrupted"), "and it is marked");
+}
+
+/// Words that are not final yet are seen, and nothing is said of a crash.
+#[test]
+fn whoever_looks_sees_the_answer_that_is_being_written() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("count to 100000");
+    chat.bytes(4000);
+    let (shown, _) = run(&folder, &["show"]);
+    assert!(shown.contains("◐ running") && shown.contains(" 400 "), "{shown}");
+    let (tree, _) = run(&folder, &["tree"]);
+    assert!(tree.contains("◐ running"), "{tree}");
+    assert!(!shown.contains("stopped") && !tree.contains("stopped"), "{tree}{shown}");
+    chat.kill();
 }

@@ -221,7 +221,7 @@ fn what_a_script_appends_is_seen_by_the_chat_that_runs_elsewhere() {
     assert_eq!(follower.until("head_moved")["head"]["at"], ids[0]["id"]);
     assert_eq!(run(&folder, &["redo"]).1, Some(0));
     chat.say("what did I say");
-    chat.until("told this branch as text");
+    chat.until("given this branch as text");
     chat.until("“said elsewhere”");
     let (told, code) = append(&folder, &["--batch"], ASIDE);
     assert_eq!((told.lines().count(), code), (2, Some(0)), "{told}");

@@ -100,6 +100,26 @@ fn only_the_answer_is_printed_and_what_is_asked_stands_beside_it() {
     assert!(told.contains("from-the-tool") && !told.contains("y: yes") && !told.contains("May it"), "{told}");
 }
 
+/// Whoever answers from elsewhere has only these words to know what is run.
+#[test]
+fn a_command_of_several_lines_is_asked_for_with_all_of_them() {
+    let folder = Folder::new();
+    new_session(&folder, "Asked");
+    let second = format!("touch pwned # {}", "x".repeat(100));
+    let mut send = started(&folder, &["send", &format!("run echo a\n{second}")]);
+    let asked = until_noted(&mut send, "offshoot answer");
+    assert!(asked.contains(&format!("echo a ⏎ {second}")), "{asked}");
+    let (status, _) = run(&folder, &["status"]);
+    assert!(status.contains(&format!("permission: shell: echo a ⏎ {second}")), "{status}");
+    let (status, _) = run(&folder, &["status", "--width", "90"]);
+    assert!(status.contains("shell: echo a ⏎ touch") && status.contains('…'), "{status}");
+    let (status, _) = run(&folder, &["status", "--json"]);
+    let status: Value = serde_json::from_str(&status).expect("JSON");
+    assert_eq!(status["rows"][0]["what"], format!("shell: echo a\n{second}"));
+    assert_eq!(run(&folder, &["answer", "deny"]).1, Some(0));
+    assert_eq!(ended(send).1, Some(0));
+}
+
 #[test]
 fn a_second_turn_begins_beside_the_one_that_runs() {
     let folder = Folder::new();
@@ -108,6 +128,12 @@ fn a_second_turn_begins_beside_the_one_that_runs() {
     chat.until("You said “hello”.");
     chat.say("ask me");
     chat.until("3. Sideways");
+    let (_, refusal, code) = both(&folder, &["send", "--at", "1", "in its way"]);
+    assert_eq!(code, Some(4), "{refusal}");
+    assert!(
+        refusal.contains("`--abort-first` interrupts it first; `--beside` begins a second turn beside it"),
+        "{refusal}"
+    );
     let (told, _, code) = both(&folder, &["send", "--beside", "meanwhile"]);
     assert_eq!(code, Some(0), "{told}");
     assert!(
@@ -121,7 +147,23 @@ fn a_second_turn_begins_beside_the_one_that_runs() {
     let (status, _) = run(&folder, &["status"]);
     assert!(status.contains("waiting"), "the first one was not touched: {status}");
     assert_eq!(run(&folder, &["abort"]).1, Some(0));
-    assert_eq!(chat.end(), Some(0));
+    assert_eq!(chat.end(), Some(130), "the last message of that conversation was interrupted");
+}
+
+/// The agent can fork its own session, so nothing is told as text.
+#[test]
+fn a_session_that_was_forked_goes_on_with_a_fork_of_the_agents_session() {
+    let folder = Folder::new();
+    new_session(&folder, "Origin");
+    assert_eq!(run(&folder, &["send", "hello"]).1, Some(0));
+    assert_eq!(run(&folder, &["fork", "1", "--new-session"]).1, Some(0));
+    let (answer, noted, code) = both(&folder, &["send", "and on"]);
+    assert_eq!(code, Some(0), "{noted}");
+    assert!(answer.contains("Before it I heard “hello”.") && noted.is_empty(), "{answer}{noted}");
+    let (shown, _) = run(&folder, &["show", "--json"]);
+    assert!(shown.contains("forked_at_message") && !shown.contains("replayed_context"), "{shown}");
+    let (tree, _) = run(&folder, &["tree"]);
+    assert!(tree.contains("and on") && !tree.contains("reconstructed"), "{tree}");
 }
 
 #[test]
@@ -414,6 +456,7 @@ fn what_an_agent_was_not_told_is_said_wherever_the_branch_is_shown() {
     let output = command.output().expect("it runs");
     let noted = String::from_utf8(output.stderr).expect("text");
     assert!(noted.contains("so it was given this branch as text, without"), "{noted}");
+    assert!(noted.contains(" tokens; files are as they are now, not as they were then"), "{noted}");
     assert_snapshot!(folder.story(&["show 6f2a91 --last 1 --quiet", "tree 6f2a91 --quiet --width 100"]));
     let shown: Value = serde_json::from_str(&folder.run("show 6f2a91 --json")).expect("JSON");
     let entries = shown["entries"].as_array().expect("entries").iter();

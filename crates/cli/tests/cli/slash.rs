@@ -353,6 +353,9 @@ fn a_permission_is_given_with_other_words_and_for_the_project() {
     let told = after_two_turns("run echo one\nc echo two\n").printed;
     assert!(told.contains("c TEXT: yes, with TEXT instead") && told.contains("→ two"), "{told}");
     assert!(told.contains("a: in this session   p: in this project"), "{told}");
+    let told = after_two_turns("run echo a\\\ntouch b\nn\n").printed;
+    assert!(told.contains("May it use shell?\n  │ echo a\n  │ touch b\n"), "every line is seen: {told}");
+    assert!(told.contains("always (echo a ⏎ touch b)"), "{told}");
     let folder = Folder::new();
     chat_with(&folder, &[], "run echo three\np\n");
     let rules = folder.run("permissions");
@@ -380,7 +383,7 @@ fn what_an_agent_was_not_told_is_said_at_once_and_to_whoever_comes_back() {
     assert_eq!(code, Some(1), "{}", told.errors);
     let told = chat_with(&folder, &[name, "--agent", "built_in"], "hello\n").printed;
     assert!(
-        told.contains("> hello\nReconstructed context: the built-in agent has not heard all of this branch, so it was given this branch as text, without 2 results of tools.\n"),
+        told.contains("> hello\nReconstructed context: the built-in agent has not heard all of this branch, so it was given this branch as text, without 2 results of tools, about "),
         "{told}"
     );
     let missing = "Reconstructed context: the built-in agent was given this branch as text, without 2 results of tools.\n";

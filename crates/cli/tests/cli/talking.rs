@@ -237,6 +237,20 @@ fn every_command_reaches_the_chat_that_runs_elsewhere() {
         status.contains("◆ waiting") && status.contains("permission: shell: echo from-the-tool"),
         "{status}"
     );
+    for look in ["ls", "tree", "show"] {
+        let (told, _) = run(&folder, &[look]);
+        assert!(told.contains("◆ waiting"), "{look}: {told}");
+        let (told, _) = run(&folder, &[look, "--json"]);
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        let one = ["sessions", "nodes", "entries"].iter().find_map(|list| told.get(*list)).expect("a list");
+        let with_status = one.as_array().expect("a list").iter().filter(|row| !row["status"].is_null());
+        let states: Vec<&Value> = with_status.map(|row| &row["status"]["state"]).collect();
+        assert_eq!(states, ["waiting"], "{look}: {told}");
+    }
+    let (shown, _) = run(&folder, &["show"]);
+    assert!(shown.contains("echo from-the-tool") && !shown.contains("no result"), "{shown}");
+    let (versions, _) = run(&folder, &["versions", "1"]);
+    assert!(versions.trim_end().ends_with("◆ waiting"), "{versions}");
     assert_eq!(run(&folder, &["answer", "always"]), ("Answered.\n".into(), Some(0)));
     chat.until("from-the-tool");
     let (rules, _) = run(&folder, &["permissions"]);

@@ -10,6 +10,7 @@ use offshoot_api::event::EventKind;
 use offshoot_session::agent::{AgentEvent, AgentInput, Said, Speaker, Start};
 use offshoot_session::guard::Refusal;
 use offshoot_session::handoff::{AgentAtHand, Gap, Handoff, branch_session, plan_handoff};
+use offshoot_session::tokens::estimate_text;
 use offshoot_session::turn::Turn;
 use offshoot_session::{AgentSessionId, Body, Entry, EntryId, Missing, Prompt, Setting, TurnId};
 use tokio::sync::mpsc;
@@ -276,20 +277,25 @@ fn what_is_lost(agent: &str, handoff: &Handoff) -> Option<String> {
     match handoff {
         Handoff::Continue { .. } | Handoff::ForkAtMessage { .. } => None,
         Handoff::RebuiltTranscript => Some(format!(
-            "reconstructed context: {agent} was given this branch as a session that was rebuilt{without}"
+            "reconstructed context: {agent} was given this branch as a session that was rebuilt{without}; {FILES}"
         )),
-        Handoff::ReplayedContext(_, gap) => {
+        Handoff::ReplayedContext(told, gap) => {
+            let tokens = estimate_text(&told.text);
             let why = match gap {
                 Gap::NeverThere => "has not heard all of this branch",
                 Gap::CannotReturn => "cannot take up its session again",
                 Gap::CannotFork => "cannot fork at an earlier turn",
             };
             Some(format!(
-                "reconstructed context: {agent} {why}, so it was given this branch as text{without}"
+                "reconstructed context: {agent} {why}, so it was given this branch as text{without}, about {tokens} \
+                 tokens; {FILES}"
             ))
         }
     }
 }
+
+/// An agent that was not there takes what was said of them for what they are.
+const FILES: &str = "files are as they are now, not as they were then";
 
 fn without(missing: &Missing) -> String {
     let counted = [

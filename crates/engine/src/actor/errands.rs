@@ -3,6 +3,10 @@
 //! The request waits here while somebody is asked. Then it comes again and is answered as if it came anew, with what was
 //! brought: so nothing that was decided before the errand is believed after it, and whoever gives up leaves no trace.
 
+use std::collections::BTreeMap;
+use std::future::poll_fn;
+use std::task::Poll;
+
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
 use offshoot_api::{ApiError, ErrorCode, Request, Response};
@@ -11,8 +15,10 @@ use offshoot_session::{EntryId, Setting};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
+use tracing::debug;
 
 use super::halt::{Halt, nothing_to_do, refused};
+use super::news::Cause;
 use super::{Call, Message, SessionActor};
 use crate::hooks::{self, Hook, HookEvent, HookRequest, Verdict, Wish};
 use crate::summary::Writer;
@@ -67,6 +73,13 @@ impl Brought {
         Self { verdict: Some(Box::default()), ..Self::default() }
     }
 
+    pub(super) fn cause(&self) -> Cause {
+        match self.by {
+            By::Hook(_) => Cause::Hook,
+            By::Person | By::Itself => Cause::Other,
+        }
+    }
+
     /// What nobody waits for and was refused is told to whoever follows.
     pub(super) fn complaint(&self, error: &ApiError) -> Option<EventKind> {
         match &self.by {
@@ -115,18 +128,6 @@ impl Away {
     pub(super) fn is_summary(&self) -> bool {
         self.is_summary
     }
-
-    /// Whether giving up summaries ends it: the summary itself, and hooks that are asked before it.
-    fn leads_to_summary(&self) -> bool {
-        matches!(self.call.request, Request::Navigate(_) | Request::Compact(_))
-    }
-
-    /// Whoever waits hears that it was closed.
-    pub(super) fn give_up(self) {
-        self.task.abort();
-        let closed = ApiError::new(ErrorCode::Disconnected, "the session was closed");
-        super::requests::reply(self.call, Err(closed));
-    }
 }
 
 impl SessionActor {
@@ -157,14 +158,24 @@ impl SessionActor {
         self.away.insert(id, Away { call, task, head, is_summary });
     }
 
+    /// Whoever wanted it is gone: whoever is asked is ended, and nothing is done later.
+    pub(super) fn on_nobody_waits(&mut self, errand: u64) {
+        if let Some(away) = self.away.remove(&errand) {
+            debug!(name: "request given up", session = %self.id);
+            away.task.abort();
+        }
+    }
+
     pub(super) fn on_back(&mut self, errand: u64, back: Back) {
         let away = self.away.remove(&errand);
+        if away.as_ref().is_some_and(|away| away.call.brought.by == By::Person && away.call.reply.is_closed())
+        {
+            // It was given up at the same moment.
+            return;
+        }
         match (back, away) {
-            (Back::Verdict(mut verdict), away) => {
+            (Back::Verdict(mut verdict), Some(Away { mut call, head, .. })) => {
                 self.report(&mut verdict);
-                let Some(Away { mut call, head, .. }) = away else {
-                    return self.grant(verdict.wishes);
-                };
                 match verdict.cancelled.take() {
                     Some(reason) => {
                         self.refuse(call, ApiError::new(ErrorCode::Cancelled, reason));
@@ -181,12 +192,13 @@ impl SessionActor {
                 self.afterwards.push_back(Message::Call(call));
             }
             (Back::Written(Err(error)), Some(Away { call, .. })) => self.refuse(call, error),
-            (Back::Written(_), None) => {}
+            // It was called off at the same moment.
+            (Back::Verdict(_) | Back::Written(_), None) => {}
         }
     }
 
     /// What hooks did wrong is told.
-    fn report(&mut self, verdict: &mut Verdict) {
+    pub(super) fn report(&mut self, verdict: &mut Verdict) {
         for failure in std::mem::take(&mut verdict.failures) {
             self.publish(None, EventKind::HookFailed { hook: failure.hook, message: failure.message });
         }
@@ -243,33 +255,24 @@ impl SessionActor {
         }
     }
 
-    pub(super) fn cancel_summary(&mut self) -> Result<Response, Halt> {
-        let writing: Vec<u64> =
-            self.away.iter().filter(|(_, away)| away.leads_to_summary()).map(|(id, _)| *id).collect();
-        if writing.is_empty() {
-            return Err(nothing_to_do("no summary is being written"));
-        }
-        for away in writing.iter().filter_map(|id| self.away.remove(id)) {
+    /// Whoever waits hears that the session is closed; of what a hook wanted everybody does.
+    pub(super) fn give_up_errands(&mut self) {
+        for away in std::mem::take(&mut self.away).into_values() {
             away.task.abort();
-            let given_up =
-                ApiError::new(ErrorCode::Cancelled, "the summary was given up; nothing was changed");
+            self.refuse(away.call, ApiError::new(ErrorCode::Disconnected, "the session was closed"));
+        }
+    }
+
+    pub(super) fn cancel_summary(&mut self) -> Result<Response, Halt> {
+        if self.away.is_empty() {
+            return Err(nothing_to_do("nobody is asked, and no summary is being written"));
+        }
+        for away in std::mem::take(&mut self.away).into_values() {
+            away.task.abort();
+            let given_up = ApiError::new(ErrorCode::Cancelled, "it was called off; nothing was changed");
             super::requests::reply(away.call, Err(given_up));
         }
         Ok(Response::Done { changed: true })
-    }
-
-    /// Tells hooks what happened. Nobody waits for them.
-    pub(super) fn tell_hooks(&mut self, event: HookEvent, payload: impl FnOnce() -> Value) {
-        let hooks = self.hooks_for(event);
-        if hooks.is_empty() {
-            return;
-        }
-        let (session, to_self, payload) = (self.id.to_string(), self.to_self.clone(), payload());
-        self.tasks.spawn(async move {
-            let verdict = hooks::ask(hooks, event, session, payload).await;
-            // Nobody is away on errand 0: only what hooks did wrong, and what they want, is of interest.
-            let _ = to_self.send(Message::Back { errand: 0, back: Back::Verdict(verdict) }).await;
-        });
     }
 
     pub(super) fn hooks_for(&self, event: HookEvent) -> Vec<Hook> {
@@ -294,6 +297,21 @@ impl SessionActor {
         let wait = self.settings.summary_wait;
         Ok(Writer { agent: agent.map_err(no_model)?, session: self.id.clone(), settings, wait })
     }
+}
+
+/// The first request that is away and that nobody waits for any more. What hooks want, and what the engine does by itself,
+/// never had anybody who waits.
+pub(super) async fn nobody_waits(away: &mut BTreeMap<u64, Away>) -> u64 {
+    poll_fn(|context| {
+        let by_persons = away.iter_mut().filter(|(_, away)| away.call.brought.by == By::Person);
+        for (errand, away) in by_persons {
+            if away.call.reply.poll_closed(context).is_ready() {
+                return Poll::Ready(*errand);
+            }
+        }
+        Poll::Pending
+    })
+    .await
 }
 
 /// What was written for another head than that of now says nothing any more.

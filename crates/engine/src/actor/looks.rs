@@ -136,22 +136,25 @@ impl SessionActor {
     }
 }
 
-/// What is asked, in a few words.
+/// What is asked, all of it: whoever answers may have nothing else to read.
 fn what(ask: &Ask) -> String {
     match &ask.asking {
         Asking::Permission(permission) => {
             let command = permission.input.get("command").and_then(serde_json::Value::as_str);
             match command {
-                Some(command) => first_line(&format!("{}: {command}", permission.tool)),
+                Some(command) => format!("{}: {command}", permission.tool),
                 None => permission.tool.clone(),
             }
         }
         Asking::Questions(questions) => {
-            questions.first().map(|question| first_line(&question.text)).unwrap_or_default()
+            questions.first().map(|question| question.text.clone()).unwrap_or_default()
         }
     }
 }
 
+/// Enough of a prompt to know it again, with a mark where there is more.
 fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(80).collect()
+    let text = text.trim();
+    let first: String = text.lines().next().unwrap_or_default().chars().take(80).collect();
+    if first.len() < text.len() { first + "…" } else { first }
 }

@@ -4,11 +4,16 @@ use offshoot_api::{ApiError, Request, Response};
 use offshoot_session::TurnId;
 
 use super::halt::{Halt, refused};
+use super::news::Cause;
 use super::{Brought, Call, Message, SessionActor};
+use crate::engine::disconnected;
 use crate::failure::internal;
 
 impl SessionActor {
     pub(super) async fn on_call(&mut self, mut call: Call) {
+        if self.is_ending && call.brought.cause() != Cause::Hook {
+            return self.refuse(call, disconnected());
+        }
         self.read_settings().await;
         let answer = match self.catch_up().await.and_then(|()| self.must_stand(&call.request)) {
             Ok(()) => self.answer_call(call.request.clone(), &call.brought).await,

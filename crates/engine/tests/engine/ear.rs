@@ -50,6 +50,11 @@ impl Ear {
         told.expect("nobody told anything").expect("somebody tells something")
     }
 
+    /// Nothing was told that nobody has taken.
+    pub(crate) fn has_heard_all(&mut self) -> bool {
+        self.told.try_recv().is_err()
+    }
+
     /// What it is told under this name; everything before it is not answered.
     pub(crate) async fn hear(&mut self, event: &str) -> Told {
         loop {

@@ -1,13 +1,15 @@
 //! The two rungs between going on and being told: an agent that can fork at a message, and one that can be given a session.
 
-use offshoot_api::Request;
+use futures_util::StreamExt;
+use offshoot_api::event::EventKind;
 use offshoot_api::request;
 use offshoot_api::views::ProvenanceView;
+use offshoot_api::{Request, Response, Service};
 use offshoot_session::agent::Said;
 use offshoot_session::{Block, Reply};
 
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::World;
+use crate::world::{World, caller, send};
 
 /// Says a whole message under a name of its own, so that it can be asked to go back to it.
 fn named(name: &str) -> Vec<Do> {
@@ -44,6 +46,41 @@ async fn an_agent_that_can_is_forked_at_the_message_above() {
     assert_eq!(branch.provenance, Some(ProvenanceView::ForkedAtMessage));
     assert_eq!(branch.missing, None);
     insta::assert_snapshot!(world.story());
+}
+
+/// The copy forks the agent's session, and the origin goes on in it.
+#[tokio::test(start_paused = true)]
+async fn a_session_that_came_from_another_forks_its_agents_session() {
+    let mut agent = agent();
+    agent.can.fork_at_message = true;
+    let mut world = World::new(agent).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    let fork = request::Fork {
+        session: "s".to_owned(),
+        at: "#1".to_owned(),
+        to: request::ForkTo::NewSession,
+        title: None,
+        if_running: request::IfRunning::Wait,
+    };
+    let Response::Moved(moved) = world.call(Request::Fork(fork)).await.unwrap() else { panic!("not moved") };
+    assert_eq!(moved.agent_session, None);
+    world.story();
+    let copy = moved.session;
+    let said = request::Send { session: copy.clone(), ..send("zwei") };
+    let mut told = world.engine.follow(&caller(), &copy, 0).await.unwrap();
+    world.call(Request::Send(said)).await.unwrap();
+    while !matches!(told.next().await.unwrap().unwrap().kind, EventKind::TurnEnded { .. }) {}
+    world.send("two").await.unwrap();
+    world.until_ready().await;
+    let open = request::Open { session: copy, turns: None };
+    let Response::Session(view) = world.call(Request::Open(open)).await.unwrap() else { panic!("no view") };
+    assert_eq!(view.branch.provenance, Some(ProvenanceView::ForkedAtMessage));
+    assert_eq!(view.branch.missing, None);
+    let story = world.story();
+    assert!(story.contains("connect: fork agent-1 at one\nprompt: zwei\n"), "{story}");
+    assert!(story.contains("prompt: two\n") && !story.contains("replay"), "{story}");
+    assert_eq!(world.view().await.branch.provenance, Some(ProvenanceView::Continued));
 }
 
 #[tokio::test(start_paused = true)]

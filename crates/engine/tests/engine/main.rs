@@ -30,4 +30,5 @@ mod shown;
 mod storm;
 mod summaries;
 mod told_hooks;
+mod unwilling;
 mod world;

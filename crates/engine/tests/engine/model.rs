@@ -19,6 +19,8 @@ use crate::scripted::{Do, ScriptedAgent};
 use crate::world::World;
 
 const INTERRUPTED: &str = "<interrupted>";
+/// Of a turn that failed before it said anything one entry is left, without words.
+const FAILED: &str = "";
 
 #[derive(Clone, Debug)]
 enum Act {
@@ -54,6 +56,8 @@ enum Act {
         /// What was shown has been kept by then.
         at_rest: bool,
     },
+    /// A message whose agent cannot be reached.
+    SendToNobody,
 }
 
 /// What a turn does.
@@ -65,11 +69,20 @@ enum Kind {
     Slow,
     /// Asks whether it may.
     Asks,
+    /// Begins, and cannot go on.
+    Fails,
 }
 
 fn act() -> impl Strategy<Value = Act> {
     let if_running = || prop_oneof![3 => Just(IfRunning::Wait), 1 => Just(IfRunning::AbortFirst)];
-    let kind = || prop_oneof![3 => Just(Kind::Says), 2 => Just(Kind::Slow), 1 => Just(Kind::Asks)];
+    let kind = || {
+        prop_oneof![
+            6 => Just(Kind::Says),
+            4 => Just(Kind::Slow),
+            2 => Just(Kind::Asks),
+            1 => Just(Kind::Fails),
+        ]
+    };
     prop_oneof![
         8 => kind().prop_map(Act::Send),
         3 => kind().prop_map(Act::Beside),
@@ -84,6 +97,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..5usize).prop_map(|queued| Act::ChangeQueued { queued }),
         1 => (0..5usize).prop_map(|queued| Act::CancelQueued { queued }),
         1 => any::<bool>().prop_map(|at_rest| Act::Crash { at_rest }),
+        1 => Just(Act::SendToNobody),
     ]
 }
 
@@ -253,9 +267,20 @@ impl Model {
             self.sessions += 1;
             self.sessions
         });
+        self.write_prompt(below, text, goes, Some(session))
+    }
+
+    /// A prompt, and the agent's session that it is said in, if it comes to that.
+    fn write_prompt(
+        &mut self,
+        below: Option<usize>,
+        text: &str,
+        goes: bool,
+        session: Option<usize>,
+    ) -> usize {
         let step = self.step();
         let turn = self.nodes.len();
-        let (session, step_of) = (Some(session), Some(step));
+        let step_of = Some(step);
         let text_of = text.to_owned();
         let node = Node { parent: below, text: text_of, is_prompt: true, turn, session, step: step_of };
         let prompt = self.write(node);
@@ -289,6 +314,11 @@ impl Model {
         let waits = match text.split(' ').next() {
             Some("slow") => Waits::ForGate,
             Some("ask") => Waits::ForAnswer,
+            // What waits behind it is held.
+            Some("fail") => {
+                self.answer(prompt, prompt, FAILED);
+                return;
+            }
             _ => {
                 self.answer(prompt, prompt, &format!("re: {text}"));
                 return self.say_next(prompt);
@@ -425,6 +455,7 @@ impl Play {
                 vec![Do::Say(Said::words("m", "Let me ")), Do::Gate, Do::Say(Said::words("m", "see."))],
             ),
             Kind::Asks => ("ask", vec![Do::AskToRun("ls"), Do::Say(crate::scripted::whole("It ran."))]),
+            Kind::Fails => ("fail", vec![Do::Say(Said::Failed { message: "no more tokens".to_owned() })]),
         };
         let words = format!("{word} {}", self.said);
         self.world.agent.also_on(&words, does);
@@ -447,6 +478,7 @@ impl Play {
             Act::ChangeQueued { queued } => self.change_queued(*queued).await,
             Act::CancelQueued { queued } => self.cancel_queued(*queued).await,
             Act::Crash { at_rest } => self.crash(*at_rest).await,
+            Act::SendToNobody => self.send_to_nobody().await,
         }
         self.rest().await;
         self.check().await;
@@ -675,6 +707,23 @@ impl Play {
         for prompt in cut {
             self.model.cut(prompt, true);
         }
+    }
+
+    /// Behind a crash nobody is connected, and the agent cannot be reached: the prompt has no session of the agent's.
+    async fn send_to_nobody(&mut self) {
+        if !self.model.turns.is_empty() || self.model.held().is_some() {
+            return;
+        }
+        self.world.crash().await;
+        self.said += 1;
+        let words = format!("lost {}", self.said);
+        *self.world.agent.refuses.lock().unwrap() = true;
+        self.world.send(&words).await.unwrap();
+        self.world.until_turn_ended().await;
+        *self.world.agent.refuses.lock().unwrap() = false;
+        let below = self.model.head();
+        let prompt = self.model.write_prompt(below, &words, true, None);
+        self.model.answer(prompt, prompt, FAILED);
     }
 
     /// The entry that a node of the model is, found by what was said on the way to it. Of prompts that say the same the

@@ -28,12 +28,18 @@ pub(crate) enum Do {
     Ask(Asking),
     /// Goes away without a word.
     Vanish,
+    /// Hears nothing any more, and says nothing.
+    Deaf,
 }
 
 #[derive(Debug)]
 pub(crate) struct ScriptedAgent {
     pub(crate) can: Capabilities,
     pub(crate) refuses: Mutex<bool>,
+    /// Is looked for and never reached.
+    pub(crate) hides: Mutex<bool>,
+    /// Those who look for it.
+    looked_for: Arc<()>,
     script: Arc<Mutex<HashMap<String, Vec<Do>>>>,
     told: Arc<Mutex<Vec<String>>>,
     sessions: Mutex<u32>,
@@ -55,6 +61,8 @@ impl ScriptedAgent {
                 ..Capabilities::default()
             },
             refuses: Mutex::new(false),
+            hides: Mutex::new(false),
+            looked_for: Arc::default(),
             script: Arc::default(),
             told: Arc::default(),
             sessions: Mutex::default(),
@@ -89,6 +97,11 @@ impl ScriptedAgent {
 
     pub(crate) fn conversations(&self) -> usize {
         Arc::strong_count(&self.open) - 1
+    }
+
+    /// How many look for it and do not find it.
+    pub(crate) fn is_looked_for(&self) -> usize {
+        Arc::strong_count(&self.looked_for) - 1
     }
 
     fn session_of(&self, start: &Start) -> AgentSessionId {
@@ -135,6 +148,13 @@ impl Agent for ScriptedAgent {
         if *self.refuses.lock().unwrap() {
             let refused = ConnectError::NotInstalled { agent: "scripted".to_owned() };
             return Box::pin(async { Err(refused) });
+        }
+        if *self.hides.lock().unwrap() {
+            let looks = self.looked_for.clone();
+            return Box::pin(async move {
+                let _looks = looks;
+                std::future::pending().await
+            });
         }
         let session = self.session_of(&start);
         let talk = Talk {
@@ -238,6 +258,7 @@ impl Talk {
                     say(Said::Confirms { request }).await?;
                 }
                 Do::Vanish => return Err(Cut::Gone),
+                Do::Deaf => std::future::pending().await,
             }
         }
         Ok(())

@@ -1,12 +1,13 @@
 //! Every moment at which a hook is told or asked. Each test fails where that moment is passed by.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ConfigBranching, ForkTo, IfRunning, Summary};
 use offshoot_api::views::{AnswerView, PromptView};
 use offshoot_api::{ErrorCode, Request, Response};
-use offshoot_engine::{Hook, HookEvent, Settings};
+use offshoot_engine::{Hook, HookEvent, Settings, Shelf};
 use offshoot_session::Body;
 use offshoot_session::compaction::CompactionSettings;
 use serde_json::{Value, json};
@@ -123,13 +124,11 @@ async fn a_compaction_is_told_when_it_begins_and_when_it_is_done() {
         world.tree().main_head().unwrap().clone()
     };
     let heard = async {
-        let (one, other) = (ear.next().await.what, ear.next().await.what);
-        let mut both = [one, other];
-        both.sort_by_key(|told| told["type"].to_string());
-        both
+        let begins = ear.hear("session_compacting").await.what;
+        let done = ear.hear("session_compact").await.what;
+        (begins, done)
     };
-    let (entry, [done, begins]) = tokio::join!(compacting, heard);
-    assert_eq!((&done["type"], &begins["type"]), (&json!("session_compact"), &json!("session_compacting")));
+    let (entry, (begins, done)) = tokio::join!(compacting, heard);
     assert_eq!(begins["customInstructions"], "the tests");
     assert_eq!(done["compactionEntry"]["id"], entry.as_str());
     assert_eq!(done["fromExtension"], false);
@@ -246,6 +245,10 @@ async fn what_waits_for_a_person_and_every_change_of_state_is_told() {
     world.send("ask").await.unwrap();
     world.until(|kind| matches!(kind, EventKind::Asked { .. })).await;
     let ask = world.view().await.asks.remove(0);
+    // The hook is slow: it is being told the first state while the next ones come.
+    let first = ear.next().await;
+    assert_eq!(first.what["status"]["state"], "starting");
+    first.answer(&json!({}));
     let mut states = Vec::new();
     let asked = loop {
         let told = ear.next().await.what;
@@ -258,13 +261,99 @@ async fn what_waits_for_a_person_and_every_change_of_state_is_told() {
     assert_eq!(asked["ask"], serde_json::to_value(&ask).unwrap());
     let answer = AnswerView::Deny { message: None };
     world.call(Request::Answer(request::Answer { session: s(), ask: ask.id, answer })).await.unwrap();
-    while states.len() < 5 {
+    while states.last() != Some(&json!("ready")) {
         states.push(ear.hear("status_changed").await.what["status"]["state"].clone());
     }
-    // They are told each by itself, so the order in which they arrive says nothing.
-    let mut states: Vec<&str> = states.iter().map(|state| state.as_str().unwrap()).collect();
-    states.sort_unstable();
-    assert_eq!(states, ["ready", "running", "running", "starting", "waiting"]);
+    // Some may be passed by where another one follows at once; none comes before one that was earlier.
+    let mut all = ["running", "waiting", "running", "ready"].into_iter();
+    assert!(states.iter().all(|state| all.any(|known| state == known)), "{states:?}");
+}
+
+/// A lamp that is slow to be switched on is not left on.
+#[tokio::test]
+async fn the_last_state_is_told_last() {
+    let events = [HookEvent::StatusChanged];
+    let mut ear = Ear::open().await;
+    let mut world = World::set(ScriptedAgent::new(), settings(vec![hook("ear", &events, ear.run())])).await;
+    world.send("one").await.unwrap();
+    let first = ear.next().await;
+    world.until_ready().await;
+    assert_eq!(first.what["status"]["state"], "starting");
+    first.answer(&json!({}));
+    let last = ear.next().await;
+    assert_eq!(last.what["status"]["state"], "ready", "what was over meanwhile is not told");
+    last.answer(&json!({}));
+    world.engine.shut_down().await;
+    assert!(ear.has_heard_all(), "nothing comes behind it");
+}
+
+/// A hook that answers its own event is heard once.
+#[tokio::test]
+async fn a_hook_that_answers_what_it_wanted_is_told_so() {
+    let (mut world, mut ear) = with_ear(ScriptedAgent::new(), &[HookEvent::SessionBranch]).await;
+    let wish = json!({ "requests": [{ "type": "branch", "entryId": "#2" }] });
+    world.call(fork("#2", ForkTo::NewSessionBefore)).await.unwrap();
+    ear.next().await.answer(&wish);
+    ear.next().await.answer(&wish);
+    world.until(|kind| matches!(kind, EventKind::HookFailed { .. })).await;
+    assert!(world.log.last().unwrap().contains("it answers what a hook has wanted"), "{:?}", world.log);
+    world.engine.shut_down().await;
+    assert!(ear.has_heard_all());
+    assert_eq!(world.shelf.list().unwrap().len(), 3, "this one, its fork, and the one that the hook wants");
+}
+
+/// Also where a state lies between: the summary that it wants is a change of state.
+#[tokio::test]
+async fn two_places_that_a_hook_goes_to_in_turn_are_left_once() {
+    let events = [HookEvent::SessionTree, HookEvent::StatusChanged];
+    let (mut world, mut ear) = with_ear(summarising(), &[]).await;
+    world.reopen(settings(vec![hook("ear", &events, ear.run())])).await;
+    let ids: Vec<String> = world.tree().entries().map(|entry| entry.id.to_string()).collect();
+    world.call(navigate(&ids[1], Summary::None)).await.unwrap();
+    let mut told = 0;
+    let failed = |kind: &EventKind| matches!(kind, EventKind::HookFailed { .. });
+    let answering = async {
+        loop {
+            let to = &ids[if told % 2 == 0 { 3 } else { 1 }];
+            told += 1;
+            let wish = json!({ "type": "navigate_tree", "targetId": to, "summarize": true });
+            ear.next().await.answer(&json!({ "requests": [wish] }));
+        }
+    };
+    tokio::select! {
+        () = answering => {}
+        () = async { world.until(failed).await; world.engine.shut_down().await } => {}
+    }
+    assert!(told <= 5, "{told}");
+}
+
+/// What is told at the end is told, and what hooks want then is done.
+#[tokio::test]
+async fn what_hooks_are_told_at_the_end_is_told_and_what_they_want_is_done() {
+    let (world, mut ear) = with_ear(ScriptedAgent::new(), &[]).await;
+    let mut world = world;
+    world.reopen(settings(vec![hook("ear", &[HookEvent::TurnEnded], ear.run())])).await;
+    world.send("three").await.unwrap();
+    world.until_turn_ended().await;
+    let wish = json!({ "requests": [{ "type": "branch", "entryId": "#2" }] });
+    let answering = async { ear.hear("turn_ended").await.answer(&wish) };
+    tokio::join!(world.engine.shut_down(), answering);
+    assert_eq!(world.shelf.list().unwrap().len(), 2, "the session that the hook wants is there");
+    world.until(|kind| matches!(kind, EventKind::Closed)).await;
+}
+
+/// What takes an agent cannot be done any more: that is reported.
+#[tokio::test]
+async fn what_hooks_want_at_the_end_and_cannot_have_is_reported() {
+    let (mut world, mut ear) = with_ear(summarising(), &[]).await;
+    world.reopen(settings(vec![hook("ear", &[HookEvent::TurnEnded], ear.run())])).await;
+    world.send("three").await.unwrap();
+    world.until_turn_ended().await;
+    let wish = json!({ "type": "navigate_tree", "targetId": "#1", "summarize": true });
+    let answering = async { ear.hear("turn_ended").await.answer(&json!({ "requests": [wish] })) };
+    tokio::join!(world.engine.shut_down(), answering);
+    world.until(|kind| matches!(kind, EventKind::HookFailed { .. })).await;
+    assert!(world.log.last().unwrap().contains("the session was closed"), "{:?}", world.log);
 }
 
 /// What a hook wants is done when the request it was asked about is done, not before.
@@ -349,21 +438,63 @@ async fn until_dead(process: &str) {
     tokio::time::timeout(Duration::from_secs(60), ended).await.expect("it is still there");
 }
 
-/// Both that lead to a summary can be given up while a hook is asked, and the hook hears of it: it is ended.
+/// A hook that takes its time, and where it says which process it is.
+fn slow(event: HookEvent, folder: &TempDir) -> (Hook, PathBuf) {
+    let process = folder.path().join("process");
+    let script = format!("sleep 1000 & echo $! > '{0}.new' && mv '{0}.new' '{0}'; wait", process.display());
+    let mut slow = hook("slow", &[event], shell(&script));
+    slow.limit = Duration::from_secs(100);
+    (slow, process)
+}
+
+/// Everything that hooks are asked about.
+fn asked_about() -> Vec<(HookEvent, Request)> {
+    let to = Some("#1".to_owned());
+    let rewind = request::Rewind {
+        session: s(),
+        to: "#2".to_owned(),
+        scope: request::RewindScope::Conversation,
+        dry_run: false,
+        if_running: IfRunning::Wait,
+    };
+    let configure = request::Configure {
+        session: s(),
+        thinking: Some("high".to_owned()),
+        branching: Some(ConfigBranching::File),
+        ..Default::default()
+    };
+    let edit =
+        request::Edit { session: s(), at: "#2".to_owned(), text: "other".to_owned(), ..Default::default() };
+    vec![
+        (HookEvent::SessionBeforeTree, navigate("#2", Summary::Default)),
+        (
+            HookEvent::SessionBeforeTree,
+            Request::Switch(request::Switch { session: s(), to, ..Default::default() }),
+        ),
+        (HookEvent::SessionBeforeTree, Request::Rewind(rewind)),
+        (HookEvent::SessionBeforeBranch, fork("#2", ForkTo::NewSessionBefore)),
+        (HookEvent::SessionBeforeBranch, Request::Configure(configure)),
+        (HookEvent::SessionBeforeCompact, compact()),
+        (HookEvent::BeforeSend, Request::Send(send("three"))),
+        (HookEvent::BeforeSend, Request::Edit(edit)),
+    ]
+}
+
+/// Two turns that were said before anybody had a hook.
+async fn two_turns_and_then(hook: Hook) -> World {
+    let mut world = two_turns(summarising(), settings(Vec::new())).await;
+    world.reopen(settings(vec![hook])).await;
+    world
+}
+
+/// Whatever a hook is asked about can be called off meanwhile, and the hook hears of it: it is ended.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn giving_up_ends_the_hook_that_is_asked() {
-    for (event, request) in [
-        (HookEvent::SessionBeforeTree, navigate("#2", Summary::Default)),
-        (HookEvent::SessionBeforeCompact, compact()),
-    ] {
+    for (event, request) in asked_about() {
         let folder = TempDir::new().unwrap();
-        let process = folder.path().join("process");
-        let script =
-            format!("sleep 1000 & echo $! > '{0}.new' && mv '{0}.new' '{0}'; wait", process.display());
-        let mut slow = hook("slow", &[event], shell(&script));
-        slow.limit = Duration::from_secs(100);
-        let world = two_turns(summarising(), settings(vec![slow])).await;
+        let (slow, process) = slow(event, &folder);
+        let world = two_turns_and_then(slow).await;
         let before = records(&world);
         let cancel = async {
             let process = read_when_there(&process).await;
@@ -372,10 +503,32 @@ async fn giving_up_ends_the_hook_that_is_asked() {
             world.call(Request::CancelSummary(session)).await.unwrap();
             process
         };
+        let name = format!("{request:?}");
         let (refused, process) = tokio::join!(world.call(request), cancel);
-        assert_eq!(refused.unwrap_err().code, ErrorCode::Cancelled);
-        assert_eq!(records(&world), before);
+        assert_eq!(refused.unwrap_err().code, ErrorCode::Cancelled, "{name}");
+        assert_eq!(records(&world), before, "{name}");
         until_dead(&process).await;
+    }
+}
+
+/// Whoever goes away has given it up: the hook is ended, and what it was asked about is not done later.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_caller_that_goes_away_ends_the_hook_that_is_asked() {
+    for (event, request) in asked_about() {
+        let folder = TempDir::new().unwrap();
+        let (slow, process) = slow(event, &folder);
+        let world = two_turns_and_then(slow).await;
+        let before = records(&world);
+        let name = format!("{request:?}");
+        let process = tokio::select! {
+            answer = world.call(request) => panic!("{name}: {answer:?}"),
+            process = read_when_there(&process) => process,
+        };
+        until_dead(&process).await;
+        let nobody = world.call(Request::CancelSummary(request::Session { session: s() })).await;
+        assert_eq!(nobody.unwrap_err().code, ErrorCode::NothingToDo, "{name}");
+        assert_eq!(records(&world), before, "{name}");
     }
 }
 

@@ -88,6 +88,13 @@ impl World {
         self.events = self.engine.follow(&caller(), "s", 0).await.unwrap();
     }
 
+    /// The engine ends in order, and another one with other settings opens the session.
+    pub(crate) async fn reopen(&mut self, settings: Settings) {
+        self.engine.shut_down().await;
+        self.settings = settings;
+        self.crash().await;
+    }
+
     pub(crate) async fn call(&self, request: Request) -> Result<Response, ApiError> {
         self.engine.call(&caller(), request).await
     }

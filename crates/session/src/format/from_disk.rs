@@ -240,6 +240,7 @@ impl Incoming<'_> {
                 last_message: bound.last_message.map(Name::into_owned),
                 agent: bound.agent.map(Name::into_owned),
                 missing: bound.missing.map(missing).unwrap_or_default(),
+                inherited: bound.inherited.unwrap_or(false),
             },
             words::Fact::TurnEnded(ended) => Fact::TurnEnded { turn: ended.turn.into_owned().into() },
             words::Fact::Archived(archived) => {

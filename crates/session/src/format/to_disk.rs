@@ -339,7 +339,7 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
         Fact::Checkpoint { at, snapshot } => {
             words::Fact::Checkpoint(words::Checkpoint { at: at.as_str().into(), snapshot: snapshot.into() })
         }
-        Fact::Bound { at, agent_session, provenance, last_message, agent, missing } => {
+        Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited } => {
             words::Fact::Bound(words::Bound {
                 at: at.as_str().into(),
                 provenance: match provenance {
@@ -357,6 +357,7 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
                     images: missing.images as u64,
                     forgotten: missing.forgotten as u64,
                 }),
+                inherited: inherited.then_some(true),
             })
         }
         Fact::TurnEnded { turn } => words::Fact::TurnEnded(words::TurnEnded { turn: turn.as_str().into() }),

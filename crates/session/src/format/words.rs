@@ -257,7 +257,7 @@ objects! {
     Checkpoint<'a> { at: Name<'a>, snapshot: Name<'a>; }
     Bound<'a> {
         at: Name<'a>, provenance: Provenance;
-        agent_session: Name<'a>, last_message: Name<'a>, agent: Name<'a>, missing: Missing
+        agent_session: Name<'a>, last_message: Name<'a>, agent: Name<'a>, missing: Missing, inherited: bool
     }
     TurnEnded<'a> { turn: Name<'a>; }
     Archived<'a> { target: Name<'a>, archived: bool; }

@@ -1,8 +1,8 @@
 //! A session out of a part of another one.
 //!
 //! The copy is complete in itself and keeps the ids of the entries, so two sessions of one origin can be compared
-//! and united. It keeps what was said and how it was named; steps, costs and the agent's own sessions belong to
-//! the origin.
+//! and united. It keeps what was said and how it was named; steps and costs belong to the origin. So do the agent's own
+//! sessions: they are named here as inherited, so that an agent that can fork them need not be told the branch as text.
 //!
 //! ```text
 //! u1 - a1 - u2 - a2      fork at a1:      u1 - a1*
@@ -225,6 +225,7 @@ impl<'t> Copy<'t> {
                 facts.push(Fact::Archived { target: id.clone(), archived: true });
             }
         }
+        facts.extend(self.inherited());
         facts.retain(|fact| fact.target().is_none_or(|target| self.kept.contains(target)));
         // A turn that ended there must not look unfinished here.
         self.turns.dedup();
@@ -232,6 +233,29 @@ impl<'t> Copy<'t> {
             facts.push(Fact::TurnEnded { turn: (*turn).clone() });
         }
         self.session.records.extend(facts.into_iter().map(|fact| Record::marked(stamps.now(), fact)));
+    }
+
+    /// The agent's sessions of turns that came to their end and are here as a whole: of any other turn the agent knows
+    /// more than the copy.
+    fn inherited(&self) -> Vec<Fact> {
+        let tree = self.tree;
+        let left = tree.entries().filter(|entry| !self.kept.contains(&entry.id));
+        let cut: HashSet<&TurnId> = left.filter_map(|entry| entry.turn.as_ref()).collect();
+        let is_whole = |turn: &&TurnId| tree.turn_ended(turn) && !cut.contains(turn);
+        let inherited = tree.entries().filter_map(|entry| {
+            entry.turn.as_ref().filter(is_whole)?;
+            let binding = tree.binding(&entry.id)?.clone();
+            Some(Fact::Bound {
+                at: entry.id.clone(),
+                agent_session: Some(binding.agent_session?),
+                provenance: binding.provenance,
+                last_message: binding.last_message,
+                agent: binding.agent,
+                missing: binding.missing,
+                inherited: true,
+            })
+        });
+        inherited.collect()
     }
 
     fn place_head(&mut self, head: HeadName, at: Option<&EntryId>, stamps: &mut dyn Stamps) {

@@ -197,9 +197,9 @@ impl Conversation {
 }
 
 fn bind(plan: &mut Plan, prompt: &EntryId, binding: Option<Binding>, stamps: &mut dyn Stamps) {
-    if let Some(Binding { agent_session, provenance, last_message, agent, missing }) = binding {
-        let fact =
-            Fact::Bound { at: prompt.clone(), agent_session, provenance, last_message, agent, missing };
+    if let Some(Binding { agent_session, provenance, last_message, agent, missing, inherited }) = binding {
+        let at = prompt.clone();
+        let fact = Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited };
         plan.push(Record::marked(stamps.now(), fact));
     }
 }

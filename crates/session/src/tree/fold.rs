@@ -248,7 +248,7 @@ impl SessionTree {
             }
             Fact::BranchName { at, name } => set_text(&mut self.branch_names, at, name.as_deref()),
             Fact::Checkpoint { at, snapshot } => self.checkpoints.insert_mut(at.clone(), snapshot.clone()),
-            Fact::Bound { at, agent_session, provenance, last_message, agent, missing } => {
+            Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited } => {
                 self.bindings.insert_mut(
                     at.clone(),
                     Binding {
@@ -257,6 +257,7 @@ impl SessionTree {
                         last_message: last_message.clone(),
                         agent: agent.clone(),
                         missing: *missing,
+                        inherited: *inherited,
                     },
                 )
             }

@@ -49,11 +49,7 @@ pub fn end_turns(
 ) -> Vec<Record> {
     let mut records = Vec::new();
     for Unfinished { turn, mut tip, is_sub_agent } in unfinished {
-        let drafts = left.iter().filter(|draft| draft.turn.as_ref() == Some(&turn));
-        for draft in drafts.filter(|draft| !tree.contains(&draft.id)) {
-            let parent = Some(std::mem::replace(&mut tip, draft.id.clone()));
-            records.push(Record::entry(Entry { parent, ..draft.clone() }));
-        }
+        records.extend(arrived(tree, &turn, &mut tip, left));
         // One interruption is told once, on the branch of the person.
         if !is_sub_agent {
             let (id, written_at) = (stamps.entry_id(), stamps.now());
@@ -64,6 +60,22 @@ pub fn end_turns(
         records.push(Record::marked(stamps.now(), Fact::TurnEnded { turn }));
     }
     records
+}
+
+/// What has arrived of turns that somebody still writes, for whoever looks on. Nothing of it is to be appended.
+pub fn arrived_so_far(tree: &SessionTree, unfinished: Vec<Unfinished>, left: &[Entry]) -> Vec<Record> {
+    let of_one = |Unfinished { turn, mut tip, .. }| arrived(tree, &turn, &mut tip, left);
+    unfinished.into_iter().flat_map(of_one).collect()
+}
+
+/// The drafts of a turn below its last entry, and each other.
+fn arrived(tree: &SessionTree, turn: &TurnId, tip: &mut EntryId, left: &[Entry]) -> Vec<Record> {
+    let drafts = left.iter().filter(|draft| draft.turn.as_ref() == Some(turn));
+    let below = |draft: &Entry| {
+        let parent = Some(std::mem::replace(tip, draft.id.clone()));
+        Record::entry(Entry { parent, ..draft.clone() })
+    };
+    drafts.filter(|draft| !tree.contains(&draft.id)).map(below).collect()
 }
 
 fn drafted(left: &[Entry], turn: &TurnId) -> bool {

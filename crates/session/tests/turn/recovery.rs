@@ -1,6 +1,6 @@
 //! What a crash has left is given an end.
 
-use offshoot_session::turn::{plan_recovery, unfinished_turns};
+use offshoot_session::turn::{arrived_so_far, plan_recovery, unfinished_turns};
 use offshoot_session::{Body, Entry, Fact, Interruption, Missing, Provenance, Record};
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 
@@ -26,6 +26,17 @@ fn what_had_arrived_comes_back_and_is_marked_interrupted() {
     assert!(plan_recovery(&tree, &left, &mut FixedStamps::after(200)).is_empty(), "once is enough");
 }
 
+/// While it is still being written it is seen and has no end.
+#[test]
+fn what_has_arrived_so_far_is_laid_below_the_turn() {
+    let tree = tree_of("u1/t1 - a1/t1*");
+    let left = [draft("d", "t1", "half a sen"), draft("lost", "t9", "nobody")];
+    let records = arrived_so_far(&tree, unfinished_turns(&tree, &left), &left);
+    let tree = tree.extended(&records).unwrap();
+    assert_eq!(draw(&tree), "u1 - a1 - d\"half a sen\"*\n");
+    assert!(!tree.turn_ended(&"t1".into()));
+}
+
 #[test]
 fn a_prompt_that_nobody_has_begun_to_answer_can_still_be_answered() {
     let mut tree = tree_of("u1/t1*");
@@ -37,6 +48,7 @@ fn a_prompt_that_nobody_has_begun_to_answer_can_still_be_answered() {
         last_message: None,
         agent: None,
         missing: Missing::default(),
+        inherited: false,
     };
     tree.apply(&Record::marked(FixedStamps::start(), fact)).unwrap();
     assert_eq!(unfinished_turns(&tree, &[]).len(), 1, "an agent had taken it up");

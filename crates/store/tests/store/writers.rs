@@ -49,3 +49,24 @@ fn eight_writers_on_one_session() {
 fn eight_writers_on_eight_sessions() {
     run(|writer| format!("s{writer}").into());
 }
+
+/// Whoever asks leaves the lock as it was, words and all.
+#[test]
+fn who_only_looks_knows_whether_it_is_being_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let id = SessionId::from("s");
+    assert!(!store.is_being_written(&id), "there is none");
+    store.create(&[header("s")]).unwrap();
+    let said = || std::fs::read(store.home().lock(&id)).ok();
+    let before = said();
+    assert!(!store.is_being_written(&id));
+    assert_eq!(said(), before);
+    let mut journal = store.journal(&id).unwrap().unwrap();
+    journal.hold().unwrap();
+    let before = said();
+    assert!(before.is_some() && store.is_being_written(&id));
+    journal.release();
+    assert!(!store.is_being_written(&id));
+    assert_eq!(said(), before);
+}

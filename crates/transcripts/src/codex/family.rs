@@ -138,6 +138,7 @@ pub fn resolve(thread: &str, files: &[RolloutFile<'_>]) -> Transcript {
                 last_message: None,
                 agent: None,
                 missing: Missing::default(),
+                inherited: false,
             };
             let now = reader.now();
             reader.records.push(Record::marked(now, fact));

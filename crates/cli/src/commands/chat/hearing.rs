@@ -164,9 +164,13 @@ impl Chat<'_> {
     fn turn_ends(&mut self, event: &Event, end: &TurnEnd) -> Result<(), Failure> {
         let Some(turn) = &event.turn else { return Ok(()) };
         self.asks.retain(|ask| ask.turn != *turn);
+        let is_last = self.turns.is_last_of_own(turn);
         match self.turns.end(turn) {
             Some(Ended::Elsewhere(words)) => {
-                let text = words::ended_elsewhere(&self.mentioned(&words));
+                if is_last {
+                    self.ended = exit_of(end);
+                }
+                let text = words::ended_elsewhere(&self.mentioned(&words), end);
                 self.interrupt_invitation()?;
                 self.tell(Ink::Faint, &text)
             }

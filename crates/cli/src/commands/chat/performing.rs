@@ -15,7 +15,8 @@ use super::session::Chat;
 use super::typed::{Thoughts, Typed, typed};
 use crate::args::{BranchArgs, JsonArgs, SessionArg, TreeArgs, Words};
 use crate::commands::{branch, tree};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
+use crate::living::Running;
 use crate::look::Ink;
 use crate::talk::open;
 use crate::text::{width, wrapped};
@@ -91,7 +92,11 @@ impl Chat<'_> {
             Typed::Tree => {
                 let session = SessionArg::of(self.session.as_deref().unwrap_or_default());
                 let args = TreeArgs { session, filter: None, search: None, json: JsonArgs { json: None } };
-                return self.draw(picture(tree::run(&args, &self.here.as_wide_as_now())));
+                let running = match self.reached() {
+                    Ok(reached) => Running::told_by(reached).await,
+                    Err(_) => Running::default(),
+                };
+                return self.draw(picture(tree::with_running(&args, &running, &self.here.as_wide_as_now())));
             }
             Typed::Branches => {
                 let session = self.session.clone().unwrap_or_default();
@@ -250,7 +255,12 @@ impl Chat<'_> {
             }
             Ok(response) => self.tell_after(after, response).await,
             Err(_) if self.is_left() => Ok(()),
-            Err(error) if self.takes_calling_off(&error) => self.tell(Ink::Faint, words::CALLED_OFF),
+            Err(error) if self.takes_calling_off(&error) => {
+                if is_said {
+                    self.ended = Some(Exit::Interrupted);
+                }
+                self.tell(Ink::Faint, words::CALLED_OFF)
+            }
             Err(error) if error.hint == Some(Hint::Redo) && is_said => return Ok(Called::TakenBack),
             Err(error) if error.code == ErrorCode::Disconnected => return Ok(Called::Lost),
             Err(error) => {

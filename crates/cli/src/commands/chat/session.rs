@@ -3,6 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
+use offshoot_api::event::EventKind;
 use offshoot_api::request::{Begin, Configure, Interrupt};
 use offshoot_api::views::{AskView, BodyView, BoundView, EntryView, ModelView, QueuedView, SessionView};
 use offshoot_api::{ApiError, ErrorCode, EventStream, Request, Response};
@@ -17,13 +18,14 @@ use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::look::{Ink, Sign};
 use crate::stamps::SystemStamps;
+use crate::talk::looking_on::leave_hearing;
 use crate::talk::printing::Printing;
 use crate::talk::telling::{Prompts, Telling};
 use crate::talk::{open, refused};
 use crate::which::short;
 use crate::words::chatting as words;
 use crate::words::scripts::THE_AGENT;
-use crate::words::talking::{NOTHING_RUNS_HERE, OTHER_VERSION};
+use crate::words::talking::{NOTHING_RUNS_HERE, OTHER_VERSION, hook_failed};
 
 /// So much of what was said before is shown to whoever comes back.
 const TURNS_SHOWN: usize = 2;
@@ -162,14 +164,17 @@ impl<'h> Chat<'h> {
 
     /// How the program ends.
     pub(super) async fn leave(mut self) -> Option<Exit> {
-        self.events = None;
+        let events = self.events.take();
         if let Some(reached) = self.reached.take() {
             for turn in self.turns.own_running() {
                 let Some(session) = self.session.clone() else { break };
                 // A turn that has ended by itself meanwhile need not be interrupted.
                 let _ = reached.call(Request::Interrupt(Interrupt { session, turn: Some(turn) })).await;
             }
-            reached.leave().await;
+            match events {
+                Some(events) => self.leave_telling_of_hooks(reached, events).await,
+                None => reached.leave().await,
+            }
         }
         if self.is_terminal && self.is_invited {
             // The sign that invites stands on this line.
@@ -377,6 +382,17 @@ impl<'h> Chat<'h> {
             return Ok(());
         }
         self.change(Configure { session, agent, model, ..Configure::default() }).await
+    }
+
+    /// What hooks are told at the end they can fail at, too.
+    async fn leave_telling_of_hooks(&mut self, reached: Reached, events: EventStream) {
+        leave_hearing(reached, events, |event| {
+            if let EventKind::HookFailed { hook, message } = &event.kind {
+                // Who cannot read it any more does not miss it.
+                let _ = self.tell(Ink::Error, &hook_failed(hook, message));
+            }
+        })
+        .await;
     }
 
     pub(super) fn reached(&self) -> Result<&Reached, ApiError> {

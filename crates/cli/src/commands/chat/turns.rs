@@ -11,6 +11,8 @@ pub(super) struct Turns {
     elsewhere: HashSet<String>,
     /// Begun by this chat: whoever leaves interrupts only these.
     own: HashSet<String>,
+    /// The one that was begun last: how it ends is how the conversation ends.
+    last_of_own: Option<String>,
     /// What each was asked, to speak of it.
     asked: HashMap<String, String>,
 }
@@ -26,6 +28,11 @@ impl Turns {
     /// Sent from here. What waits will have this turn when it is said.
     pub(super) fn is_own(&mut self, turn: &str) {
         self.own.insert(turn.to_owned());
+        self.last_of_own = Some(turn.to_owned());
+    }
+
+    pub(super) fn is_last_of_own(&self, turn: &str) -> bool {
+        self.last_of_own.as_deref() == Some(turn)
     }
 
     pub(super) fn is_known_as_own(&self, turn: &str) -> bool {

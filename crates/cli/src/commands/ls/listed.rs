@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use offshoot_api::views::StatusView;
 use offshoot_session::cost::Spent;
 use offshoot_store::Archive;
 use offshoot_store::catalog::{self, SessionRow, SpentText};
@@ -144,7 +145,13 @@ impl Listed {
     }
 
     /// `called` names it; `parent` is the session it came from, where that is listed too.
-    pub(super) fn as_json(&self, called: &str, parent: Option<&str>, looked: &Looked) -> Value {
+    pub(super) fn as_json(
+        &self,
+        called: &str,
+        parent: Option<&str>,
+        status: Option<&StatusView>,
+        looked: &Looked,
+    ) -> Value {
         let about = self.about();
         let (damaged, error) = match &self.state {
             State::Whole(_) => (0, None),
@@ -173,6 +180,7 @@ impl Listed {
             "path": self.path.to_string_lossy(),
             "kept_from": self.kept_from.as_ref().map(|path| path.to_string_lossy()),
             "changed_as": self.changed_as,
+            "status": status,
         })
     }
 }

@@ -13,6 +13,7 @@ use crate::Answer;
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::living::Running;
 use crate::long::{keep_shape, named_by};
 use crate::opened::point;
 
@@ -23,6 +24,7 @@ const REPLIES: usize = 64;
 pub(super) fn shown(
     args: &ShowArgs,
     mut session: LazySession,
+    running: &Running,
     here: &Here,
 ) -> Option<Result<Answer, Failure>> {
     if session.tail().is_some() {
@@ -52,7 +54,7 @@ pub(super) fn shown(
             let tree = session.part(&entries, &read).ok()?;
             let for_people = args.json.json.is_none();
             let short_ids = ShortIds::among(session.skeleton().ids().filter(|_| for_people));
-            Part { tree: &tree, short_ids, known_turn }.told(place.as_ref(), args, &here.look)
+            Part { tree: &tree, short_ids, known_turn, running }.told(place.as_ref(), args, &here.look)
         }
     };
     keep_shape(&session);

@@ -20,6 +20,7 @@ use offshoot_session::{
 
 use super::About;
 use crate::cataloged::agent_name;
+use crate::living::state_in_words;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, grouped, lasted, moment_after, money};
 use crate::table::{Painted, spread};
@@ -43,7 +44,10 @@ pub(super) fn drawn<'t>(
 ) -> String {
     let project = tree.header().and_then(|header| header.project.as_deref());
     let results = results_of(turn);
-    let mut page = Page { look, about, project, text: String::new(), results, above: Above::Nothing };
+    let state = turn.prompt().and_then(|prompt| about.running.of_prompt(&prompt.id));
+    let without_result = state.map_or(words::NO_RESULT, |status| &status.state);
+    let above = Above::Nothing;
+    let mut page = Page { look, about, project, text: String::new(), results, without_result, above };
     page.text.push_str(&spread(&title(tree, turn, about, look), &measures(turn, before, look), look));
     let mut answers = turn.entries.as_slice();
     if let Some(prompt) = turn.prompt() {
@@ -88,6 +92,10 @@ fn title(tree: &SessionTree, turn: &Turn<'_>, about: &About<'_, '_>, look: &Look
     for label in turn.entries.iter().filter_map(|entry| tree.label(&entry.id)) {
         part(Ink::Bold, &format!("[{}]", label.trim()));
     }
+    if let Some(status) = about.running.of_prompt(&first.id) {
+        let (words, ink) = state_in_words(&status.state, look);
+        part(ink, &words);
+    }
     title
 }
 
@@ -126,6 +134,8 @@ struct Page<'p, 't> {
     project: Option<&'t str>,
     text: String,
     results: HashMap<&'t ToolCallId, (&'t Arc<Entry>, &'t ToolResult)>,
+    /// What is said of a call that nothing has come of.
+    without_result: &'p str,
     above: Above,
 }
 
@@ -247,7 +257,7 @@ impl<'t> Page<'_, 't> {
 
     fn call(&mut self, entry: &Arc<Entry>, call: &ToolUse) {
         let (end, ink) = match self.results.get(&call.id) {
-            None => ("no result".to_owned(), Ink::Faint),
+            None => (self.without_result.to_owned(), Ink::Faint),
             Some((_, result)) if result.failed => ("failed".to_owned(), Ink::Error),
             Some((answered, result)) => {
                 let lines = text_of(&result.blocks).trim_end().lines().count();

@@ -4,6 +4,7 @@ use offshoot_session::SessionTree;
 use offshoot_session::address::ShortIds;
 use offshoot_session::outline::{Cell, Lines, Outline, OutlineOptions};
 
+use crate::living::{Running, state_in_words};
 use crate::look::{Ink, Look, Sign};
 use crate::table::{Painted, Row};
 use crate::text;
@@ -11,7 +12,7 @@ use crate::text;
 /// Deeper levels than these are counted, so that text has room.
 const MOST_LEVELS: usize = 12;
 
-pub(super) fn rows(tree: &SessionTree, options: &OutlineOptions, look: &Look) -> Vec<Row> {
+pub(super) fn rows(tree: &SessionTree, options: &OutlineOptions, running: &Running, look: &Look) -> Vec<Row> {
     let outline = Outline::of(tree, options);
     let lines = Lines::of(tree);
     let short_ids = ShortIds::of(tree);
@@ -38,6 +39,11 @@ pub(super) fn rows(tree: &SessionTree, options: &OutlineOptions, look: &Look) ->
         if let Some(version) = row.version {
             let gap = if right.columns > 0 { "  " } else { "" };
             right.push(look, Ink::Faint, &format!("{gap}{}/{}", version.number, version.of));
+        }
+        if let Some(status) = running.of_prompt(&row.entry) {
+            let (words, ink) = state_in_words(&status.state, look);
+            right.push(look, Ink::Plain, if right.columns > 0 { "  " } else { "" });
+            right.push(look, ink, &words);
         }
         rows.push(Row {
             lead,

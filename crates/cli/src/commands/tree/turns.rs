@@ -4,6 +4,7 @@ use offshoot_session::SessionTree;
 use offshoot_session::address::ShortIds;
 use offshoot_session::outline::{Cell, TurnEnd, TurnOutline, TurnRow, TurnTreeRow, is_task};
 
+use crate::living::{Running, state_in_words};
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::counted;
 use crate::table::{Painted, Row};
@@ -12,7 +13,7 @@ use crate::{text, words};
 /// A branch name longer than this is cut where there is a width to keep.
 const LONGEST_NAME: usize = 24;
 
-pub(super) fn rows(tree: &SessionTree, outline: &TurnOutline, look: &Look) -> Vec<Row> {
+pub(super) fn rows(tree: &SessionTree, outline: &TurnOutline, running: &Running, look: &Look) -> Vec<Row> {
     let short_ids = ShortIds::of(tree);
     let ids: Vec<String> = outline
         .rows
@@ -42,10 +43,13 @@ pub(super) fn rows(tree: &SessionTree, outline: &TurnOutline, look: &Look) -> Ve
             TurnTreeRow::Turn(turn) => {
                 let mut row = turn_row(turn, id, &lanes, &columns, look);
                 let is_task = tree.entry(&turn.entry).is_some_and(|prompt| is_task(tree, prompt));
+                let state = running.of_prompt(&turn.entry).map(|status| state_in_words(&status.state, look));
                 let context = tree.binding(&turn.entry).and_then(words::scripts::provenance_in_short);
-                for told in is_task.then_some(words::SUB_AGENT).into_iter().chain(context) {
+                let notes = is_task.then_some(words::SUB_AGENT).into_iter().chain(context);
+                let notes = notes.map(|told| (told.to_owned(), Ink::Faint));
+                for (told, ink) in state.into_iter().chain(notes) {
                     row.right.push(look, Ink::Plain, if row.right.columns > 0 { "  " } else { "" });
-                    row.right.push(look, Ink::Faint, told);
+                    row.right.push(look, ink, &told);
                 }
                 row
             }

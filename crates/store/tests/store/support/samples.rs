@@ -200,6 +200,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
             last_message: None,
             agent: None,
             missing: Missing::default(),
+            inherited: false,
         }),
         fact(Fact::TurnEnded { turn: "turn1".into() }),
         fact(Fact::Archived { target: "e5".into(), archived: true }),

@@ -1,0 +1,147 @@
+//! What of a session is not in its journal: turns that run, words that are not final yet, and those that a crash has left.
+//!
+//! Whoever looks sees all of it, and nothing is written: a turn that nobody ends any more is shown as it will be when
+//! the session is opened to be written.
+//!
+//! Limitation: of a long session, of which only a part is read, what a crash has cut off is seen where words of it are
+//! left.
+
+use std::collections::HashSet;
+
+use offshoot_api::views::{StatusRow, StatusView};
+use offshoot_api::{Request, Response};
+use offshoot_session::turn::{Unfinished, arrived_so_far, end_turns, unfinished_turns};
+use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree, TurnId};
+use offshoot_store::{Journal, Loaded};
+
+use crate::engine::{self, Reached};
+use crate::failure::Failure;
+use crate::here::Here;
+use crate::look::{Ink, Look, Sign};
+use crate::opened::{Opened, open_this, told};
+use crate::stored::journal;
+use crate::talk::wait_for;
+use crate::which::Which;
+
+/// The turns that run in this home.
+#[derive(Debug, Default)]
+pub(crate) struct Running(Vec<StatusRow>);
+
+impl Running {
+    pub(crate) fn now(here: &Here) -> Self {
+        if !engine::is_there(here) {
+            return Self::default();
+        }
+        Self(wait_for(async { Ok(engine::running_turns(here).await) }).unwrap_or_default())
+    }
+
+    /// For whoever speaks with the engine anyway.
+    pub(crate) async fn told_by(reached: &Reached) -> Self {
+        match reached.call(Request::Status).await {
+            Ok(Response::Status { rows }) => Self(rows),
+            Ok(_) | Err(_) => Self::default(),
+        }
+    }
+
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// How a session is; where several turns run, what waits for a person counts.
+    pub(crate) fn in_session(&self, id: &str) -> Option<&StatusView> {
+        most_urgent(self.0.iter().filter(|row| row.session == id))
+    }
+
+    /// How the turn of a prompt is.
+    pub(crate) fn of_prompt(&self, prompt: &EntryId) -> Option<&StatusView> {
+        most_urgent(self.0.iter().filter(|row| row.prompt == prompt.as_str()))
+    }
+
+    /// How it is at this entry or anywhere below it.
+    pub(crate) fn at_or_below(&self, tree: &SessionTree, entry: &EntryId) -> Option<&StatusView> {
+        most_urgent(self.0.iter().filter(|row| {
+            let prompt = EntryId::from(row.prompt.as_str());
+            prompt == *entry || tree.is_ancestor(entry, &prompt)
+        }))
+    }
+}
+
+fn most_urgent<'r>(rows: impl Iterator<Item = &'r StatusRow>) -> Option<&'r StatusView> {
+    rows.map(|row| &row.status).max_by_key(|status| status.state == "waiting")
+}
+
+/// `◐ running`
+pub(crate) fn state_in_words(state: &str, look: &Look) -> (String, Ink) {
+    let (sign, ink) = sign_of(state);
+    (format!("{} {state}", look.sign(sign)), ink)
+}
+
+/// A session that is only looked at, with all that can be seen of it.
+pub(crate) fn looked_at(here: &Here, which: &Which) -> Result<Opened, Failure> {
+    match which {
+        Which::File(_) => open_this(here, which),
+        Which::Stored(id) => {
+            let Loaded { tree, findings } = seen(here, id)?;
+            Ok(Opened { tree, notes: told(&findings) })
+        }
+    }
+}
+
+/// Whether words are left of a turn that is not complete, or that a crash has cut off.
+pub(crate) fn has_drafts(here: &Here, which: &Which) -> bool {
+    match which {
+        Which::File(_) => false,
+        Which::Stored(id) => here.store().is_ok_and(|store| store.home().drafts(id).exists()),
+    }
+}
+
+fn seen(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
+    let read = journal(here, id)?;
+    let (unfinished, _) = without_end(here, id, &read);
+    if unfinished.is_empty() {
+        return Ok(read.into_loaded());
+    }
+    let is_alive = here.store()?.is_being_written(id);
+    // It may have ended since it was read.
+    let read = if is_alive { read } else { journal(here, id)? };
+    let (unfinished, left) = without_end(here, id, &read);
+    let loaded = read.into_loaded();
+    let records: Vec<Record> = match is_alive {
+        true => arrived_so_far(&loaded.tree, unfinished, &left),
+        false => end_turns(&loaded.tree, unfinished, &left, &mut here.stamps()),
+    };
+    let tree = loaded.tree.extended(&records).unwrap_or_else(|_| loaded.tree.clone());
+    Ok(Loaded { tree, ..loaded })
+}
+
+/// Turns without an end that an agent answered here, and what drafts have of them. What another program has not ended is
+/// its own affair, also where it was imported.
+fn without_end(here: &Here, id: &SessionId, read: &Journal) -> (Vec<Unfinished>, Vec<Entry>) {
+    // Words that cannot be read are missed by whoever opens it to write, and told there.
+    let left = here.store().ok().and_then(|store| store.drafts(id).left(read.tree()).ok());
+    let left = left.unwrap_or_default();
+    let mut unfinished = unfinished_turns(read.tree(), &left);
+    if !unfinished.is_empty() {
+        let tree = read.tree();
+        let bound = tree.bindings().filter(|(_, binding)| !binding.inherited);
+        let answered = bound.filter_map(|(at, _)| tree.entry(at)?.turn.as_ref());
+        let here: HashSet<&TurnId> =
+            answered.chain(left.iter().filter_map(|draft| draft.turn.as_ref())).collect();
+        unfinished.retain(|one| here.contains(&one.turn));
+    }
+    (unfinished, left)
+}
+
+pub(crate) fn sign_of(state: &str) -> (Sign, Ink) {
+    match state {
+        "starting" => (Sign::Starting, Ink::Faint),
+        "ready" => (Sign::OffPath, Ink::Faint),
+        "running" => (Sign::Running, Ink::Accent),
+        "waiting" => (Sign::Waiting, Ink::Bold),
+        "compacting" => (Sign::Compacting, Ink::Accent),
+        "interrupted" => (Sign::Interrupted, Ink::Faint),
+        "exited" => (Sign::Exited, Ink::Faint),
+        "error" => (Sign::Error, Ink::Error),
+        _ => (Sign::NobodyKnows, Ink::Faint),
+    }
+}

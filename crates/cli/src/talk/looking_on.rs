@@ -1,0 +1,93 @@
+//! What happens in a session while a command asks something of it: what hooks did wrong, and whatever else is worth
+//! knowing, is told beside the answer.
+
+use futures_util::StreamExt;
+use offshoot_api::event::EventKind;
+use offshoot_api::{ApiError, Event, EventStream};
+
+use super::{note_now, open};
+use crate::engine::Reached;
+use crate::text::harmless_line;
+use crate::words::talking as words;
+
+pub(crate) struct LookingOn {
+    session: String,
+    events: EventStream,
+    /// The number of the last event that was heard.
+    seq: u64,
+    ascii: bool,
+}
+
+impl LookingOn {
+    /// `None`: there is nothing to look at. Why, the request itself is told.
+    pub(crate) async fn begin(reached: &Reached, session: &str, ascii: bool) -> Option<Self> {
+        let seq = open(reached, session, Some(0)).await.ok()?.seq;
+        Self::after(reached, session, seq, ascii).await.ok()
+    }
+
+    /// Everything behind this event.
+    pub(crate) async fn after(
+        reached: &Reached,
+        session: &str,
+        seq: u64,
+        ascii: bool,
+    ) -> Result<Self, ApiError> {
+        let events = reached.follow(session, seq).await?;
+        Ok(Self { session: session.to_owned(), events, seq, ascii })
+    }
+
+    /// The next event; `None` when the session is closed, or the engine gone.
+    pub(crate) async fn next(&mut self) -> Option<Event> {
+        let event = self.events.next().await?.ok()?;
+        self.seq = event.seq;
+        Some(event)
+    }
+
+    /// An answer may overtake what was told before it.
+    pub(crate) async fn catch_up(&mut self, reached: &Reached) {
+        let Ok(now) = open(reached, &self.session, Some(0)).await else { return };
+        while self.seq < now.seq
+            && let Some(event) = self.next().await
+        {
+            tell(&event, self.ascii);
+        }
+    }
+
+    pub(crate) async fn catch_up_and_leave(mut self, reached: Reached) {
+        self.catch_up(&reached).await;
+        self.leave(reached).await;
+    }
+
+    /// An engine of this process has hooks to tell before it ends.
+    pub(crate) async fn leave(self, reached: Reached) {
+        let ascii = self.ascii;
+        leave_hearing(reached, self.events, |event| tell(event, ascii)).await;
+    }
+}
+
+/// Leaves, and hands over what is heard until it is left. Who ends an engine without waiting hears no more of it.
+pub(crate) async fn leave_hearing(reached: Reached, mut events: EventStream, mut hear: impl FnMut(&Event)) {
+    let mut leaving = std::pin::pin!(reached.leave());
+    loop {
+        tokio::select! {
+            biased;
+            Some(Ok(event)) = events.next() => hear(&event),
+            () = &mut leaving => return,
+        }
+    }
+}
+
+fn tell(event: &Event, ascii: bool) {
+    if let Some(text) = worth_knowing(event) {
+        note_now(&harmless_line(&text, ascii));
+    }
+}
+
+/// What concerns no turn but whoever looks on. What belongs to a turn is told with its answer.
+pub(crate) fn worth_knowing(event: &Event) -> Option<String> {
+    match &event.kind {
+        EventKind::HookFailed { hook, message } => Some(words::hook_failed(hook, message)),
+        EventKind::Notice { text } if event.turn.is_none() => Some(words::sentence(text)),
+        _ => None,
+    }
+}
