@@ -38,6 +38,21 @@ fn a_rollout_may_begin_with_a_line_that_looks_like_another_programs() {
     fuzz::targets::light(format!("{first}\n{output}\n").as_bytes());
 }
 
+/// Found by chance: the beginning of such a line names one entry, and the last of its keys another.
+#[test]
+fn two_lines_of_pi_may_have_run_into_each_other() {
+    let samples =
+        TARGETS.iter().find(|target| target.name == "pi_scan").map_or(&[][..], |target| target.samples);
+    let joined = samples.iter().filter_map(|sample| {
+        let (before, rest) = sample.split_once("\"tokensBefore")?;
+        let (_, behind) = rest.split_once("{\"t")?;
+        Some(format!("{before}\"tokensB{behind}"))
+    });
+    let joined: Vec<String> = joined.collect();
+    assert!(!joined.is_empty(), "a sample has a compaction with another line behind it");
+    joined.iter().for_each(|file| fuzz::targets::pi_scan(file.as_bytes()));
+}
+
 macro_rules! targets {
     ($($name:ident),* $(,)?) => {
         $(#[test]

@@ -1,6 +1,7 @@
 //! One line of a pi file, understood by itself.
 
 use jiff::Timestamp;
+use offshoot_session::skeleton::{Fields, Kind, Moment};
 use offshoot_session::{
     Body, EntryId, Fact, Foreign, Lineage, Model, RawLine, SessionId, Setting, TitleSource,
 };
@@ -10,6 +11,7 @@ use super::message::{
     blocks, body_of_message, branch_summary_of, compaction_of, custom_message_of, usage_of,
 };
 use super::ours;
+use super::skim::envelope;
 use crate::json::{Map, entry_id, given, id_text, integer, string, text, timestamp};
 use crate::lines::{Content, Line};
 
@@ -119,12 +121,37 @@ impl Draft {
         }
     }
 
-    /// The draft of a line that was read before; `None` where it is not an object.
+    /// The draft of a line with this content; `None` where the line says its place twice and each time otherwise.
+    ///
+    /// Such a line is two that ran into each other. Its beginning is all that a quick reading sees, and the last of
+    /// two equal keys all that JSON keeps: neither is the word of whoever wrote it.
+    pub(super) fn of_line(content: &[u8], map: &Map) -> Option<Self> {
+        let draft = Self::new(map);
+        let is_one = envelope(content).is_none_or(|begun| draft.agrees_with(&begun));
+        is_one.then_some(draft)
+    }
+
+    /// The draft of a line that was read before; `None` where it is not an object, or two in one.
     pub(super) fn of_source(source: &RawLine) -> Option<Self> {
         match Line::new(1, source.clone()).content {
-            Content::Object(map) => Some(Self::new(&map)),
+            Content::Object(map) => Self::of_line(source.content(), &map),
             Content::Blank | Content::Unreadable(_) | Content::Torn => None,
         }
+    }
+
+    fn agrees_with(&self, begun: &Fields<'_>) -> bool {
+        let parent = match &self.parent {
+            ParentField::Of(parent) => Some(parent.as_str()),
+            ParentField::Root | ParentField::Absent => None,
+        };
+        let kind = match &self.what {
+            What::Entry(body) => Some(Kind::of(body)),
+            _ => None,
+        };
+        self.id.as_ref().map(EntryId::as_str) == Some(begun.id)
+            && parent == begun.parent
+            && self.written_at.map(Moment::of) == Some(begun.at)
+            && kind == Some(begun.kind)
     }
 }
 

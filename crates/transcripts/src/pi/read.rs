@@ -67,9 +67,15 @@ impl Reader {
         }
         let draft = match line.content {
             Content::Blank => None,
-            Content::Object(map) => Some(Draft::new(&map)),
+            Content::Object(map) => {
+                let draft = Draft::of_line(line.raw.content(), &map);
+                if draft.is_none() {
+                    self.unreadable(line.number, "two lines ran into each other".to_owned());
+                }
+                draft
+            }
             Content::Unreadable(reason) => {
-                self.oddities.push(Oddity::at_line(line.number, Odd::UnreadableLine(reason)));
+                self.unreadable(line.number, reason);
                 None
             }
             Content::Torn => {
@@ -100,8 +106,7 @@ impl Reader {
             }
         }
         if matches!(draft.what, What::Nameless) {
-            let reason = "an object without a type".to_owned();
-            self.oddities.push(Oddity::at_line(line, Odd::UnreadableLine(reason)));
+            self.unreadable(line, "an object without a type".to_owned());
         }
         if let Some(kind) = &draft.unknown_type {
             let count = self.unknown_types.entry(kind.clone()).or_default();
@@ -178,6 +183,10 @@ impl Reader {
 
     fn first_time(&self) -> Timestamp {
         self.drafts().find_map(|draft| draft.written_at).unwrap_or(Timestamp::UNIX_EPOCH)
+    }
+
+    fn unreadable(&mut self, line: u64, reason: String) {
+        self.oddities.push(Oddity::at_line(line, Odd::UnreadableLine(reason)));
     }
 
     fn repaired(&mut self, line: u64, what: &str) {

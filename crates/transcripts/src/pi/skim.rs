@@ -322,10 +322,14 @@ fn kind_of_role(role: &[u8]) -> Option<Kind> {
 mod tests {
     use super::*;
 
-    fn assert_both_ways_agree(message: &str) {
-        let line = format!(
+    fn line_of(message: &str) -> String {
+        format!(
             r#"{{"type":"message","id":"a1","parentId":"u1","timestamp":"2025-01-01T00:00:00.500Z","message":{message}}}"#
-        );
+        )
+    }
+
+    fn assert_both_ways_agree(message: &str) {
+        let line = line_of(message);
         let patient = patient_entry(line.as_bytes());
         assert!(patient.is_some(), "{line}");
         assert_eq!(entry_of_line(line.as_bytes()), patient, "{line}");
@@ -349,9 +353,14 @@ mod tests {
             r#"{"role":"bashExecution","command":"ls","output":"a\nb","exitCode":0,"cancelled":false,"truncated":false,"fullOutputPath":"/t"}"#,
             r#"{"role":"bashExecution","command":"ls","exitCode":1.2,"fullOutputPath":"/t","excludeFromContext":true}"#,
             r#"{"role":"system","content":"be kind"}"#,
-            r#"{"role":"user","role":"assistant","content":"twice"}"#,
             r#""no object""#,
         ];
         messages.iter().for_each(|message| assert_both_ways_agree(message));
+    }
+
+    #[test]
+    fn a_message_of_two_roles_is_none() {
+        let line = line_of(r#"{"role":"user","role":"assistant","content":"twice"}"#);
+        assert_eq!(entry_of_line(line.as_bytes()), None);
     }
 }

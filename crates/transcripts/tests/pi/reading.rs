@@ -386,6 +386,31 @@ fn a_bad_line_in_the_middle_is_told_and_kept() {
     );
 }
 
+/// The end of one line and the beginning of the next are lost, and what is left is JSON with its keys twice.
+#[test]
+fn two_lines_that_ran_into_each_other_are_neither() {
+    let place = |kind, id, parent| {
+        format!(r#""type":"{kind}","id":"{id}","parentId":"{parent}","timestamp":"2025-01-01T00:00:02.000Z""#)
+    };
+    for second in
+        [place("compaction", "c3", "u1"), place("compaction", "c2", "a9"), place("label", "c2", "u1")]
+    {
+        let first = place("compaction", "c2", "u1");
+        let joined = format!(r#"{{{first},"summary":"short","tokens":1,{second},"summary":"left"}}"#);
+        let file = format!("{HEADER}\n{}\n{joined}\n{}\n", said("u1", None), said("u4", Some("u1")));
+        assert_eq!(drawing(&file), "u1 - u4*\n", "{second}");
+        assert_eq!(
+            forgiven(&load(&file)),
+            ["line 3: not readable: two lines ran into each other"],
+            "{second}"
+        );
+    }
+    let twice = place("message", "u2", "u1");
+    let joined = format!(r#"{{{twice},"message":{{"role":"user","content":"u2"}},{twice}}}"#);
+    let file = format!("{}{joined}\n", v3(&[said("u1", None)]));
+    assert_eq!(drawing(&file), "u1 - u2*\n", "said twice alike it is said");
+}
+
 #[test]
 fn bytes_that_are_no_text_spoil_one_word_and_not_the_line() {
     let line = said("u1", None).to_string().replace(r#""content":"u1""#, "\"content\":\"a@b\"");
