@@ -38,6 +38,17 @@ fn a_rollout_may_begin_with_a_line_that_looks_like_another_programs() {
     fuzz::targets::light(format!("{first}\n{output}\n").as_bytes());
 }
 
+/// Found by chance: what the first prompt of the end hangs below is no entry, but leads to one.
+#[test]
+fn the_end_of_a_file_of_claude_may_begin_below_a_line_that_is_passed_by() {
+    let lines = [
+        r#"{"type":"novelty","uuid":"n1","parentUuid":"u1","sessionId":"s"}"#,
+        r#"{"parentUuid":"a2","type":"progress","data":{},"uuid":"p1","timestamp":"2026-01-01T00:00:02.500Z"}"#,
+        r#"{"parentUuid":"p1","isSidechain":false,"sessionId":"s","type":"user","message":{"role":"user","content":"and"},"uuid":"t1","timestamp":"2026-01-01T00:00:04.000Z"}"#,
+    ];
+    fuzz::targets::recent(lines.map(|line| format!("{line}\n")).concat().as_bytes());
+}
+
 /// Found by chance: the beginning of such a line names one entry, and the last of its keys another.
 #[test]
 fn two_lines_of_pi_may_have_run_into_each_other() {

@@ -6,6 +6,7 @@
 //! - the way up from the head to the prompt above the wanted messages lies in the end, and so does every line behind
 //!   that prompt together with the line it hangs below; only prompts may hang elsewhere, as they do after a rewind;
 //! - no line before uses an id of those lines, or answers or makes a call that they answer ([`Earlier`] looks);
+//! - the entry above the first of them stands in the end: a line that is none would have to be passed by;
 //! - nothing was forgiven, no sub-agent speaks in between, and no command of the person waits for its output.
 //!
 //! Whatever else is found is `None`: more of the file has to be read, in the worst case all of it. The file is taken
@@ -73,6 +74,8 @@ pub fn recent(end: &[u8], count: usize) -> Option<Recent> {
     require(told.iter().all(|draft| hangs_behind(draft, first, &places)))?;
     let messages = last_messages(&tree, &way, count);
     require(messages.iter().all(|message| says_all(&message.entry)))?;
+    let hangs_below = messages.first().and_then(|first| first.entry.parent.as_ref());
+    require(hangs_below.is_none_or(|parent| tree.entry(parent).is_some()))?;
     Some(Recent { messages, earlier: Earlier::of(told)? })
 }
 
