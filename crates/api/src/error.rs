@@ -31,7 +31,7 @@ pub struct ApiError {
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     NotFound,
-    /// A point or a session that could be several.
+    /// A point, a session or a turn that could be several.
     Ambiguous,
     /// The request cannot be understood.
     Invalid,
@@ -81,6 +81,8 @@ pub enum Hint {
     Redo,
     /// Say `branching`: the settings want to be asked.
     SayBranching,
+    /// Say `turn`: several run, and none is nearer than the others.
+    SayTurn,
 }
 
 impl ApiError {
@@ -139,9 +141,11 @@ impl From<Refusal> for ApiError {
             Refusal::NoAgent => ErrorCode::NoAgent,
             Refusal::AgentBroken => ErrorCode::AgentFailed,
             Refusal::NothingRuns => ErrorCode::NothingToDo,
+            Refusal::SeveralRun { .. } => ErrorCode::Ambiguous,
         };
         let hint = refusal.hint().map(|hint| match hint {
             guard::Hint::AbortFirst => Hint::AbortFirst,
+            guard::Hint::SayTurn => Hint::SayTurn,
         });
         let turn = refusal.turn().map(|turn| turn.to_string());
         Self { hint, turn, ..Self::new(code, refusal.to_string()) }

@@ -416,7 +416,7 @@ pub struct Clear {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Interrupt {
     pub session: String,
-    /// The turn on the head's branch where it is not said.
+    /// Left out: the only one that runs; of several the one on the head's branch. Where that has none it is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
 }

@@ -57,6 +57,7 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         (Some(Hint::AbortFirst), _) => failure.hint(words::ABORT_FIRST_HINT),
         (Some(Hint::Redo), _) => failure.hint(words::REDO_HINT),
         (Some(Hint::SayBranching), _) => failure.hint(words::SAY_BRANCHING_HINT),
+        (Some(Hint::SayTurn), _) => failure.hint(words::SAY_TURN_HINT),
         (None, ErrorCode::NoAgent) => failure.hint(words::NO_AGENT_HINT),
         (None, ErrorCode::DiskFull) => failure.hint(crate::words::DISK_FULL_HINT),
         (None, ErrorCode::Locked) => failure.hint(crate::words::BEING_WRITTEN_HINT),

@@ -6,6 +6,7 @@
 
 use thiserror::Error;
 
+use crate::address::{Place as Where, short_id};
 use crate::status::WaitingFor;
 use crate::turn::Phase;
 use crate::versions::versions_of;
@@ -42,7 +43,6 @@ pub enum Action<'a> {
     },
     /// Model, thinking, tools, permissions; compaction; clearing.
     Change,
-    Interrupt,
 }
 
 /// Where a turn is wanted.
@@ -110,6 +110,9 @@ pub enum Refusal {
     AgentBroken,
     #[error("nothing is running")]
     NothingRuns,
+    /// Each as a person finds it again.
+    #[error("several turns run, and none of them on the branch of the head: {}", .places.join(", "))]
+    SeveralRun { places: Vec<String> },
 }
 
 /// What would make a refused action possible.
@@ -117,12 +120,15 @@ pub enum Refusal {
 pub enum Hint {
     /// Interrupt the turn, wait for its end, act.
     AbortFirst,
+    /// Say which turn is meant.
+    SayTurn,
 }
 
 impl Refusal {
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Running { .. } | Self::Connecting { .. } | Self::Waiting { .. } => Some(Hint::AbortFirst),
+            Self::SeveralRun { .. } => Some(Hint::SayTurn),
             Self::Blank | Self::SameText { .. } | Self::NoAgent | Self::AgentBroken | Self::NothingRuns => {
                 None
             }
@@ -135,9 +141,12 @@ impl Refusal {
             Self::Running { turn, .. } | Self::Connecting { turn, .. } | Self::Waiting { turn, .. } => {
                 Some(turn)
             }
-            Self::Blank | Self::SameText { .. } | Self::NoAgent | Self::AgentBroken | Self::NothingRuns => {
-                None
-            }
+            Self::Blank
+            | Self::SameText { .. }
+            | Self::NoAgent
+            | Self::AgentBroken
+            | Self::NothingRuns
+            | Self::SeveralRun { .. } => None,
         }
     }
 }
@@ -163,11 +172,27 @@ pub fn may(action: Action<'_>, state: &SessionState<'_>) -> Result<Allowed, Refu
             let is_in_its_answer = below.is_some_and(|below| state.tree.is_ancestor(&turn.prompt, below));
             is_in_its_answer || head_is_on(state, turn)
         }),
-        Action::Interrupt => match running(state).next() {
-            Some(_) => Ok(Allowed::Now),
-            None => Err(Refusal::NothingRuns),
-        },
     }
+}
+
+/// The turn that is meant by whoever wants to interrupt and names none: the only one that runs; of several the one on
+/// the branch of the head. Never one that merely happens to run.
+pub fn turn_to_interrupt(state: &SessionState<'_>) -> Result<TurnId, Refusal> {
+    let turns: Vec<&RunningTurn> = running(state).collect();
+    let meant = match turns.as_slice() {
+        [] => return Err(Refusal::NothingRuns),
+        [only] => Some(*only),
+        several => several.iter().copied().find(|turn| head_is_on(state, turn)),
+    };
+    let places = || turns.iter().map(|turn| place_in_words(state.tree, &turn.prompt)).collect();
+    meant.map(|turn| turn.turn.clone()).ok_or_else(|| Refusal::SeveralRun { places: places() })
+}
+
+/// `#4 6f2a91 on "draft"`: a number alone would be looked for on the branch of the head.
+fn place_in_words(tree: &SessionTree, prompt: &EntryId) -> String {
+    let Where { branch, number } = Where::of(tree, prompt);
+    let named = branch.map(|name| format!(" on \"{name}\"")).unwrap_or_default();
+    format!("#{number} {}{named}", short_id(tree, prompt))
 }
 
 fn may_send(place: Place, state: &SessionState<'_>) -> Result<Allowed, Refusal> {

@@ -1,7 +1,7 @@
 //! What may be done while a turn runs.
 
 use offshoot_session::guard::{
-    Action, AgentState, Allowed, Hint, Place, Refusal, RunningTurn, SessionState, may,
+    Action, AgentState, Allowed, Hint, Place, Refusal, RunningTurn, SessionState, may, turn_to_interrupt,
 };
 use offshoot_session::status::WaitingFor;
 use offshoot_session::turn::Phase;
@@ -93,8 +93,33 @@ fn an_interrupted_turn_is_in_nobodys_way() {
     let turn = || running(Phase::Interrupted, None);
     assert_eq!(check_in(TREE, turn(), Action::MoveHead), NOW);
     assert_eq!(check_in(TREE, turn(), Action::Send { words: "more", place: Place::Here }), NOW);
-    assert_eq!(check_in(TREE, turn(), Action::Interrupt), Err(Refusal::NothingRuns));
-    assert_eq!(check(Action::Interrupt), NOW);
+}
+
+fn interrupted(drawing: &str, turns: &[RunningTurn]) -> Result<String, Refusal> {
+    let (tree, head) = (tree_of(drawing), HeadName::main());
+    let state = SessionState { tree: &tree, head: &head, turns, agent: AgentState::Reachable };
+    turn_to_interrupt(&state).map(|turn| turn.to_string())
+}
+
+/// Two turns run: `t` below `u2`, `v` below `u3`. The star is the head.
+#[test]
+fn whoever_names_no_turn_means_the_one_of_the_head() {
+    let t = || running(Phase::Running, None);
+    let v = || RunningTurn { turn: "v".into(), prompt: "u3".into(), ..running(Phase::Running, None) };
+    let at = |head: &str| {
+        let tree = "u1 - a1 - u2/t - a2/t\n     a1 - u3/v - a3/v\n     a1 - u4 - a4";
+        tree.replace(head, &format!("{head}*"))
+    };
+    assert_eq!(interrupted(&at("a2"), &[]), Err(Refusal::NothingRuns));
+    assert_eq!(interrupted(&at("a4"), &[t()]), Ok("t".into()), "the only one that runs");
+    assert_eq!(interrupted(&at("a2/t"), &[t(), v()]), Ok("t".into()));
+    assert_eq!(interrupted(&at("a3/v"), &[t(), v()]), Ok("v".into()));
+    let refused = interrupted(&at("a4"), &[t(), v()]).unwrap_err();
+    let words = "several turns run, and none of them on the branch of the head: #2 u2, #2 u3";
+    assert_eq!((refused.to_string(), refused.hint()), (words.to_owned(), Some(Hint::SayTurn)));
+    let stopped = running(Phase::Interrupted, None);
+    assert_eq!(interrupted(&at("a4"), &[stopped.clone(), v()]), Ok("v".into()), "the other has stopped");
+    assert_eq!(interrupted(&at("a2/t"), &[stopped]), Err(Refusal::NothingRuns));
 }
 
 #[test]

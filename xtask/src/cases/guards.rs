@@ -2,7 +2,9 @@
 
 use anyhow::{Context, Result, bail};
 use offshoot_session::agent::{AgentEvent, Said};
-use offshoot_session::guard::{Action, AgentState, Allowed, Place, RunningTurn, SessionState, may};
+use offshoot_session::guard::{
+    Action, AgentState, Allowed, Place, RunningTurn, SessionState, may, turn_to_interrupt,
+};
 use offshoot_session::handoff::{AgentSwitch, branch_session, reconstruct, switch_agent};
 use offshoot_session::status::words::{ChatWord, Talk};
 use offshoot_session::status::{State, WaitingFor};
@@ -147,7 +149,8 @@ impl Scene {
     }
 
     fn abort(&mut self) -> Result<Value> {
-        if !self.may(Action::Interrupt) {
+        let (tree, head, turns, agent) = (&self.tree, &HeadName::main(), &self.turns, self.agent);
+        if turn_to_interrupt(&SessionState { tree, head, turns, agent }).is_err() {
             return Ok(json!({"allowed": false}));
         }
         let mut turn = Turn::begin(TURN.into(), PROMPT.into(), Provenance::Continued);

@@ -116,7 +116,7 @@ pub(crate) enum AnswerName {
 pub(crate) struct AbortArgs {
     #[command(flatten)]
     pub(crate) words: Words,
-    /// The turn at this point instead of that of the head's branch
+    /// The turn at this point; else the one that runs, of several that of the head's branch
     #[arg(long, value_name = "POINT")]
     pub(crate) at: Option<String>,
 }

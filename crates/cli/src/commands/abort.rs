@@ -1,14 +1,15 @@
-//! `offshoot abort [SESSION]`: interrupts the turn of the head's branch, or of a point, in whichever process it runs.
+//! `offshoot abort [SESSION]`: interrupts the turn that runs, of several the one of the head's branch, or that of a point, in
+//! whichever process it runs.
 
 use offshoot_api::request::Interrupt;
-use offshoot_api::{Request, Response};
+use offshoot_api::{ApiError, ErrorCode, Request, Response};
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{EntryId, SessionId};
 
 use crate::Answer;
 use crate::args::AbortArgs;
 use crate::engine::{Reached, running};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::opened::point;
 use crate::stored::read;
@@ -27,10 +28,19 @@ pub(crate) fn run(args: &AbortArgs, here: &Here) -> Result<Answer, Failure> {
             None => None,
         };
         let interrupt = Request::Interrupt(Interrupt { session, turn });
-        reached.call(interrupt).await.map_err(|error| refused(&error))?;
+        reached.call(interrupt).await.map_err(|error| not_interrupted(&error))?;
         reached.leave().await;
         Ok(Answer { text: words::ABORTED.to_owned(), ..Answer::default() })
     })
+}
+
+/// Where several run it could be any of them: that is refused, and nothing was looked for in vain.
+fn not_interrupted(error: &ApiError) -> Failure {
+    let mut failure = refused(error);
+    if error.code == ErrorCode::Ambiguous {
+        failure.exit = Exit::Refused;
+    }
+    failure
 }
 
 fn prompt_at(here: &Here, session: &SessionId, at: &str) -> Result<EntryId, Failure> {

@@ -27,6 +27,7 @@ pub(crate) const ABORT_FIRST_HINT: &str = "`offshoot abort` or `--abort-first` i
 pub(crate) const REDO_HINT: &str = "`redo` brings it back";
 pub(crate) const SAY_BRANCHING_HINT: &str =
     "`config_change_branching` is `ask`; `offshoot config set config_change_branching entry` asks no more";
+pub(crate) const SAY_TURN_HINT: &str = "`--at POINT` says which; `offshoot status` lists them";
 pub(crate) const NO_AGENT_HINT: &str = "`offshoot agents` lists those that can answer";
 pub(crate) const DISCONNECTED_HINT: &str = "the process that was the engine has ended; what was said is kept, and the next command starts another one";
 pub(crate) const OTHER_VERSION: &str =

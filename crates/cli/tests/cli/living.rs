@@ -47,6 +47,35 @@ fn a_message_that_waits_ends_when_the_answer_before_it_is_aborted() {
     assert_eq!(chat.end(), Some(0), "what was not sent does not come later");
 }
 
+/// Two answers are waited for and the head stands on a third branch.
+#[test]
+fn abort_takes_no_turn_by_chance_and_says_which_there_are() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    let mut second = Talk::begin(&folder, &["send", "--beside", "ask me."]);
+    chat.until("ask me.");
+    assert_eq!(run(&folder, &["send", "--beside", "meanwhile"]).1, Some(0));
+    let (_, refusal, code) = crate::scripts::both(&folder, &["abort"]);
+    assert_eq!(code, Some(4), "{refusal}");
+    assert!(
+        refusal.contains("several turns run, and none of them on the branch of the head: #1 "),
+        "{refusal}"
+    );
+    assert!(refusal.contains("hint: `--at POINT` says which"), "{refusal}");
+    let (status, _) = run(&folder, &["status", "--json"]);
+    let status: Value = serde_json::from_str(&status).expect("JSON");
+    let rows = status["rows"].as_array().expect("rows");
+    assert_eq!(rows.len(), 2, "both still wait: {status}");
+    let prompts: Vec<&str> = rows.iter().filter_map(|row| row["prompt"].as_str()).collect();
+    for prompt in prompts {
+        assert_eq!(run(&folder, &["abort", "--at", prompt]).1, Some(0));
+    }
+    assert_eq!(second.child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(chat.end(), Some(130));
+}
+
 /// Ctrl-C takes it out of the queue, and it was never said.
 #[test]
 fn a_message_that_waits_is_called_off() {

@@ -21,7 +21,7 @@ fn program(folder: &Folder, name: &str, lines: &str) {
 }
 
 /// What a command prints, what it says beside that, and how it ends.
-fn both(folder: &Folder, words: &[&str]) -> (String, String, Option<i32>) {
+pub(crate) fn both(folder: &Folder, words: &[&str]) -> (String, String, Option<i32>) {
     let output = alive(folder).args(words).stdin(Stdio::null()).output().expect("the program runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     (text(output.stdout), text(output.stderr), output.status.code())

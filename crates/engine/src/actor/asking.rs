@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use offshoot_api::event::EventKind;
 use offshoot_api::views::AskView;
-use offshoot_api::{ApiError, ErrorCode, Response, request};
+use offshoot_api::{Response, request};
 use offshoot_session::TurnId;
 use offshoot_session::agent::Speaker;
 use offshoot_session::asks::{
@@ -115,20 +115,5 @@ impl SessionActor {
 
     pub(super) fn project(&self) -> Option<&str> {
         self.tree.header().and_then(|header| header.project.as_deref())
-    }
-
-    pub(super) fn interrupted_by_request(&self, turn: Option<String>) -> Result<TurnId, ApiError> {
-        let named = turn.map(TurnId::from);
-        let head = self.tree.main_head();
-        let on_head = |turn: &&super::turns::Running| {
-            head.is_some_and(|head| self.tree.is_ancestor(turn.turn.prompt(), head))
-        };
-        let running = || self.turns.values().filter(|running| !running.turn.is_over());
-        let found = match &named {
-            Some(named) => running().find(|running| running.turn.id() == named),
-            None => running().find(on_head).or_else(|| running().next()),
-        };
-        let found = found.map(|running| running.turn.id().clone());
-        found.ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, "nothing is running"))
     }
 }

@@ -2,7 +2,7 @@
 
 use offshoot_api::request::IfRunning;
 use offshoot_api::{ApiError, ErrorCode};
-use offshoot_session::guard::{self, Action, AgentState, Allowed, SessionState};
+use offshoot_session::guard::{self, Action, AgentState, Allowed, Refusal, SessionState};
 use offshoot_session::{EntryId, HeadName, TurnId};
 
 use super::SessionActor;
@@ -45,6 +45,17 @@ impl SessionActor {
                 None => Err(refused(refusal)),
             },
         }
+    }
+
+    /// The turn that somebody wants to interrupt.
+    pub(super) fn turn_to_interrupt(&self, named: Option<String>) -> Result<TurnId, Refusal> {
+        let turns = self.running_turns();
+        let agent = AgentState::Reachable;
+        let state = SessionState { tree: &self.tree, head: &HeadName::main(), turns: &turns, agent };
+        let Some(named) = named else { return guard::turn_to_interrupt(&state) };
+        let running = self.turns.values().filter(|running| !running.turn.is_over());
+        let mut ids = running.map(|running| running.turn.id().clone());
+        ids.find(|turn| turn.as_str() == named).ok_or(Refusal::NothingRuns)
     }
 
     /// Whatever writes below a turn that was interrupted waits until its agent has stopped.

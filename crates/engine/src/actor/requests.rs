@@ -109,7 +109,7 @@ impl SessionActor {
     }
 
     async fn interrupt_by_request(&mut self, turn: Option<String>) -> Result<Response, Halt> {
-        let turn = self.interrupted_by_request(turn).map_err(refused)?;
+        let turn = self.turn_to_interrupt(turn).map_err(refused)?;
         self.interrupt(&turn).await;
         Ok(Response::Done { changed: true })
     }

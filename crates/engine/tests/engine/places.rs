@@ -118,3 +118,35 @@ async fn what_waits_is_answered_by_whom_it_was_sent_to() {
     let tree = world.tree();
     assert_eq!(tree.path_to(tree.main_head()).last().unwrap().body.text(), "re: to you");
 }
+
+/// Two turns run, and a third that began beside them is over: its branch is the head's.
+#[tokio::test(start_paused = true)]
+async fn of_several_turns_none_is_interrupted_by_mere_chance() {
+    let waits = || vec![Do::Say(offshoot_session::agent::Said::words("m", "Let me ")), Do::Gate];
+    let mut world = World::new(ScriptedAgent::new().on("a", waits()).on("b", waits())).await;
+    let beside = |text: &str| Request::Send(request::Send { if_running: IfRunning::Beside, ..send(text) });
+    let interrupt = |turn| Request::Interrupt(request::Interrupt { session: s(), turn });
+    let mut turns = Vec::new();
+    for text in ["a", "b"] {
+        let Response::Sent(sent) = world.call(beside(text)).await.unwrap() else { panic!("not sent") };
+        turns.push(sent.turn.expect("it runs"));
+        world.until(|kind| matches!(kind, EventKind::Live { .. })).await;
+    }
+    world.call(beside("c")).await.unwrap();
+    world.until_turn_ended().await;
+    let refused = world.call(interrupt(None)).await.unwrap_err();
+    assert_eq!((refused.code, refused.hint), (ErrorCode::Ambiguous, Some(Hint::SayTurn)), "{refused}");
+    let runs = |view: offshoot_api::views::SessionView| -> Vec<String> {
+        view.turns.into_iter().filter(|row| row.status.state == "running").map(|row| row.turn).collect()
+    };
+    assert_eq!(runs(world.view().await), turns, "nothing was touched");
+    for row in world.view().await.turns {
+        assert!(refused.message.contains(&format!("#1 {}", row.prompt)), "{refused}");
+    }
+    world.call(interrupt(turns.first().cloned())).await.unwrap();
+    world.until_turn_ended().await;
+    assert_eq!(runs(world.view().await), turns[1..]);
+    world.call(interrupt(None)).await.unwrap();
+    world.until_ready().await;
+    assert_eq!(world.call(interrupt(None)).await.unwrap_err().code, ErrorCode::NothingToDo);
+}

@@ -71,12 +71,13 @@ impl Chat<'_> {
             self.leaves_by_wish();
             return Ok(());
         }
-        let Some(session) = self.session.clone().filter(|_| self.turns.any_here() && !self.is_interrupted)
-        else {
+        let turn = self.turns.here().filter(|_| !self.is_interrupted).map(str::to_owned);
+        let (Some(session), Some(turn)) = (self.session.clone(), turn) else {
             return self.tell(Ink::Faint, words::CTRL_C_AGAIN);
         };
         self.tell(Ink::Faint, words::INTERRUPTING)?;
-        self.do_this(Request::Interrupt(Interrupt { session, turn: None })).await
+        // The answer that is seen here, wherever the head went meanwhile.
+        self.do_this(Request::Interrupt(Interrupt { session, turn: Some(turn) })).await
     }
 }
 

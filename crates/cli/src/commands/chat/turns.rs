@@ -99,6 +99,11 @@ impl Turns {
         !self.here.is_empty()
     }
 
+    /// The one that is told here: there is one at a time.
+    pub(super) fn here(&self) -> Option<&str> {
+        self.here.iter().next().map(String::as_str)
+    }
+
     /// Those of this chat that run.
     pub(super) fn own_running(&self) -> Vec<String> {
         let mut own: Vec<String> = self.own.iter().filter(|turn| self.knows(turn)).cloned().collect();
@@ -119,6 +124,7 @@ mod tests {
         turns.begins_here("a");
         assert!(turns.any_here() && !turns.is_elsewhere("a"));
         turns.begins_here("b");
+        assert_eq!(turns.here(), Some("b"));
         assert!(turns.is_elsewhere("a") && !turns.is_elsewhere("b"));
         assert_eq!(turns.own_running(), ["a"], "`b` was begun by somebody else");
         assert_eq!(turns.end("b"), Some(Ended::Here));
