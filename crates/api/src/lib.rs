@@ -27,4 +27,4 @@ pub use error::{ApiError, ErrorCode, Hint};
 pub use event::{Event, EventKind, TurnEnd};
 pub use request::Request;
 pub use response::Response;
-pub use service::{Access, Answering, Caller, EventStream, Following, Service};
+pub use service::{Access, Answering, Caller, CallerId, EventStream, Following, Service};

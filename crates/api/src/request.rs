@@ -44,7 +44,7 @@ pub enum Request {
     Switch(Switch),
     /// Go to an entry, if wished with a summary of what is left.
     Navigate(Navigate),
-    /// Give up a summary that is being written; nothing has moved.
+    /// Call off what this caller has asked for and a hook is asked about or a summary is written for; nothing has moved.
     CancelSummary(Session),
     Rewind(Rewind),
     /// Change agent, model, thinking, tools or permissions from the next prompt on.

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tracing::debug;
 
 use crate::frame::{self, Call, Lines, Outbox, Reply};
-use crate::{Access, ApiError, Caller, ErrorCode, Event, Request, Response, Service};
+use crate::{Access, ApiError, Caller, CallerId, ErrorCode, Event, Request, Response, Service};
 
 /// So much is read at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -47,6 +47,7 @@ async fn serve_calls(
     mut reader: impl AsyncRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
+    let caller = CallerId::fresh();
     let mut lines = Lines::default();
     let mut open: FuturesUnordered<Replying<'_>> = FuturesUnordered::new();
     let mut events: SelectAll<Events> = SelectAll::new();
@@ -76,7 +77,7 @@ async fn serve_calls(
                             let was_followed = stop_following(&mut followed, &it.session);
                             refused.push(response(id, Ok(Response::Done { changed: was_followed })));
                         }
-                        Ok(call) => open.push(begin(service, access, call)),
+                        Ok(call) => open.push(begin(service, access, caller, call)),
                     }
                 }
                 refused
@@ -107,9 +108,9 @@ pub(crate) fn taken(bytes: usize) -> io::Result<usize> {
     if bytes == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(bytes) }
 }
 
-fn begin(service: &dyn Service, access: Access, call: Call) -> Replying<'_> {
+fn begin(service: &dyn Service, access: Access, caller_id: CallerId, call: Call) -> Replying<'_> {
     let Call { id, caller, request } = call;
-    let caller = Caller { name: caller, access };
+    let caller = Caller { name: caller, access, id: caller_id };
     Box::pin(async move {
         if let Err(error) = caller.may(&request) {
             return Begun::Answered { id, answer: Err(error) };

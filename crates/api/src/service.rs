@@ -1,6 +1,7 @@
 //! Both ends of the wire: who asks, and who answers.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::Stream;
 
@@ -12,6 +13,21 @@ pub struct Caller {
     /// For the log, and for "answered on another device".
     pub name: String,
     pub access: Access,
+    /// Tells it from others of the same name.
+    pub id: CallerId,
+}
+
+/// One end of a conversation with the engine: a connection, or somebody in the same process. What it has asked for is
+/// called off by itself alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallerId(u64);
+
+impl CallerId {
+    /// One that nobody in this process has had.
+    pub fn fresh() -> Self {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Self(LAST.fetch_add(1, Ordering::Relaxed))
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +58,7 @@ pub trait Service: Send + Sync {
 impl Caller {
     /// Somebody at this machine.
     pub fn local(name: impl Into<String>) -> Self {
-        Self { name: name.into(), access: Access::Write }
+        Self { name: name.into(), access: Access::Write, id: CallerId::fresh() }
     }
 
     /// Refuses what a reader may not ask for.

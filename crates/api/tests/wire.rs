@@ -177,7 +177,7 @@ fn what_may_be_left_out_is_filled_in() {
 
 #[test]
 fn a_reader_may_look_and_nothing_else() {
-    let reader = Caller { name: "phone".into(), access: Access::Read };
+    let reader = Caller { access: Access::Read, ..Caller::local("phone") };
     assert!(reader.may(&Request::Open(request::Open { session: "s".into(), turns: None })).is_ok());
     let refused = reader.may(&Request::Interrupt(request::Interrupt { session: "s".into(), turn: None }));
     assert_eq!(refused.unwrap_err().code, ErrorCode::ReadOnly);

@@ -10,7 +10,8 @@ use offshoot_agents::Agent;
 use offshoot_api::response::Hello;
 use offshoot_api::views::{AgentView, ModelView, RuleView, StatusRow, abilities};
 use offshoot_api::{
-    Answering, ApiError, Caller, ErrorCode, EventStream, Following, Request, Response, Service, request,
+    Answering, ApiError, Caller, CallerId, ErrorCode, EventStream, Following, Request, Response, Service,
+    request,
 };
 use offshoot_session::asks::RuleId;
 use offshoot_session::plan::born;
@@ -83,7 +84,7 @@ impl Engine {
         self.sessions.names().len()
     }
 
-    async fn answer(&self, request: Request) -> Result<Response, ApiError> {
+    async fn answer(&self, caller: CallerId, request: Request) -> Result<Response, ApiError> {
         match request {
             Request::Hello => Ok(hello()),
             Request::List(list) => self.list(list).await,
@@ -97,16 +98,26 @@ impl Engine {
                 Err(ApiError::new(ErrorCode::Invalid, "events are followed over a connection"))
             }
             request => match request.session().map(SessionId::from) {
-                Some(session) => self.ask(&session, request).await,
+                Some(session) => self.ask_for(Brought::by_caller(caller), &session, request).await,
                 None => Err(internal("a request about no session that nobody answers")),
             },
         }
     }
 
-    /// Hands a request to its session and waits for the answer.
+    /// The same for nobody: whatever it needs to know by itself.
     async fn ask(&self, session: &SessionId, request: Request) -> Result<Response, ApiError> {
+        self.ask_for(Brought::default(), session, request).await
+    }
+
+    /// Hands a request to its session and waits for the answer.
+    async fn ask_for(
+        &self,
+        brought: Brought,
+        session: &SessionId,
+        request: Request,
+    ) -> Result<Response, ApiError> {
         let (reply, answer) = oneshot::channel();
-        let call = Call { request, reply, brought: Brought::default() };
+        let call = Call { request, reply, brought };
         self.sessions.tell(session, Message::Call(call)).await?;
         answer.await.map_err(|_| disconnected())?
     }
@@ -232,7 +243,7 @@ impl Service for Engine {
         Box::pin(async move {
             caller.may(&request)?;
             let told = Told::of(&request);
-            let answer = self.answer(request).await;
+            let answer = self.answer(caller.id, request).await;
             told.answered(&answer);
             answer
         })

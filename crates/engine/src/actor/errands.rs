@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
-use offshoot_api::{ApiError, ErrorCode, Request, Response};
+use offshoot_api::{ApiError, CallerId, ErrorCode, Request, Response};
 use offshoot_session::guard::Refusal;
 use offshoot_session::{EntryId, Setting};
 use serde_json::Value;
@@ -53,17 +53,33 @@ impl Heard {
 }
 
 /// Who wants it.
-#[derive(Clone, Default, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum By {
-    #[default]
-    Person,
+    /// `None`: the engine asks for somebody who only looks.
+    Person(Option<CallerId>),
     /// The hook of this name. Hooks are not asked about what hooks want.
     Hook(String),
     /// Nobody has asked for it: the engine does it where it has to be done.
     Itself,
 }
 
+impl Default for By {
+    fn default() -> Self {
+        Self::Person(None)
+    }
+}
+
+impl By {
+    fn is_person(&self) -> bool {
+        matches!(self, Self::Person(_))
+    }
+}
+
 impl Brought {
+    pub(crate) fn by_caller(caller: CallerId) -> Self {
+        Self { by: By::Person(Some(caller)), ..Self::default() }
+    }
+
     pub(super) fn by_itself() -> Self {
         Self { by: By::Itself, ..Self::default() }
     }
@@ -76,14 +92,14 @@ impl Brought {
     pub(super) fn cause(&self) -> Cause {
         match self.by {
             By::Hook(_) => Cause::Hook,
-            By::Person | By::Itself => Cause::Other,
+            By::Person(_) | By::Itself => Cause::Other,
         }
     }
 
     /// What nobody waits for and was refused is told to whoever follows.
     pub(super) fn complaint(&self, error: &ApiError) -> Option<EventKind> {
         match &self.by {
-            By::Person => None,
+            By::Person(_) => None,
             By::Hook(hook) => {
                 let message = format!("what it wants is refused: {error}");
                 Some(EventKind::HookFailed { hook: hook.clone(), message })
@@ -168,8 +184,7 @@ impl SessionActor {
 
     pub(super) fn on_back(&mut self, errand: u64, back: Back) {
         let away = self.away.remove(&errand);
-        if away.as_ref().is_some_and(|away| away.call.brought.by == By::Person && away.call.reply.is_closed())
-        {
+        if away.as_ref().is_some_and(|away| away.call.brought.by.is_person() && away.call.reply.is_closed()) {
             // It was given up at the same moment.
             return;
         }
@@ -263,16 +278,25 @@ impl SessionActor {
         }
     }
 
-    pub(super) fn cancel_summary(&mut self) -> Result<Response, Halt> {
-        if self.away.is_empty() {
+    /// What this caller has asked for, and nobody else's; where it has asked for nothing, what nobody has asked for.
+    pub(super) fn cancel_summary(&mut self, brought: &Brought) -> Result<Response, Halt> {
+        let own = self.errands_by(|by| *by == brought.by);
+        let called_off = if own.is_empty() { self.errands_by(|by| !by.is_person()) } else { own };
+        if called_off.is_empty() {
             return Err(nothing_to_do("nobody is asked, and no summary is being written"));
         }
-        for away in std::mem::take(&mut self.away).into_values() {
+        for errand in called_off {
+            let Some(away) = self.away.remove(&errand) else { continue };
             away.task.abort();
             let given_up = ApiError::new(ErrorCode::Cancelled, "it was called off; nothing was changed");
             super::requests::reply(away.call, Err(given_up));
         }
         Ok(Response::Done { changed: true })
+    }
+
+    fn errands_by(&self, is_by: impl Fn(&By) -> bool) -> Vec<u64> {
+        let away = self.away.iter().filter(|(_, away)| is_by(&away.call.brought.by));
+        away.map(|(errand, _)| *errand).collect()
     }
 
     pub(super) fn hooks_for(&self, event: HookEvent) -> Vec<Hook> {
@@ -303,7 +327,7 @@ impl SessionActor {
 /// never had anybody who waits.
 pub(super) async fn nobody_waits(away: &mut BTreeMap<u64, Away>) -> u64 {
     poll_fn(|context| {
-        let by_persons = away.iter_mut().filter(|(_, away)| away.call.brought.by == By::Person);
+        let by_persons = away.iter_mut().filter(|(_, away)| away.call.brought.by.is_person());
         for (errand, away) in by_persons {
             if away.call.reply.poll_closed(context).is_ready() {
                 return Poll::Ready(*errand);

@@ -94,7 +94,7 @@ impl SessionActor {
             Request::Clear(clear) => self.clear(&clear).await,
             Request::Interrupt(interrupt) => self.interrupt_by_request(interrupt.turn).await,
             Request::Answer(answer) => self.answer(answer).await,
-            Request::CancelSummary(_) => self.cancel_summary(),
+            Request::CancelSummary(_) => self.cancel_summary(brought),
             Request::Compact(compact) => self.compact(&compact, brought).await,
             Request::Hello
             | Request::List(_)

@@ -511,6 +511,35 @@ async fn giving_up_ends_the_hook_that_is_asked() {
     }
 }
 
+/// Two who ask at once: what one calls off, or leaves, is not the other's.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn nobody_calls_off_what_somebody_else_has_asked_for() {
+    let cancel = || Request::CancelSummary(request::Session { session: s() });
+    let folder = TempDir::new().unwrap();
+    let (slow, process) = slow(HookEvent::SessionBeforeTree, &folder);
+    let world = two_turns_and_then(slow).await;
+    let before = records(&world);
+    let mut mine = std::pin::pin!(world.call(navigate("#1", Summary::None)));
+    let own = tokio::select! {
+        answer = &mut mine => panic!("{answer:?}"),
+        process = read_when_there(&process) => process,
+    };
+    std::fs::remove_file(&process).unwrap();
+    assert_eq!(world.call_by_another(cancel()).await.unwrap_err().code, ErrorCode::NothingToDo);
+    let theirs = tokio::select! {
+        answer = world.call_by_another(navigate("#2", Summary::None)) => panic!("{answer:?}"),
+        answer = &mut mine => panic!("{answer:?}"),
+        process = read_when_there(&process) => process,
+    };
+    until_dead(&theirs).await;
+    assert!(is_alive(&own), "whoever left has ended nobody's but its own");
+    let (answer, called_off) = tokio::join!(mine, world.call(cancel()));
+    assert_eq!((answer.unwrap_err().code, called_off.is_ok()), (ErrorCode::Cancelled, true));
+    until_dead(&own).await;
+    assert_eq!(records(&world), before);
+}
+
 /// Whoever goes away has given it up: the hook is ended, and what it was asked about is not done later.
 #[cfg(target_os = "linux")]
 #[tokio::test]

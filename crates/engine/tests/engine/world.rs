@@ -22,6 +22,7 @@ pub(crate) struct World {
     rules: RuleBook,
     settings: Settings,
     events: EventStream,
+    me: Caller,
     /// Everything that was heard, one line each.
     pub(crate) log: Vec<String>,
     records_told: usize,
@@ -73,6 +74,7 @@ impl World {
             rules,
             settings,
             events,
+            me: caller(),
             log: Vec::new(),
             records_told: 0,
         };
@@ -96,6 +98,11 @@ impl World {
     }
 
     pub(crate) async fn call(&self, request: Request) -> Result<Response, ApiError> {
+        self.engine.call(&self.me, request).await
+    }
+
+    /// As somebody else would.
+    pub(crate) async fn call_by_another(&self, request: Request) -> Result<Response, ApiError> {
         self.engine.call(&caller(), request).await
     }
 
