@@ -397,11 +397,13 @@ impl SessionActor {
         self.give_up_errands();
     }
 
-    /// Turns that still run are interrupted, so that what they said is kept.
+    /// Turns that still run are interrupted, so that what they said is kept, and end: whoever follows hears it before the
+    /// session is closed. No agent is waited for, because all of them end with it.
     async fn interrupt_all(&mut self) {
         let running: Vec<TurnId> = self.turns.keys().cloned().collect();
         for turn in running {
             self.interrupt(&turn).await;
+            self.give_up(&turn, "the session was closed").await;
         }
         self.flush_drafts().await;
         self.let_go_of_the_book().await;

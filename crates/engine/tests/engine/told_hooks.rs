@@ -287,6 +287,49 @@ async fn the_last_state_is_told_last() {
     assert!(ear.has_heard_all(), "nothing comes behind it");
 }
 
+/// One turn runs, one has been told to stop and has not stopped yet. All hear of both ends before the session is closed.
+#[tokio::test]
+async fn a_turn_that_is_cut_off_by_closing_the_session_is_told_once() {
+    let waits = || vec![Do::Say(offshoot_session::agent::Said::words("m", "Let me ")), Do::Gate];
+    let deaf = || vec![Do::Say(offshoot_session::agent::Said::words("m", "Let me ")), Do::Deaf];
+    let agent = ScriptedAgent::new().on("runs", waits()).on("stops", deaf());
+    let mut ear = Ear::open().await;
+    let mut world = World::set(agent, settings(vec![hook("ear", &[HookEvent::TurnEnded], ear.run())])).await;
+    let mut turns = Vec::new();
+    for text in ["stops", "runs"] {
+        let beside = request::Send { if_running: IfRunning::Beside, ..send(text) };
+        let Response::Sent(sent) = world.call(Request::Send(beside)).await.unwrap() else {
+            panic!("not sent")
+        };
+        turns.push(sent.turn.expect("it runs"));
+        world.until(|kind| matches!(kind, EventKind::Live { .. })).await;
+    }
+    let interrupt = request::Interrupt { session: s(), turn: turns.first().cloned() };
+    world.call(Request::Interrupt(interrupt)).await.unwrap();
+    let hears = async {
+        let mut told = Vec::new();
+        for _ in 0..2 {
+            let ended = ear.next().await;
+            assert_eq!(ended.what["end"], json!({ "how": "interrupted" }), "{}", ended.what);
+            told.push(ended.what["turn"].as_str().unwrap().to_owned());
+            ended.answer(&json!({}));
+        }
+        told
+    };
+    let (mut told, ()) = tokio::join!(hears, world.engine.close("s"));
+    told.sort();
+    assert_eq!(told, turns);
+    assert!(ear.has_heard_all(), "each once");
+    world.until(|kind| matches!(kind, EventKind::Closed)).await;
+    for turn in &turns {
+        let ends =
+            world.log.iter().filter(|line| line.starts_with(turn.as_str()) && line.contains("turn_ended"));
+        assert_eq!(ends.count(), 1, "{turn}: {:?}", world.log);
+    }
+    let tree = world.tree();
+    assert!(turns.iter().all(|turn| tree.turn_ended(&turn.as_str().into())));
+}
+
 /// A hook that answers its own event is heard once.
 #[tokio::test]
 async fn a_hook_that_answers_what_it_wanted_is_told_so() {
