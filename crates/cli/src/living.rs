@@ -2,17 +2,12 @@
 //!
 //! Whoever looks sees all of it, and nothing is written: a turn that nobody ends any more is shown as it will be when
 //! the session is opened to be written.
-//!
-//! Limitation: of a long session, of which only a part is read, what a crash has cut off is seen where words of it are
-//! left.
-
-use std::collections::HashSet;
 
 use offshoot_api::views::{StatusRow, StatusView};
 use offshoot_api::{Request, Response};
-use offshoot_session::turn::{Unfinished, arrived_so_far, end_turns, unfinished_turns};
-use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree, TurnId};
-use offshoot_store::{Journal, Loaded};
+use offshoot_session::turn::{Unfinished, arrived_so_far, end_turns, has_unfinished_turn, unfinished_turns};
+use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree};
+use offshoot_store::{Journal, LazySession, Loaded};
 
 use crate::engine::{self, Reached};
 use crate::failure::Failure;
@@ -87,11 +82,14 @@ pub(crate) fn looked_at(here: &Here, which: &Which) -> Result<Opened, Failure> {
     }
 }
 
-/// Whether words are left of a turn that is not complete, or that a crash has cut off.
-pub(crate) fn has_drafts(here: &Here, which: &Which) -> bool {
+/// Whether a turn of a long session is not complete: it runs, or a crash has cut it off. Then all of the session is read.
+pub(crate) fn has_open_turn(here: &Here, which: &Which, session: &LazySession) -> bool {
     match which {
         Which::File(_) => false,
-        Which::Stored(id) => here.store().is_ok_and(|store| store.home().drafts(id).exists()),
+        Which::Stored(id) => {
+            let has_words = || here.store().is_ok_and(|store| store.home().drafts(id).exists());
+            has_unfinished_turn(session.skeleton()) || has_words()
+        }
     }
 }
 
@@ -114,22 +112,12 @@ fn seen(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
     Ok(Loaded { tree, ..loaded })
 }
 
-/// Turns without an end that an agent answered here, and what drafts have of them. What another program has not ended is
-/// its own affair, also where it was imported.
+/// Turns without an end, and what drafts have of them.
 fn without_end(here: &Here, id: &SessionId, read: &Journal) -> (Vec<Unfinished>, Vec<Entry>) {
     // Words that cannot be read are missed by whoever opens it to write, and told there.
     let left = here.store().ok().and_then(|store| store.drafts(id).left(read.tree()).ok());
     let left = left.unwrap_or_default();
-    let mut unfinished = unfinished_turns(read.tree(), &left);
-    if !unfinished.is_empty() {
-        let tree = read.tree();
-        let bound = tree.bindings().filter(|(_, binding)| !binding.inherited);
-        let answered = bound.filter_map(|(at, _)| tree.entry(at)?.turn.as_ref());
-        let here: HashSet<&TurnId> =
-            answered.chain(left.iter().filter_map(|draft| draft.turn.as_ref())).collect();
-        unfinished.retain(|one| here.contains(&one.turn));
-    }
-    (unfinished, left)
+    (unfinished_turns(read.tree(), &left), left)
 }
 
 pub(crate) fn sign_of(state: &str) -> (Sign, Ink) {

@@ -7,14 +7,14 @@ mod glances;
 mod journals;
 mod memory;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
 use jiff::Timestamp;
 use offshoot_session::live::Delta;
 use offshoot_session::queue::Queued;
-use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree, TurnId};
+use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::store::Repaired;
 use offshoot_store::{AppendError, CreateError, ListError, LockError, ReadError};
@@ -55,9 +55,6 @@ pub struct Glance {
 pub trait Book: fmt::Debug + Send {
     /// The session as far as it was read or written here. Everything in it is safe.
     fn tree(&self) -> &SessionTree;
-
-    /// Turns that were begun here, where another program keeps a part of the session; `None`: all of them.
-    fn own_turns(&self) -> Option<HashSet<TurnId>>;
 
     /// Reads what others have written since. `false`: nothing.
     fn refresh(&mut self) -> Result<bool, ReadError>;

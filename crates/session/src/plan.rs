@@ -48,7 +48,7 @@ pub use config::{ConfigRefused, plan_config_change, plan_config_session};
 pub use edit::{EditRefused, plan_edit, reworded};
 pub use fork::{
     BranchedSession, Fork, ForkPosition, ForkRefused, ForkScope, NewSession, branched_session, fork_records,
-    plan_branch_session,
+    inherited_binding, plan_branch_session,
 };
 pub use heads::{AppendRefused, Appended, NewHeadRefused, append_at_head, plan_new_head};
 pub use history::{NothingToRedo, NothingToUndo, plan_redo, plan_undo};

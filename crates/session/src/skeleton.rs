@@ -30,7 +30,7 @@ pub use log::{Envelope, Fields, Length, LineHead, Log, SmallLine};
 pub use moment::Moment;
 pub use names::{Name, Names};
 
-use crate::{EntryId, HeadName, Record, SessionHeader};
+use crate::{Binding, EntryId, HeadName, Record, SessionHeader};
 
 /// No node, no name.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -53,6 +53,7 @@ pub struct Skeleton {
     checkpoints: BTreeMap<EntryId, String>,
     archived: BTreeSet<EntryId>,
     ended_turns: BTreeSet<crate::TurnId>,
+    bindings: BTreeMap<EntryId, Binding>,
     user_title: Option<String>,
     auto_title: Option<String>,
     passes: HashMap<Name, Option<Name>>,

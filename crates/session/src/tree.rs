@@ -79,6 +79,14 @@ pub struct Binding {
     pub inherited: bool,
 }
 
+impl Binding {
+    /// An agent has answered in this very session: it was not copied, and not read from a file of another program, which
+    /// says whose it is by itself.
+    pub fn was_made_here(&self) -> bool {
+        !self.inherited && self.agent.is_some()
+    }
+}
+
 /// Why a record was not taken. Nothing has changed.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum Rejected {

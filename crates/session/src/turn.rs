@@ -24,7 +24,9 @@ mod sub_agents;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use effect::{Effect, End, Shown};
-pub use recovery::{Unfinished, arrived_so_far, end_turns, plan_recovery, unfinished_turns};
+pub use recovery::{
+    Unfinished, arrived_so_far, end_turns, has_unfinished_turn, plan_recovery, unfinished_turns,
+};
 
 use crate::agent::{AgentEvent, AgentInput, Ending, Said, Speaker};
 use crate::asks::{Ask, AskId, Asking};

@@ -149,11 +149,6 @@ impl Journal {
         self.tree.log().skip(all.saturating_sub(self.own_records))
     }
 
-    /// Whether it goes on with a session that another program keeps.
-    pub fn goes_on_with_another(&self) -> bool {
-        self.theirs.is_some()
-    }
-
     pub fn into_loaded(mut self) -> Loaded {
         Loaded { findings: self.findings(), tree: std::mem::take(&mut self.tree) }
     }

@@ -16,7 +16,7 @@ use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::light::{self, light_session};
-use crate::living::{Running, has_drafts, looked_at};
+use crate::living::{Running, has_open_turn, looked_at};
 use crate::long::long_session;
 use crate::look::Look;
 use crate::opened::{Opened, point};
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
         return Ok(Answer { text, ..Answer::default() });
     }
     let running = Running::now(here);
-    if let Some(session) = long_session(here, &which).filter(|_| !has_drafts(here, &which))
+    if let Some(session) = long_session(here, &which).filter(|session| !has_open_turn(here, &which, session))
         && let Some(answer) = long::shown(args, session, &running, here)
     {
         return answer;

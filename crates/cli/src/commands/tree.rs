@@ -15,7 +15,7 @@ use crate::args::{FilterName, TreeArgs};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::light::{self, light_session};
-use crate::living::{Running, has_drafts, looked_at};
+use crate::living::{Running, has_open_turn, looked_at};
 use crate::long::{keep_shape, long_session};
 use crate::look::{Ink, Look};
 use crate::numbers::counted;
@@ -41,7 +41,6 @@ pub(crate) fn with_running(args: &TreeArgs, running: &Running, here: &Here) -> R
         ..OutlineOptions::default()
     });
     if by_entry.is_none()
-        && !has_drafts(here, &which)
         && args.json.json.is_none()
         && let Some(Opened { tree, notes }) = in_parts(here, &which)
     {
@@ -58,8 +57,10 @@ pub(crate) fn with_running(args: &TreeArgs, running: &Running, here: &Here) -> R
 
 /// A long session with what is told of its turns.
 fn in_parts(here: &Here, which: &Which) -> Option<Opened> {
-    if let Some(tree) = long_session(here, which).and_then(|session| without_results(&session)) {
-        return Some(Opened { tree, notes: Vec::new() });
+    if let Some(session) = long_session(here, which) {
+        let is_whole = !has_open_turn(here, which, &session);
+        let tree = is_whole.then(|| without_results(&session)).flatten();
+        return tree.map(|tree| Opened { tree, notes: Vec::new() });
     }
     let session = light_session(here, which)?;
     light::opened(here, &session, light::told_in_rows(session.tree()))

@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::support::Folder;
+use crate::talking::{Talk, run};
 
 /// Longer than what is read whole anyway, with branches, a label, a name, and a person who speaks between a call and
 /// its result. `titled`: the session has a title of its own.
@@ -87,6 +88,32 @@ fn a_part_looks_as_it_does_in_the_whole() {
             assert_eq!(whole, in_parts, "{look}");
         }
     }
+}
+
+/// Also where the crash came before any word of the answer was kept.
+#[test]
+fn what_a_crash_has_cut_off_is_seen_in_a_part_too() {
+    let folder = long_talk(true);
+    let journal = folder.journals().remove(0);
+    let mut chat = Talk::begin(&folder, &["chat", "Long"]);
+    chat.say("run sleep 100");
+    chat.until("sleep 100");
+    chat.kill();
+    let drafts = journal.with_extension("drafts");
+    for has_words in [true, false] {
+        if !has_words && drafts.exists() {
+            fs::remove_file(&drafts).expect("the drafts");
+        }
+        let (shown, _) = run(&folder, &["show", "Long", "--last", "1"]);
+        assert!(shown.contains("‖ Offshoot stopped during this answer"), "{has_words}: {shown}");
+        let (tree, _) = run(&folder, &["tree", "Long"]);
+        assert!(tree.contains("‖ interrupted, Offshoot stopped"), "{has_words}: {tree}");
+    }
+    let before = fs::metadata(&journal).expect("a journal").len();
+    assert_eq!(run(&folder, &["send", "Long", "and on"]).1, Some(0));
+    let (tree, _) = run(&folder, &["tree", "Long"]);
+    assert!(tree.contains("‖ interrupted, Offshoot stopped"), "{tree}");
+    assert!(fs::metadata(&journal).expect("a journal").len() > before);
 }
 
 /// A line of Claude Code.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use offshoot_api::ApiError;
 use offshoot_api::event::EventKind;
+use offshoot_session::SessionId;
 use offshoot_session::queue::SendQueue;
-use offshoot_session::turn::{Unfinished, end_turns, unfinished_turns};
-use offshoot_session::{Entry, SessionId};
+use offshoot_session::turn::{plan_recovery, unfinished_turns};
 
 use super::SessionActor;
 use super::waiting::left_waiting;
@@ -68,7 +68,7 @@ impl SessionActor {
 /// leaves no trace, so nothing is locked where nothing was cut off. `true`: its end was damaged, and is repaired.
 fn recover(book: &mut dyn Book, shared: &Shared) -> Result<bool, ApiError> {
     let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
-    if (left.is_empty() && cut_off(book, &left).is_empty()) || book.hold().is_err() {
+    if (left.is_empty() && unfinished_turns(book.tree(), &left).is_empty()) || book.hold().is_err() {
         return Ok(false);
     }
     let recovered = end_unfinished_turns(book, shared);
@@ -79,8 +79,7 @@ fn recover(book: &mut dyn Book, shared: &Shared) -> Result<bool, ApiError> {
 fn end_unfinished_turns(book: &mut dyn Book, shared: &Shared) -> Result<bool, ApiError> {
     book.refresh().map_err(|error| not_read(&error))?;
     let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
-    let cut_off = cut_off(book, &left);
-    let records = end_turns(book.tree(), cut_off, &left, (shared.stamps)().as_mut());
+    let records = plan_recovery(book.tree(), &left, (shared.stamps)().as_mut());
     let repaired = match records.is_empty() {
         true => None,
         false => book.append(&records).map_err(|error| not_appended(&error))?,
@@ -89,13 +88,4 @@ fn end_unfinished_turns(book: &mut dyn Book, shared: &Shared) -> Result<bool, Ap
         book.clear_drafts().map_err(|error| not_drafted(&error))?;
     }
     Ok(repaired.is_some())
-}
-
-/// Turns of ours that nobody will end any more. What another program has not ended it may be working on now.
-fn cut_off(book: &dyn Book, left: &[Entry]) -> Vec<Unfinished> {
-    let mut unfinished = unfinished_turns(book.tree(), left);
-    if let Some(own) = book.own_turns().filter(|_| !unfinished.is_empty()) {
-        unfinished.retain(|unfinished| own.contains(&unfinished.turn));
-    }
-    unfinished
 }

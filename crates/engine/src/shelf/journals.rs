@@ -1,11 +1,11 @@
 //! Sessions on disk.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 
 use offshoot_session::foreign::journal_id;
 use offshoot_session::queue::{Queued, QueuedId};
-use offshoot_session::{Body, Entry, HeadName, Record, SessionId, SessionTree, TurnId};
+use offshoot_session::{Body, Entry, HeadName, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::store::Repaired;
 use offshoot_store::{
@@ -64,11 +64,6 @@ impl Shelf for JournalStore {
 impl Book for JournalBook {
     fn tree(&self) -> &SessionTree {
         self.journal.tree()
-    }
-
-    fn own_turns(&self) -> Option<HashSet<TurnId>> {
-        let own = || self.journal.own_records().filter_map(Record::as_entry);
-        self.journal.goes_on_with_another().then(|| own().filter_map(|entry| entry.turn.clone()).collect())
     }
 
     fn refresh(&mut self) -> Result<bool, ReadError> {

@@ -1,11 +1,11 @@
 //! Sessions that live as long as the program. What an engine leaves behind, another one on the same shelf finds.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use offshoot_session::queue::Queued;
-use offshoot_session::{Block, Body, Entry, EntryId, Record, SessionId, SessionTree, TurnId};
+use offshoot_session::{Block, Body, Entry, EntryId, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::store::Repaired;
 use offshoot_store::{AppendError, CreateError, ListError, LockError, MemoryStore, ReadError, SessionStore};
@@ -67,10 +67,6 @@ impl Shelf for MemoryShelf {
 impl Book for MemoryBook {
     fn tree(&self) -> &SessionTree {
         &self.tree
-    }
-
-    fn own_turns(&self) -> Option<HashSet<TurnId>> {
-        None
     }
 
     /// Whoever else writes is in this process, and there an engine opens a session once.

@@ -1,6 +1,6 @@
 //! A disk that is full, or a store that breaks down, in the middle of an answer.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use offshoot_engine::shelf::Drafted;
 use offshoot_engine::{Book, Engine, Glance, MemoryShelf, Parts, RuleBook, Settings, Shelf};
 use offshoot_session::agent::Said;
 use offshoot_session::queue::Queued;
-use offshoot_session::{Body, Entry, Record, SessionId, SessionTree, TurnId};
+use offshoot_session::{Body, Entry, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::store::Repaired;
 use offshoot_store::{AppendError, CreateError, FileError, ListError, LockError, ReadError};
@@ -75,10 +75,6 @@ impl Shelf for FaultyShelf {
 impl Book for FaultyBook {
     fn tree(&self) -> &SessionTree {
         self.book.tree()
-    }
-
-    fn own_turns(&self) -> Option<HashSet<TurnId>> {
-        self.book.own_turns()
     }
 
     fn refresh(&mut self) -> Result<bool, ReadError> {

@@ -15,7 +15,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::{
-    Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, Lineage, RawLine, Record,
+    Binding, Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, Lineage, RawLine, Record,
     SessionHeader, SessionId, SessionTree, Stamps, TitleSource, TurnId,
 };
 
@@ -244,16 +244,7 @@ impl<'t> Copy<'t> {
         let is_whole = |turn: &&TurnId| tree.turn_ended(turn) && !cut.contains(turn);
         let inherited = tree.entries().filter_map(|entry| {
             entry.turn.as_ref().filter(is_whole)?;
-            let binding = tree.binding(&entry.id)?.clone();
-            Some(Fact::Bound {
-                at: entry.id.clone(),
-                agent_session: Some(binding.agent_session?),
-                provenance: binding.provenance,
-                last_message: binding.last_message,
-                agent: binding.agent,
-                missing: binding.missing,
-                inherited: true,
-            })
+            inherited_binding(&entry.id, tree.binding(&entry.id)?)
         });
         inherited.collect()
     }
@@ -268,6 +259,13 @@ impl<'t> Copy<'t> {
             self.session.records.push(Record::head_moved(head_move));
         }
     }
+}
+
+/// The agent's own session at an entry, as a copy of the entry has it. `None`: the agent has none.
+pub fn inherited_binding(at: &EntryId, binding: &Binding) -> Option<Fact> {
+    let Binding { agent_session, provenance, last_message, agent, missing, inherited: _ } = binding.clone();
+    let (at, agent_session) = (at.clone(), Some(agent_session?));
+    Some(Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited: true })
 }
 
 /// The line each entry was read from.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::{NONE, Name, Node, Skeleton, Told, Unusual};
 use crate::skeleton::Log;
 use crate::{
-    Change, EntryId, Fact, HeadMove, HeadName, Mark, OperationId, Record, SessionHeader, TitleSource,
+    Binding, Change, EntryId, Fact, HeadMove, HeadName, Mark, OperationId, Record, SessionHeader, TitleSource,
 };
 
 const KNOWN: u8 = 1;
@@ -275,8 +275,18 @@ impl Fold {
             Fact::TurnEnded { turn } => {
                 skeleton.ended_turns.insert(turn.clone());
             }
-            Fact::Bound { .. }
-            | Fact::Spent { .. }
+            Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited } => {
+                let binding = Binding {
+                    agent_session: agent_session.clone(),
+                    provenance: *provenance,
+                    last_message: last_message.clone(),
+                    agent: agent.clone(),
+                    missing: *missing,
+                    inherited: *inherited,
+                };
+                skeleton.bindings.insert(at.clone(), binding);
+            }
+            Fact::Spent { .. }
             | Fact::Operation { .. }
             | Fact::Began { .. }
             | Fact::Forked { .. }

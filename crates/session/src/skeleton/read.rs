@@ -1,7 +1,7 @@
 //! Questions to a skeleton. They are those of [`crate::SessionTree`], asked by number.
 
 use super::{Envelope, Kind, NONE, Name, Node, Skeleton};
-use crate::{EntryId, HeadName, SessionHeader, TurnId};
+use crate::{Binding, EntryId, HeadName, SessionHeader, TurnId};
 
 impl Skeleton {
     pub fn header(&self) -> Option<&SessionHeader> {
@@ -178,6 +178,11 @@ impl Skeleton {
 
     pub fn archived(&self) -> impl Iterator<Item = &EntryId> {
         self.archived.iter()
+    }
+
+    /// The agent's own sessions, by the entry they are bound to.
+    pub fn bindings(&self) -> impl Iterator<Item = (&EntryId, &Binding)> {
+        self.bindings.iter()
     }
 
     pub fn turn_ended(&self, turn: &TurnId) -> bool {

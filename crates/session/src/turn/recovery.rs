@@ -1,10 +1,15 @@
 //! Turns that a crash has cut off.
 //!
 //! A turn that has begun and not ended is given the end of one that was interrupted: what had arrived of its reply, and
-//! an entry that says so. A prompt that nobody has begun to answer is none of these: it can still be answered.
+//! an entry that says so. A prompt that nobody has begun to answer is none of these: it can still be answered. Neither is
+//! what nobody has answered here: a turn that another program has not ended may be going on there, and one that was
+//! copied or imported has its end elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
+use serde_json::Value;
+
+use crate::skeleton::Skeleton;
 use crate::{Body, Entry, EntryId, Fact, Interruption, Note, Record, SessionTree, Stamps, TurnId};
 
 /// A turn without an end.
@@ -17,21 +22,46 @@ pub struct Unfinished {
     pub is_sub_agent: bool,
 }
 
-/// Turns that have begun and not ended. `left` is what drafts have kept.
+/// Turns that an agent has begun to answer here and that have not ended, by whoever opens the session to write and by
+/// whoever looks. `left` is what drafts have kept.
 pub fn unfinished_turns(tree: &SessionTree, left: &[Entry]) -> Vec<Unfinished> {
-    let mut open: BTreeMap<TurnId, (Unfinished, bool)> = BTreeMap::new();
-    for entry in tree.entries() {
-        let Some(turn) = entry.turn.as_ref().filter(|turn| !tree.turn_ended(turn)) else { continue };
-        let is_sub_agent = matches!(&entry.body, Body::Note(note) if note.kind == Note::SUB_AGENT);
-        let has_begun = is_sub_agent || tree.binding(&entry.id).is_some() || drafted(left, turn);
-        let first = Unfinished { turn: turn.clone(), tip: entry.id.clone(), is_sub_agent };
-        let known = open.entry(turn.clone()).or_insert((first, has_begun));
-        if known.0.tip != entry.id {
-            known.0.tip = entry.id.clone();
-            known.1 = true;
-        }
+    let bound = tree.bindings().filter(|(_, binding)| binding.was_made_here());
+    let bound = bound.filter_map(|(at, _)| tree.entry(at)?.turn.as_ref());
+    let answered: HashSet<&TurnId> =
+        bound.chain(left.iter().filter_map(|draft| draft.turn.as_ref())).collect();
+    let sub_agents = sub_agents_of(tree, &answered);
+    let is_open =
+        |turn: &&TurnId| !tree.turn_ended(turn) && (answered.contains(turn) || sub_agents.contains(turn));
+    if !answered.iter().chain(&sub_agents).any(is_open) {
+        return Vec::new();
     }
-    open.into_values().filter(|(_, has_begun)| *has_begun).map(|(unfinished, _)| unfinished).collect()
+    let mut open: BTreeMap<TurnId, Unfinished> = BTreeMap::new();
+    for entry in tree.entries() {
+        let Some(turn) = entry.turn.as_ref().filter(is_open) else { continue };
+        let is_sub_agent = sub_agents.contains(turn);
+        open.insert(turn.clone(), Unfinished { turn: turn.clone(), tip: entry.id.clone(), is_sub_agent });
+    }
+    open.into_values().collect()
+}
+
+/// Whether a long session, of which only the shape was read, has a turn without an end. Sub-agents have none of their own:
+/// they end with the turn that started them.
+pub fn has_unfinished_turn(shape: &Skeleton) -> bool {
+    let made_here = shape.bindings().filter(|(_, binding)| binding.was_made_here());
+    let turns = made_here.filter_map(|(at, _)| shape.text(shape.envelope(shape.node(at)?)?.turn()?));
+    turns.into_iter().any(|turn| !shape.turn_ended(&TurnId::from(turn)))
+}
+
+/// Turns of sub-agents that were started in these.
+fn sub_agents_of<'t>(tree: &'t SessionTree, turns: &HashSet<&TurnId>) -> HashSet<&'t TurnId> {
+    let roots = tree.children(None).into_iter();
+    let started = roots.filter_map(|root| {
+        let Body::Note(Note { kind, data: Some(data) }) = &root.body else { return None };
+        let call = data.get("entry").and_then(Value::as_str).filter(|_| kind == Note::SUB_AGENT)?;
+        let starter = tree.entry(&EntryId::from(call))?.turn.as_ref()?;
+        root.turn.as_ref().filter(|_| turns.contains(starter))
+    });
+    started.collect()
 }
 
 /// The records that end them, to be appended when a session is opened to be written; empty where none is unfinished.
@@ -76,8 +106,4 @@ fn arrived(tree: &SessionTree, turn: &TurnId, tip: &mut EntryId, left: &[Entry])
         Record::entry(Entry { parent, ..draft.clone() })
     };
     drafts.filter(|draft| !tree.contains(&draft.id)).map(below).collect()
-}
-
-fn drafted(left: &[Entry], turn: &TurnId) -> bool {
-    left.iter().any(|draft| draft.turn.as_ref() == Some(turn))
 }

@@ -1,7 +1,7 @@
 //! What a crash has left is given an end.
 
 use offshoot_session::turn::{arrived_so_far, plan_recovery, unfinished_turns};
-use offshoot_session::{Body, Entry, Fact, Interruption, Missing, Provenance, Record};
+use offshoot_session::{Body, Entry, Fact, Interruption, Missing, Note, Provenance, Record};
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 
 fn draft(id: &str, turn: &str, text: &str) -> Entry {
@@ -41,17 +41,53 @@ fn what_has_arrived_so_far_is_laid_below_the_turn() {
 fn a_prompt_that_nobody_has_begun_to_answer_can_still_be_answered() {
     let mut tree = tree_of("u1/t1*");
     assert!(unfinished_turns(&tree, &[]).is_empty());
+    tree.apply(&bound("u1", Some("built_in"), false)).unwrap();
+    assert_eq!(unfinished_turns(&tree, &[]).len(), 1, "an agent had taken it up");
+}
+
+fn bound(at: &str, agent: Option<&str>, inherited: bool) -> Record {
     let fact = Fact::Bound {
-        at: "u1".into(),
+        at: at.into(),
         agent_session: None,
         provenance: Provenance::Continued,
         last_message: None,
-        agent: None,
+        agent: agent.map(str::to_owned),
         missing: Missing::default(),
-        inherited: false,
+        inherited,
     };
-    tree.apply(&Record::marked(FixedStamps::start(), fact)).unwrap();
-    assert_eq!(unfinished_turns(&tree, &[]).len(), 1, "an agent had taken it up");
+    Record::marked(FixedStamps::start(), fact)
+}
+
+/// Imported, copied, or read where another program keeps it: nobody of ours ran there, so nothing crashed there.
+#[test]
+fn what_was_answered_elsewhere_has_its_end_elsewhere() {
+    let tree = tree_of("u1/t1 - a1/t1 - u2/t2 - a2/t2*");
+    assert!(unfinished_turns(&tree, &[]).is_empty(), "imported");
+    let copied = tree.extended(&[bound("u2", Some("built_in"), true)]).unwrap();
+    assert!(unfinished_turns(&copied, &[]).is_empty(), "copied");
+    let theirs = tree.extended(&[bound("u2", None, false)]).unwrap();
+    assert!(unfinished_turns(&theirs, &[]).is_empty(), "theirs");
+    let ours = tree.extended(&[bound("u2", Some("built_in"), false)]).unwrap();
+    let found: Vec<String> =
+        unfinished_turns(&ours, &[]).into_iter().map(|one| format!("{} {}", one.turn, one.tip)).collect();
+    assert_eq!(found, ["t2 a2"]);
+}
+
+/// A sub-agent is a tree of its own, and ends with the turn that started it.
+#[test]
+fn a_sub_agent_of_a_turn_that_was_cut_off_is_ended_without_a_word_of_its_own() {
+    let tree = tree_of("u1/t1 - a1/t1*");
+    let data = serde_json::json!({ "call": "c1", "entry": "a1" });
+    let note = Note { kind: Note::SUB_AGENT.to_owned(), data: Some(data) };
+    let started = Entry { body: Body::Note(note), ..draft("n", "sub", "") };
+    let said = Entry { parent: Some("n".into()), ..draft("s", "sub", "half") };
+    let records = [Record::entry(started), Record::entry(said), bound("u1", Some("built_in"), false)];
+    let tree = tree.extended(&records).unwrap();
+    let ends = plan_recovery(&tree, &[], &mut FixedStamps::after(100));
+    let tree = tree.extended(&ends).unwrap();
+    assert!(tree.turn_ended(&"t1".into()) && tree.turn_ended(&"sub".into()));
+    let interrupted = tree.entries().filter(|entry| matches!(entry.body, Body::Interrupted(_)));
+    assert_eq!(interrupted.count(), 1);
 }
 
 #[test]

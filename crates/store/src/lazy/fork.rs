@@ -1,9 +1,11 @@
 //! A branch as a file of its own. Lines that stay as they are, are copied as bytes, neighbours together.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use offshoot_session::format::{InBatch, encode};
-use offshoot_session::skeleton::Kind;
+use offshoot_session::plan::inherited_binding;
+use offshoot_session::skeleton::{Kind, Name};
 use offshoot_session::{
     BranchReason, Entry, EntryId, Fact, HeadMove, HeadName, Lineage, Record, SessionHeader, SessionId,
     Stamps, TitleSource, TurnId,
@@ -234,8 +236,18 @@ impl LazySession {
         for target in skeleton.archived().filter(|target| kept(target)) {
             facts.push(Fact::Archived { target: target.clone(), archived: true });
         }
-        let turns = path.iter().filter_map(|node| skeleton.envelope(*node)?.turn());
-        let mut turns: Vec<_> = turns.collect();
+        let turn_of = |node: u32| skeleton.envelope(node)?.turn();
+        let nodes = 0..skeleton.len() as u32;
+        let left = nodes.filter(|node| !is_on_path.get(*node as usize).copied().unwrap_or(false));
+        let cut: HashSet<Name> = left.filter_map(turn_of).collect();
+        let is_whole = |turn: Name| {
+            let name = skeleton.text(turn).map(TurnId::from);
+            !cut.contains(&turn) && name.is_some_and(|turn| skeleton.turn_ended(&turn))
+        };
+        let bound = skeleton.bindings().filter(|(at, _)| kept(at));
+        let whole = bound.filter(|(at, _)| skeleton.node(at).and_then(turn_of).is_some_and(is_whole));
+        facts.extend(whole.filter_map(|(at, binding)| inherited_binding(at, binding)));
+        let mut turns: Vec<_> = path.iter().copied().filter_map(turn_of).collect();
         turns.dedup();
         for turn in turns.into_iter().filter_map(|turn| skeleton.text(turn)).map(TurnId::from) {
             if skeleton.turn_ended(&turn) {

@@ -1,5 +1,6 @@
 //! What is read as far as it is looked at is what the whole reading says.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -8,9 +9,11 @@ use offshoot_session::context::{ContextOptions, Message, Role, context_of};
 use offshoot_session::format::encode_batch;
 use offshoot_session::plan::fork::branched_session;
 use offshoot_session::skeleton::Skeleton;
+use offshoot_session::turn::{has_unfinished_turn, unfinished_turns};
 use offshoot_session::{
-    Block, Body, Compaction, Entry, EntryId, Fact, FileLists, HeadMove, HeadName, Interruption, Model,
-    Record, Reply, SessionId, SessionTree, Setting, TitleSource, ToolResult, ToolUse,
+    Binding, Block, Body, Compaction, Entry, EntryId, Fact, FileLists, HeadMove, HeadName, Interruption,
+    Missing, Model, Provenance, Record, Reply, SessionId, SessionTree, Setting, TitleSource, ToolResult,
+    ToolUse,
 };
 use offshoot_store::lazy::{Format, OpenError, UseIndex};
 use offshoot_store::{Home, JournalStore, LazyContext, LazyError, LazySession, SessionStore};
@@ -412,6 +415,8 @@ fn a_fork_copied_by_lines_is_the_fork_that_is_planned() {
         append_raw(&store, &id, &random_records(&mut dice), &mut dice);
         let tree = store.read(&id).unwrap().unwrap().tree;
         let Ok(Some(mut lazy)) = store.lazy(&id, UseIndex::No) else { continue };
+        let is_unfinished = unfinished_turns(&tree, &[]).iter().any(|turn| !turn.is_sub_agent);
+        assert_eq!(has_unfinished_turn(lazy.skeleton()), is_unfinished, "round {round}");
         let Some(leaf) = tree.entries().nth(dice.roll(tree.entries().count().max(1))) else { continue };
         let planned = branched_session(&tree, Some(&leaf.id), &mut FixedStamps::default()).unwrap();
         let (planned, _) = SessionTree::replay(planned.records);
@@ -425,6 +430,10 @@ fn a_fork_copied_by_lines_is_the_fork_that_is_planned() {
         );
         assert_eq!(loaded.tree.labels(), planned.labels(), "round {round}");
         assert_eq!(loaded.tree.title(), planned.title(), "round {round}");
+        let bound = |tree: &SessionTree| -> BTreeMap<EntryId, Binding> {
+            tree.bindings().map(|(at, binding)| (at.clone(), binding.clone())).collect()
+        };
+        assert_eq!(bound(&loaded.tree), bound(&planned), "round {round}");
         assert_eq!(loaded.tree.heads(), planned.heads(), "round {round}");
         assert_eq!(loaded.tree.header(), planned.header(), "round {round}");
     }
@@ -568,7 +577,7 @@ pub(crate) fn random_records(dice: &mut Dice) -> Vec<Record> {
         seconds += dice.roll(3) as i64;
         let at = FixedStamps::start() + SignedDuration::from_secs(seconds - dice.roll(2) as i64);
         let known = name(dice.roll(number.max(1)));
-        let record = match dice.roll(20) {
+        let record = match dice.roll(22) {
             0 => Record::marked(at, Fact::Label { target: known, label: Some(format!("l{number}")) }),
             1 => Record::marked(at, Fact::Label { target: known, label: None }),
             2..=4 => {
@@ -584,6 +593,19 @@ pub(crate) fn random_records(dice: &mut Dice) -> Vec<Record> {
             7 => Record::marked(at, Fact::Undone { operation: format!("op{}", dice.roll(4)).into() }),
             8 => Record::marked(at, Fact::Redone { operation: format!("op{}", dice.roll(4)).into() }),
             9 => Record::marked(at, Fact::BranchName { at: known, name: Some("side".into()) }),
+            10 => Record::marked(at, Fact::TurnEnded { turn: format!("turn{}", dice.roll(3)).into() }),
+            11 => Record::marked(
+                at,
+                Fact::Bound {
+                    at: known,
+                    agent_session: (dice.roll(4) > 0).then(|| format!("own{number}").into()),
+                    provenance: Provenance::Continued,
+                    last_message: Some(format!("m{number}")),
+                    agent: (dice.roll(4) > 0).then(|| "some".to_owned()),
+                    missing: Missing::default(),
+                    inherited: dice.roll(4) == 0,
+                },
+            ),
             _ => {
                 let parent = match dice.roll(12) {
                     0 => None,
