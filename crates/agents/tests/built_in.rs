@@ -223,6 +223,17 @@ async fn what_a_command_leaves_in_the_background_ends_with_it() {
     talk.close().await;
 }
 
+/// It runs beside somebody who would end it with this process: of that nothing is seen.
+#[tokio::test]
+async fn a_command_waits_for_what_it_started_and_reads_nothing() {
+    let mut talk = Talk::begin(Pace::AtOnce).await;
+    talk.answers(Answer::Allow { input: None });
+    let command = "(exit 3) & wait; cat; { cat <&3; } 2> /dev/null || echo nothing; exit 4";
+    assert_eq!(talk.send(&format!("run {command}")).await, End::Done);
+    assert_eq!(talk.last_result(), (true, "nothing\n(exit status: 4)".to_owned()));
+    talk.close().await;
+}
+
 #[tokio::test]
 async fn an_interrupted_command_is_ended_with_all_it_started() {
     let mut talk = Talk::begin(Pace::AtOnce).await;

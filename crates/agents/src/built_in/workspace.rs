@@ -6,12 +6,19 @@ use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 
 use super::words;
 
 /// So much of what a file says or a command prints is told.
 const TOLD_BYTES: u64 = 64 * 1024;
+
+/// Runs the command behind it, and beside it somebody who reads what this process will never write: where the pipe ends, this
+/// process has ended, also by a signal that nobody hears, and the whole group is ended. The command is a shell of its own, which
+/// knows nothing of the other and does not wait for it.
+const BESIDE_A_WATCHER: &str = r#"exec 3<&0 </dev/null
+{ read -r _ <&3; kill -s KILL 0; } >/dev/null 2>&1 &
+exec sh -c "$1" 3<&-"#;
 
 /// What a tool answers: the words, and whether it went wrong.
 pub(super) type Outcome = Result<String, String>;
@@ -54,19 +61,20 @@ impl Workspace {
     pub(super) fn start(&self, command: &str) -> Result<Running, String> {
         let root = self.root.as_deref().ok_or(words::NO_WORKSPACE)?;
         let started = Command::new("sh")
-            .arg("-c")
+            .args(["-c", BESIDE_A_WATCHER, "sh"])
             // What goes wrong is told in the order in which it was printed.
             .arg(format!("exec 2>&1\n{command}"))
             .current_dir(root)
-            .stdin(Stdio::null())
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .process_group(0)
             .kill_on_drop(true)
             .spawn();
-        let running = |child: Child| {
+        let running = |mut child: Child| {
             let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-            Running { child, group }
+            let alive = child.stdin.take();
+            Running { child, group, _alive: alive }
         };
         started.map(running).map_err(|error| format!("could not run it: {error}"))
     }
@@ -101,6 +109,8 @@ pub(super) struct Running {
     child: Child,
     /// Known beyond its end: what it has left in the background is still in it.
     group: Option<Pid>,
+    /// The other end of the watcher's pipe: held by nobody else.
+    _alive: Option<ChildStdin>,
 }
 
 impl Running {

@@ -222,3 +222,34 @@ fn whoever_looks_sees_the_answer_that_is_being_written() {
     assert!(!shown.contains("stopped") && !tree.contains("stopped"), "{tree}{shown}");
     chat.kill();
 }
+
+/// Nobody hears SIGKILL; whoever waits for the engine's end does.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_command_of_a_killed_engine_ends_with_it() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("run sleep 1000 & echo $! > process.new; mv process.new process; wait");
+    chat.until("sleep 1000");
+    chat.say("y");
+    let started = folder.path().join("process");
+    let process = loop {
+        match std::fs::read_to_string(&started) {
+            Ok(process) => break process.trim().to_owned(),
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
+        }
+    };
+    assert!(is_alive(&process), "{process}");
+    chat.kill();
+    while is_alive(&process) {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
+/// One that has ended may still have its name until somebody asks how it ended.
+#[cfg(target_os = "linux")]
+fn is_alive(process: &str) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let state = status.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
+    state.is_some_and(|state| !["Z", "X"].contains(&state))
+}
