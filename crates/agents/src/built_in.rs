@@ -60,6 +60,11 @@ impl Agent for BuiltIn {
         TITLE
     }
 
+    /// It comes with this program.
+    fn version(&self) -> Option<String> {
+        Some(env!("CARGO_PKG_VERSION").to_owned())
+    }
+
     /// It is told the whole branch each time, so it can take up anything.
     fn capabilities(&self) -> Capabilities {
         Capabilities {

@@ -3,9 +3,11 @@
 //! An [`Agent`] is reached with a [`Start`] and gives a [`Conversation`]: a way in and a way out. It translates and
 //! decides nothing; what its events mean is for [`offshoot_session::turn`] to say.
 //!
-//! [`built_in`] needs no network and no key, so that everything works on a fresh machine.
+//! [`built_in`] needs no network and no key, so that everything works on a fresh machine. [`known`] are those of other makers,
+//! whether they can be reached from here or not.
 
 pub mod built_in;
+pub mod known;
 
 use std::fmt;
 use std::pin::Pin;
@@ -29,6 +31,11 @@ pub trait Agent: Send + Sync {
 
     /// As people call it.
     fn title(&self) -> &str;
+
+    /// `None` where it has not said so.
+    fn version(&self) -> Option<String> {
+        None
+    }
 
     fn capabilities(&self) -> Capabilities;
 

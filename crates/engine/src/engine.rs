@@ -4,11 +4,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use offshoot_agents::Agent;
 use offshoot_api::response::Hello;
-use offshoot_api::views::{AgentView, ModelView, RuleView, StatusRow, abilities};
+use offshoot_api::views::{ModelView, RuleView, StatusRow};
 use offshoot_api::{
     Answering, ApiError, Caller, CallerId, ErrorCode, EventStream, Following, Request, Response, Service,
     request,
@@ -21,6 +22,7 @@ use tracing::info;
 
 use crate::actor::{Brought, Call, Message};
 use crate::failure::{bad_settings, internal, not_created, not_listed, not_read};
+use crate::installed::listed;
 use crate::open_sessions::OpenSessions;
 use crate::rules::RuleBook;
 use crate::settings::SettingsSource;
@@ -33,6 +35,8 @@ use crate::workplaces::Workplaces;
 pub struct Parts {
     pub shelf: Arc<dyn Shelf>,
     pub agents: Vec<Arc<dyn Agent>>,
+    /// Folders in which the programs of other agents are looked for.
+    pub programs: Vec<PathBuf>,
     /// Time and ids, for each session its own.
     pub stamps: MakeStamps,
     pub rules: RuleBook,
@@ -45,6 +49,7 @@ pub type MakeStamps = Arc<dyn Fn() -> Box<dyn Stamps + Send> + Send + Sync>;
 pub(crate) struct Shared {
     pub(crate) shelf: Arc<dyn Shelf>,
     pub(crate) agents: BTreeMap<String, Arc<dyn Agent>>,
+    programs: Vec<PathBuf>,
     pub(crate) stamps: MakeStamps,
     pub(crate) rules: RuleBook,
     pub(crate) settings: SettingsSource,
@@ -59,12 +64,12 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(parts: Parts) -> Self {
-        let Parts { shelf, agents, stamps, rules, settings } = parts;
+        let Parts { shelf, agents, programs, stamps, rules, settings } = parts;
         let agents: BTreeMap<String, Arc<dyn Agent>> =
             agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
         info!(name: "engine begins", count = agents.len() as u64, version = env!("CARGO_PKG_VERSION"));
-        let shared =
-            Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces: Workplaces::default() });
+        let workplaces = Workplaces::default();
+        let shared = Arc::new(Shared { shelf, agents, programs, stamps, rules, settings, workplaces });
         Self { sessions: OpenSessions::new(shared.clone()), shared }
     }
 
@@ -88,7 +93,7 @@ impl Engine {
         match request {
             Request::Hello => Ok(hello()),
             Request::List(list) => self.list(list).await,
-            Request::Agents => Ok(self.agents()),
+            Request::Agents => self.agents().await,
             Request::Status => Ok(Response::Status { rows: self.status().await }),
             Request::Begin(begin) => self.begin(begin).await,
             Request::Introduce(introduce) => self.introduce(introduce).await,
@@ -122,16 +127,10 @@ impl Engine {
         answer.await.map_err(|_| disconnected())?
     }
 
-    fn agents(&self) -> Response {
-        let agents = self.shared.agents.values().map(|agent| AgentView {
-            name: agent.name().to_owned(),
-            title: agent.title().to_owned(),
-            version: None,
-            installed: true,
-            install: None,
-            can: abilities(&agent.capabilities()),
-        });
-        Response::Agents { agents: agents.collect() }
+    async fn agents(&self) -> Result<Response, ApiError> {
+        let shared = self.shared.clone();
+        let agents = blocking(move || Ok(listed(&shared.agents, &shared.programs))).await?;
+        Ok(Response::Agents { agents })
     }
 
     async fn begin(&self, mut begin: request::Begin) -> Result<Response, ApiError> {
@@ -154,7 +153,7 @@ impl Engine {
     /// It is known from now on; its journal begins with the first change.
     async fn introduce(&self, introduce: request::Introduce) -> Result<Response, ApiError> {
         let (shelf, id) = (self.shared.shelf.clone(), SessionId::from(introduce.session));
-        let path = std::path::PathBuf::from(introduce.path);
+        let path = PathBuf::from(introduce.path);
         let introduced = blocking(move || {
             shelf.introduce(&id, &path).map_err(|why| ApiError::new(ErrorCode::NotFound, why))
         });

@@ -1,10 +1,15 @@
-//! Which agents there are on this machine.
+//! Which agents there are on this machine: those that can be asked, and the others that are known.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_agents::Agent;
 use offshoot_agents::built_in::{BuiltIn, NAME, Pace};
+pub use offshoot_agents::known;
+use offshoot_agents::known::Found;
+use offshoot_api::views::{AgentView, abilities};
 
 /// Answers where nobody has chosen an agent: it is always there.
 pub const USUAL: &str = NAME;
@@ -13,4 +18,46 @@ pub const USUAL: &str = NAME;
 pub fn installed(pause: Option<Duration>) -> Vec<Arc<dyn Agent>> {
     let pace = pause.map_or(Pace::AtOnce, Pace::Every);
     vec![Arc::new(BuiltIn { pace })]
+}
+
+/// All of them, those that answer first. May block: programs are asked for their versions.
+pub(crate) fn listed(answering: &BTreeMap<String, Arc<dyn Agent>>, folders: &[PathBuf]) -> Vec<AgentView> {
+    let found = known::look_in(folders);
+    let others = found.iter().filter(|found| !answering.contains_key(found.program.name)).map(known_only);
+    let answering = answering.values().map(|agent| {
+        let program = found.iter().find(|found| found.program.name == agent.name());
+        answers(agent.as_ref(), program)
+    });
+    answering.chain(others).collect()
+}
+
+/// One that is a program of its own may not be there all the same.
+fn answers(agent: &dyn Agent, program: Option<&Found>) -> AgentView {
+    AgentView {
+        name: agent.name().to_owned(),
+        title: agent.title().to_owned(),
+        version: agent.version().or_else(|| program.and_then(|found| found.version.clone())),
+        installed: program.is_none_or(|found| found.file.is_some()),
+        install: program.map(|found| found.program.install.to_owned()),
+        can: abilities(&agent.capabilities()),
+        answers: true,
+        path: program.and_then(path_of),
+    }
+}
+
+fn known_only(found: &Found) -> AgentView {
+    AgentView {
+        name: found.program.name.to_owned(),
+        title: found.program.title.to_owned(),
+        version: found.version.clone(),
+        installed: found.file.is_some(),
+        install: Some(found.program.install.to_owned()),
+        can: Vec::new(),
+        answers: false,
+        path: path_of(found),
+    }
+}
+
+fn path_of(found: &Found) -> Option<String> {
+    found.file.as_ref().map(|file| file.to_string_lossy().into_owned())
 }

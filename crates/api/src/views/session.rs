@@ -246,6 +246,12 @@ pub struct AgentView {
     pub install: Option<String>,
     /// The words of what it can do.
     pub can: Vec<String>,
+    /// Whether it can be asked from here. Of one that cannot only the sessions are read.
+    #[serde(default)]
+    pub answers: bool,
+    /// Where it was found, where it is a program of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

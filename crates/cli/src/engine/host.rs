@@ -24,7 +24,7 @@ use crate::failure::Failure;
 use crate::here::Here;
 use crate::talk::note_now;
 use crate::words::talking as words;
-use crate::{prices, settings};
+use crate::{prices, programs, settings};
 
 /// The built-in agent speaks like somebody who types fast, where somebody watches.
 const PAUSE: Duration = Duration::from_millis(12);
@@ -60,6 +60,7 @@ pub(super) async fn become_it(here: &Here, home: &Path) -> Result<Option<Host>, 
     let engine = Arc::new(Engine::new(Parts {
         shelf: Arc::new(here.store()?),
         agents: installed(pause),
+        programs: programs::folders(),
         stamps: Arc::new(move || Box::new(stamps.clone()) as Box<dyn Stamps + Send>),
         rules,
         settings: settings::engine::source(here.settings.clone(), prices),

@@ -173,6 +173,7 @@ fn engine(shelf: &FaultyShelf, agent: &Arc<ScriptedAgent>, stamps: &SharedStamps
     Engine::new(Parts {
         shelf: Arc::new(shelf.clone()),
         agents: vec![agent.clone()],
+        programs: Vec::new(),
         stamps: Arc::new(move || Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings {

@@ -61,6 +61,7 @@ fn engine(home: &Path) -> Engine {
     Engine::new(Parts {
         shelf: Arc::new(store),
         agents: vec![Arc::new(Counter)],
+        programs: Vec::new(),
         stamps: Arc::new(move || Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings {

@@ -1,16 +1,23 @@
 //! What front ends are shown of turns, asks and branches, so that a person knows which is which.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
+
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning};
 use offshoot_api::views::{
     AnswerView, BoundView, ContextView, MissingView, ModelView, ProvenanceView, SpentView,
 };
-use offshoot_api::{ErrorCode, Request, Response, response};
+use offshoot_api::{ErrorCode, Request, Response, Service, response};
+use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings, installed};
 use offshoot_session::agent::Said;
 use offshoot_session::{Block, Body, Model, Reply, Setting, ToolResult, Usage};
+use offshoot_testkit::SharedStamps;
+use tempfile::TempDir;
 
 use crate::scripted::{Do, ScriptedAgent, whole};
-use crate::world::{World, send};
+use crate::world::{World, caller, send};
 
 fn s() -> String {
     "s".to_owned()
@@ -277,4 +284,33 @@ async fn a_prompt_is_said_again_to_another_model() {
     let chosen = Setting::Model { role: None, model: model.into() };
     assert_eq!(path.first().map(|entry| &entry.body), Some(&Body::Setting(chosen)));
     assert_eq!(tree.children(None).len(), 2);
+}
+
+/// One answer has all of them: who answers, who else is here, and how to get the others.
+#[tokio::test]
+async fn every_agent_that_is_known_is_listed() {
+    let folder = TempDir::new().unwrap();
+    let program = folder.path().join("codex");
+    std::fs::write(&program, "#!/bin/sh\necho codex-cli 0.9.1\n").unwrap();
+    std::fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
+    let stamps = SharedStamps::default();
+    let engine = Engine::new(Parts {
+        shelf: Arc::new(MemoryShelf::new()),
+        agents: installed(None),
+        programs: vec![folder.path().to_owned()],
+        stamps: Arc::new(move || Box::new(stamps.clone())),
+        rules: RuleBook::in_memory(),
+        settings: Settings::default().into(),
+    });
+    let answer = engine.call(&caller(), Request::Agents).await;
+    let Response::Agents { agents } = answer.unwrap() else { panic!("no agents") };
+    let of = |name: &str| agents.iter().find(|agent| agent.name == name).expect("it is known");
+    let built_in = of("built_in");
+    assert!(built_in.answers && built_in.installed && built_in.can.contains(&"interrupt".to_owned()));
+    assert_eq!((built_in.version.as_deref(), &built_in.install), (Some(env!("CARGO_PKG_VERSION")), &None));
+    let codex = of("codex");
+    assert_eq!((codex.answers, codex.installed, codex.version.as_deref()), (false, true, Some("0.9.1")));
+    assert_eq!(codex.path.as_deref(), program.to_str());
+    let pi = of("pi");
+    assert!(!pi.installed && pi.install.is_some() && pi.version.is_none());
 }

@@ -169,6 +169,7 @@ pub(crate) fn engine(
     Engine::new(Parts {
         shelf: Arc::new(shelf.clone()),
         agents: vec![agent],
+        programs: Vec::new(),
         stamps: Arc::new(move || Box::new(stamps.clone())),
         rules: rules.clone(),
         settings: settings.clone().into(),
