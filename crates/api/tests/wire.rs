@@ -323,8 +323,11 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
             begins: "n".into(),
             tip: "e2".into(),
             task: Some("look".into()),
-            running: true,
+            tool: Some("agent".into()),
+            agent: Some("explorer".into()),
+            running: false,
             at: FixedStamps::start(),
+            ended_at: Some(FixedStamps::start()),
         }],
     };
     let view = SessionView {

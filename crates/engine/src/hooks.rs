@@ -47,6 +47,8 @@ pub enum HookEvent {
     SessionCompact,
     BeforeSend,
     TurnEnded,
+    SubAgentStarted,
+    SubAgentEnded,
     StatusChanged,
     PromptWaiting,
 }
@@ -86,7 +88,7 @@ pub(crate) struct HookFailure {
 }
 
 impl HookEvent {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::SessionBeforeTree,
         Self::SessionTree,
         Self::SessionBeforeBranch,
@@ -96,6 +98,8 @@ impl HookEvent {
         Self::SessionCompact,
         Self::BeforeSend,
         Self::TurnEnded,
+        Self::SubAgentStarted,
+        Self::SubAgentEnded,
         Self::StatusChanged,
         Self::PromptWaiting,
     ];
@@ -112,6 +116,8 @@ impl HookEvent {
             Self::SessionCompact => "session_compact",
             Self::BeforeSend => "before_send",
             Self::TurnEnded => "turn_ended",
+            Self::SubAgentStarted => "sub_agent_started",
+            Self::SubAgentEnded => "sub_agent_ended",
             Self::StatusChanged => "status_changed",
             Self::PromptWaiting => "prompt_waiting",
         }

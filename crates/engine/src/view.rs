@@ -7,13 +7,14 @@ use offshoot_api::views::{
     BoundView, BranchView, EntryView, HeadView, MissingView, SessionRow, StatusView, TreeRow, VersionView,
 };
 use offshoot_session::handoff::{branch_missing, branch_provenance, branch_session};
-use offshoot_session::outline::{TurnOutline, TurnTreeRow, version_of};
+use offshoot_session::outline::{TurnOutline, TurnTreeRow, is_task, version_of};
 use offshoot_session::status::{State, Status};
 use offshoot_session::{Body, EntryId, SessionId, SessionTree, Setting};
 use offshoot_transcripts::gist::of_tree;
 
 use crate::shelf::Glance;
 
+pub(crate) use sub_agents::sub_agent_of_turn;
 use sub_agents::sub_agents;
 
 /// The latest setting of each kind on the way to an entry; what the way leaves open comes from the header.
@@ -85,6 +86,7 @@ pub(crate) fn tree_rows(tree: &SessionTree) -> Vec<TreeRow> {
     rows.map(|row| {
         let above = std::iter::successors(tree.parent(&row.entry), |entry| tree.parent(&entry.id));
         let parent = above.into_iter().find(|entry| entry.body.is_prompt());
+        let is_task = tree.entry(&row.entry).is_some_and(|prompt| is_task(tree, prompt));
         TreeRow {
             id: row.entry.to_string(),
             parent: parent.map(|parent| parent.id.to_string()),
@@ -95,6 +97,7 @@ pub(crate) fn tree_rows(tree: &SessionTree) -> Vec<TreeRow> {
             on_path: row.on_active_path,
             is_head: row.is_head,
             version: row.version.map(|version| (version.number, version.of)),
+            is_task,
         }
     })
     .collect()

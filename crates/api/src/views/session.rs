@@ -117,9 +117,18 @@ pub struct SubAgentView {
     /// Its last one so far.
     pub tip: String,
     pub task: Option<String>,
+    /// The tool that started it, by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// Which of the agents that the agent knows it is, where it was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     pub running: bool,
+    /// When it began.
     #[serde(with = "super::time")]
     pub at: Timestamp,
+    #[serde(default, with = "super::time::maybe", skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -150,6 +159,9 @@ pub struct TreeRow {
     pub on_path: bool,
     pub is_head: bool,
     pub version: Option<(usize, usize)>,
+    /// An agent was asked this by another one: it is no branch of the person's.
+    #[serde(default)]
+    pub is_task: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use offshoot_session::address::{ShortIds, short_id};
 use offshoot_session::outline::one_line;
 use offshoot_session::plan::plan_branch_name;
 use offshoot_session::versions::turn_prompt;
-use offshoot_session::{EntryId, SessionTree};
+use offshoot_session::{Body, EntryId, Note, SessionTree};
 use serde_json::{Value, json};
 
 use super::json::printed;
@@ -120,9 +120,11 @@ struct Way {
     number: usize,
     turns: usize,
     is_archived: bool,
+    /// An agent goes it that was started by another one.
+    is_delegated: bool,
 }
 
-/// The branch that was used last comes first.
+/// The branch that was used last comes first. What sub-agents say is no branch: it hangs below the turn that started them.
 fn branches(tree: &SessionTree, with_archived: bool) -> Vec<Branch<'_>> {
     let mut names: HashMap<&EntryId, Vec<(usize, &str)>> = HashMap::new();
     for (at, name) in tree.branch_names() {
@@ -148,9 +150,10 @@ fn branches(tree: &SessionTree, with_archived: bool) -> Vec<Branch<'_>> {
             number: above.number + is_prompt,
             turns: if is_behind_fork { is_prompt } else { above.turns + is_prompt },
             is_archived: above.is_archived || tree.is_archived(&entry.id),
+            is_delegated: above.is_delegated || begins_sub_agent(&entry.body),
         };
         ways.insert(&entry.id, way);
-        if tree.has_children(&entry.id) || (way.is_archived && !with_archived) {
+        if tree.has_children(&entry.id) || way.is_delegated || (way.is_archived && !with_archived) {
             continue;
         }
         let mut names = names.remove(&entry.id).unwrap_or_default();
@@ -167,6 +170,10 @@ fn branches(tree: &SessionTree, with_archived: bool) -> Vec<Branch<'_>> {
     }
     branches.sort_by_key(|branch| std::cmp::Reverse(branch.active_at));
     branches
+}
+
+fn begins_sub_agent(body: &Body) -> bool {
+    matches!(body, Body::Note(note) if note.kind == Note::SUB_AGENT)
 }
 
 impl Branch<'_> {

@@ -21,6 +21,13 @@ fn a_second_agent_is_heard_and_the_conversation_goes_on() {
         "{whole}"
     );
     assert_eq!(whole["entries"][0]["text"], "delegate look around", "the prompt is the person's: {whole}");
+    let (branches, _) = run(&folder, &["branch", "Delegated", "--json"]);
+    let branches: Value = serde_json::from_str(&branches).expect("JSON");
+    assert_eq!(
+        branches["branches"].as_array().map(Vec::len),
+        Some(1),
+        "a sub-agent is no branch: {branches}"
+    );
 }
 
 #[test]

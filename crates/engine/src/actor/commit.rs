@@ -4,7 +4,7 @@ use offshoot_api::event::EventKind;
 use offshoot_api::views::{BoundView, EntryView, HeadView, MissingView, StatusView};
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::status::{State, Status};
-use offshoot_session::{Change, Fact, Record, SessionTree, TurnId};
+use offshoot_session::{Change, Fact, Mark, Record, SessionTree, TurnId};
 use serde_json::json;
 use tracing::error;
 
@@ -16,6 +16,7 @@ use crate::failure::{internal, not_appended, not_locked};
 use crate::feed::About;
 use crate::hooks::HookEvent;
 use crate::shelf::Book;
+use crate::view::sub_agent_of_turn;
 
 impl SessionActor {
     /// One append; then everybody is told.
@@ -133,6 +134,7 @@ impl SessionActor {
 
     fn tell_records(&mut self, records: &[Record]) {
         for record in records {
+            self.tell_hooks_of_sub_agent(record);
             let (about, kind) = match &record.change {
                 Change::Entry(entry) => {
                     let told = EventKind::Entry { entry: EntryView::from(&**entry) };
@@ -145,6 +147,25 @@ impl SessionActor {
                 self.publish_about(about, kind);
             }
         }
+    }
+
+    /// The first entry of a sub-agent is a note, and its turn ends by itself.
+    fn tell_hooks_of_sub_agent(&mut self, record: &Record) {
+        let (event, own_turn) = match &record.change {
+            Change::Entry(entry) if entry.parent.is_none() => {
+                (HookEvent::SubAgentStarted, entry.turn.clone())
+            }
+            Change::Marked(Mark { fact: Fact::TurnEnded { turn }, .. }) => {
+                (HookEvent::SubAgentEnded, Some(turn.clone()))
+            }
+            _ => return,
+        };
+        let Some(own_turn) = own_turn.filter(|_| !self.hooks_for(event).is_empty()) else { return };
+        let About { turn: Some(turn), sub_agent: Some(_) } = self.about(Some(&own_turn)) else { return };
+        // The message with the call that started it may not be complete.
+        let Some(view) = sub_agent_of_turn(&self.shown(), &own_turn) else { return };
+        let prompt = self.turns.get(&turn).map(|running| running.turn.prompt().to_string());
+        self.tell_hooks(event, || json!({ "turn": turn.as_str(), "prompt": prompt, "subAgent": view }));
     }
 
     /// A sub-agent has a turn id of its own in the journal; whoever follows hears of it under the turn that started it.

@@ -21,7 +21,7 @@ const ANSWERED_IN_VIEW: usize = 8;
 
 impl SessionActor {
     /// As if every word that was said so far were final.
-    fn shown(&self) -> SessionTree {
+    pub(super) fn shown(&self) -> SessionTree {
         self.turns.values().fold(self.tree.clone(), |tree, running| running.turn.over(&tree))
     }
 

@@ -3,11 +3,14 @@
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
 use offshoot_api::{Request, Response};
+use offshoot_engine::{HookEvent, Settings};
 use offshoot_session::agent::Said;
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::{Block, ToolResult};
 use serde_json::json;
 
+use crate::ear::Ear;
+use crate::hooks::hook;
 use crate::scripted::{Do, ScriptedAgent, whole};
 use crate::world::{World, send};
 
@@ -50,6 +53,7 @@ async fn a_sub_agent_is_told_under_its_turn() {
     let [sub_agent] = view.branch.sub_agents.as_slice() else { panic!("{:?}", view.branch.sub_agents) };
     assert_eq!((sub_agent.call.as_str(), sub_agent.running), ("call1", true));
     assert_eq!(sub_agent.task.as_deref(), Some("look around"));
+    assert_eq!((sub_agent.tool.as_deref(), sub_agent.ended_at), (Some("agent"), None));
     assert!(view.branch.entries.iter().any(|entry| entry.id == sub_agent.entry));
     // What it says is a branch of its own that can be looked at.
     let show = request::Show { session: "s".into(), at: Some(sub_agent.tip.clone()), turns: None };
@@ -60,11 +64,59 @@ async fn a_sub_agent_is_told_under_its_turn() {
     assert!(serde_json::to_string(&branch.entries).unwrap().contains("I see trees."));
     world.agent.open_gate();
     world.until_ready().await;
-    assert!(!world.view().await.branch.sub_agents[0].running);
+    let view = world.view().await;
+    let (ended, tree) = (&view.branch.sub_agents[0], world.tree());
+    let result = tree.entries().find(|entry| matches!(entry.body, offshoot_session::Body::ToolResult(_)));
+    assert_eq!((ended.running, ended.ended_at), (false, result.map(|entry| entry.written_at)));
+    let Response::Tree { rows } = world.call(Request::Tree(session())).await.unwrap() else {
+        panic!("no tree")
+    };
+    let tasks: Vec<(&str, bool)> = rows.iter().map(|row| (row.text.as_str(), row.is_task)).collect();
+    assert_eq!(tasks, [("delegate", false), ("Look around.", true)]);
     let strangers: Vec<&String> =
         world.log.iter().filter(|line| line.starts_with("turn") && !line.starts_with(&turn)).collect();
     assert!(strangers.is_empty(), "every event is one of the turn that was begun: {strangers:?}");
     insta::assert_snapshot!(world.story());
+}
+
+fn session() -> request::Session {
+    request::Session { session: "s".to_owned() }
+}
+
+/// Each once, also where the turn is cut off before the sub-agent is done.
+#[tokio::test]
+async fn hooks_are_told_when_a_sub_agent_starts_and_ends() {
+    for is_cut_off in [false, true] {
+        let events = [HookEvent::SubAgentStarted, HookEvent::SubAgentEnded, HookEvent::TurnEnded];
+        let mut ear = Ear::open().await;
+        let hooks = vec![hook("ear", &events, ear.run())];
+        let mut world = World::set(delegating(), Settings { hooks, ..Settings::default() }).await;
+        let Response::Sent(sent) = world.send("delegate").await.unwrap() else { panic!("not sent") };
+        let started = ear.next().await;
+        assert_eq!(started.what["type"], "sub_agent_started");
+        assert_eq!(started.what["turn"], json!(sent.turn));
+        assert_eq!(started.what["prompt"], json!(sent.prompt));
+        assert_eq!(started.what["subAgent"]["tool"], "agent");
+        assert_eq!(started.what["subAgent"]["running"], true);
+        started.answer(&json!({}));
+        world.until(|kind| matches!(kind, EventKind::Asked { .. })).await;
+        if is_cut_off {
+            let interrupt = request::Interrupt { session: "s".into(), turn: None };
+            world.call(Request::Interrupt(interrupt)).await.unwrap();
+        } else {
+            world.agent.open_gate();
+        }
+        let ended = ear.next().await;
+        assert_eq!(ended.what["type"], "sub_agent_ended");
+        assert_eq!(ended.what["subAgent"]["call"], "call1");
+        assert!(ended.what["subAgent"]["ended_at"].is_string(), "{}", ended.what);
+        ended.answer(&json!({}));
+        let turn = ear.next().await;
+        assert_eq!(turn.what["type"], "turn_ended");
+        turn.answer(&json!({}));
+        world.engine.shut_down().await;
+        assert!(ear.has_heard_all());
+    }
 }
 
 #[tokio::test(start_paused = true)]
