@@ -5,6 +5,7 @@ use offshoot_api::request::{self, ConfigBranching, IfRunning, Summary};
 use offshoot_api::views::ModelView;
 use offshoot_api::{ErrorCode, Hint, Request, Response};
 use offshoot_engine::{Settings, Shelf};
+use offshoot_session::plan::ConfigChangeBranching;
 use offshoot_session::{BranchReason, Model};
 
 use crate::scripted::{Do, SUMMARY, ScriptedAgent, whole};
@@ -56,6 +57,67 @@ async fn a_change_goes_into_a_session_of_its_own() {
     let lineage = child.header().unwrap().lineage.clone().unwrap();
     assert_eq!((lineage.parent.as_str(), lineage.reason), ("s", Some(BranchReason::ConfigChange)));
     insta::assert_snapshot!(format!("{}\n\n# metadata\n{}", world.story(), lineage.metadata.unwrap()));
+}
+
+/// The settings want to be asked each time: without an answer nothing happens, with one it is done so this once.
+#[tokio::test(start_paused = true)]
+async fn whoever_wants_to_be_asked_where_a_change_goes_is_asked() {
+    let settings = Settings { config_change_branching: ConfigChangeBranching::Ask, ..Settings::default() };
+    let mut world = World::set(ScriptedAgent::new(), settings).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    let before = world.tree().log().count();
+    let unsaid = request::Configure { branching: None, ..configure(ConfigBranching::Entry, IfRunning::Wait) };
+    for _ in 0..2 {
+        let refused = world.call(Request::Configure(unsaid.clone())).await.unwrap_err();
+        assert_eq!((refused.code, refused.hint), (ErrorCode::Invalid, Some(Hint::SayBranching)), "{refused}");
+        assert_eq!(world.tree().log().count(), before, "a refusal leaves no trace");
+    }
+    let here = configure(ConfigBranching::Entry, IfRunning::Wait);
+    let Response::Moved(moved) = world.call(Request::Configure(here)).await.unwrap() else {
+        panic!("not moved")
+    };
+    assert_eq!(moved.session, "s");
+    assert_eq!(world.view().await.thinking, "high");
+    let there = request::Configure {
+        thinking: Some("low".to_owned()),
+        ..configure(ConfigBranching::File, IfRunning::Wait)
+    };
+    let Response::Moved(moved) = world.call(Request::Configure(there)).await.unwrap() else {
+        panic!("not moved")
+    };
+    assert_ne!(moved.session, "s");
+    assert_eq!(world.view().await.thinking, "high", "the old one is as it was");
+}
+
+/// Out of sight and back, also while a turn runs elsewhere; never from under the head.
+#[tokio::test(start_paused = true)]
+async fn a_branch_is_put_out_of_sight_and_brought_back() {
+    let mut world = World::new(waiting()).await;
+    for words in ["one", "two"] {
+        world.send(words).await.unwrap();
+        world.until_ready().await;
+    }
+    let archive =
+        |at: &str, archived| Request::Archive(request::Archive { session: s(), at: at.to_owned(), archived });
+    let old = world.tree().path_to(world.tree().main_head())[2].id.to_string();
+    let refused = world.call(archive(&old, true)).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::HeadBelow, "{refused}");
+    let edit = request::Edit { session: s(), at: "#2".into(), text: "wait".into(), ..Default::default() };
+    world.call(Request::Edit(edit)).await.unwrap();
+    world.until(|kind| matches!(kind, EventKind::TurnStarted { .. })).await;
+    for (archived, changed) in [(true, true), (true, false), (false, true)] {
+        let done = world.call(archive(&old, archived)).await.unwrap();
+        assert_eq!(done, Response::Done { changed });
+        assert_eq!(world.tree().is_archived(&old.as_str().into()), archived);
+    }
+    let nowhere = world.call(archive("nowhere", true)).await.unwrap_err();
+    assert_eq!(nowhere.code, ErrorCode::NotFound);
+    world.call(archive(&old, true)).await.unwrap();
+    world.agent.open_gate();
+    world.until_ready().await;
+    world.call(Request::Undo(request::History { session: s(), ..Default::default() })).await.unwrap();
+    assert!(!world.tree().is_archived(&old.as_str().into()), "it is a step like any other");
 }
 
 #[tokio::test(start_paused = true)]

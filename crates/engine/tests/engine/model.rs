@@ -58,6 +58,11 @@ enum Act {
     },
     /// A message whose agent cannot be reached.
     SendToNobody,
+    /// Written down by a script: a message, an answer, or both. Nobody is asked.
+    Append {
+        asks: bool,
+        answers: bool,
+    },
 }
 
 /// What a turn does.
@@ -98,6 +103,7 @@ fn act() -> impl Strategy<Value = Act> {
         1 => (0..5usize).prop_map(|queued| Act::CancelQueued { queued }),
         1 => any::<bool>().prop_map(|at_rest| Act::Crash { at_rest }),
         1 => Just(Act::SendToNobody),
+        2 => (any::<bool>(), any::<bool>()).prop_map(|(asks, answers)| Act::Append { asks, answers }),
     ]
 }
 
@@ -106,11 +112,11 @@ struct Node {
     parent: Option<usize>,
     text: String,
     is_prompt: bool,
-    /// The prompt of its turn.
+    /// The prompt of its turn. What belongs to none is alone.
     turn: usize,
     /// The agent's session that a prompt was said in.
     session: Option<usize>,
-    /// Of a prompt: the step that it is. It is gone when that is undone, and so is everything below it.
+    /// Of a prompt, and of what was appended: the step that it is. It is gone when that is undone, and so is everything below it.
     step: Option<usize>,
 }
 
@@ -237,8 +243,13 @@ impl Model {
         let present = self.place().present;
         let prompt = path.iter().rev().find(|node| self.nodes[**node].is_prompt)?;
         let session = self.nodes[*prompt].session?;
-        let goes_on =
-            |(child, node): (usize, &Node)| node.parent == at && !node.is_prompt && present.contains(&child);
+        let behind = path.iter().skip_while(|node| *node != prompt).skip(1);
+        if behind.into_iter().any(|node| self.nodes[*node].turn != *prompt) {
+            return None; // what was appended it has not heard
+        }
+        let goes_on = |(child, node): (usize, &Node)| {
+            node.parent == at && node.turn == *prompt && present.contains(&child)
+        };
         let is_elsewhere = |(at, node): (usize, &Node)| node.session == Some(session) && !path.contains(&at);
         let mut nodes = self.nodes.iter().enumerate();
         (!nodes.clone().any(goes_on) && !nodes.any(is_elsewhere)).then_some(session)
@@ -297,6 +308,18 @@ impl Model {
         prompt
     }
 
+    /// Below the head, which goes along, as one step.
+    fn append(&mut self, said: &[(String, bool)]) {
+        let step = self.step();
+        let mut at = self.head();
+        for (text, is_prompt) in said {
+            let (turn, text, is_prompt) = (self.nodes.len(), text.clone(), *is_prompt);
+            let node = Node { parent: at, text, is_prompt, turn, session: None, step: Some(step) };
+            at = Some(self.write(node));
+        }
+        self.happened.push(Happened::Moved { step, to: at });
+    }
+
     fn answer(&mut self, prompt: usize, parent: usize, text: &str) -> usize {
         let text = text.to_owned();
         let parent = Some(parent);
@@ -342,7 +365,7 @@ impl Model {
         let mut end = prompt;
         while let Some(next) = (0..self.nodes.len()).find(|at| {
             let node = &self.nodes[*at];
-            node.parent == Some(end) && !node.is_prompt && present.contains(at)
+            node.parent == Some(end) && node.turn == prompt && present.contains(at)
         }) {
             end = next;
         }
@@ -479,6 +502,7 @@ impl Play {
             Act::CancelQueued { queued } => self.cancel_queued(*queued).await,
             Act::Crash { at_rest } => self.crash(*at_rest).await,
             Act::SendToNobody => self.send_to_nobody().await,
+            Act::Append { asks, answers } => self.append(*asks, *answers).await,
         }
         self.rest().await;
         self.check().await;
@@ -618,23 +642,42 @@ impl Play {
         self.model.steps.pop();
     }
 
+    /// The only turn, or that of the head; of several elsewhere none.
     async fn interrupt(&mut self) {
         let interrupt = request::Interrupt { session: "s".into(), turn: None };
         let stopped = self.world.call(Request::Interrupt(interrupt)).await;
-        assert_eq!(stopped.is_ok(), !self.model.turns.is_empty());
-        let here = self.model.here().or_else(|| self.first_turn()).map(|turn| turn.prompt);
-        if let Some(prompt) = here {
-            self.model.cut(prompt, true);
+        let only = (self.model.turns.len() == 1).then(|| &self.model.turns[0]);
+        match only.or_else(|| self.model.here()).map(|turn| turn.prompt) {
+            Some(prompt) => {
+                stopped.unwrap();
+                self.model.cut(prompt, true);
+            }
+            None => {
+                let nothing_runs = self.model.turns.is_empty();
+                let why = if nothing_runs { ErrorCode::NothingToDo } else { ErrorCode::Ambiguous };
+                assert_eq!(stopped.unwrap_err().code, why);
+            }
         }
     }
 
-    /// In the order of their names, as the engine has them.
-    fn first_turn(&self) -> Option<&Turn> {
-        let tree = self.world.tree();
-        self.model
-            .turns
-            .iter()
-            .min_by_key(|turn| tree.entry(&self.id_of(turn.prompt)).and_then(|entry| entry.turn.clone()))
+    async fn append(&mut self, asks: bool, answers: bool) {
+        self.said += 1;
+        let mut said = Vec::new();
+        if asks {
+            said.push((format!("aside {}", self.said), true));
+        }
+        if answers || !asks {
+            said.push((format!("noted {}", self.said), false));
+        }
+        let entry = |(text, is_prompt): &(String, bool)| serde_json::json!({ "role": if *is_prompt { "user" } else { "assistant" }, "text": text });
+        let entries = said.iter().map(entry).collect();
+        let append = request::Append { session: "s".into(), entries, ..Default::default() };
+        let appended = self.world.call(Request::Append(append)).await;
+        if self.model.here().is_some() {
+            return refused(appended);
+        }
+        appended.unwrap();
+        self.model.append(&said);
     }
 
     async fn answer(&mut self) {
@@ -825,7 +868,7 @@ fn seen_text(entry: &offshoot_api::views::EntryView) -> String {
 }
 
 fn turns_write_below_their_prompts(tree: &SessionTree) {
-    for entry in tree.entries().filter(|entry| !entry.body.is_prompt()) {
+    for entry in tree.entries().filter(|entry| !entry.body.is_prompt() && entry.turn.is_some()) {
         let parent = tree.parent(&entry.id).expect("an answer has a prompt");
         assert_eq!(parent.turn, entry.turn, "{} left its turn", entry.id);
     }
