@@ -8,6 +8,7 @@
 
 mod claude;
 mod corpus;
+mod engine;
 mod peers;
 mod table;
 
@@ -147,15 +148,20 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
         false => Value::Null,
     };
     println!("{appends}");
+    let talks = match is_asked_for(&["engine"]) {
+        true => engine::measure()?,
+        false => engine::Figures::default(),
+    };
+    println!("{}", talks.told);
     if let Some(path) = &request.json {
-        let told =
-            json!({ "figures": figures.iter().map(Figure::json).collect::<Vec<_>>(), "append": appends });
+        let figures: Vec<Value> = figures.iter().map(Figure::json).collect();
+        let told = json!({ "figures": figures, "append": appends, "engine": talks.told });
         std::fs::write(path, format!("{told:#}\n"))
             .with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     println!("\n{}", table::markdown(&figures));
-    let missed: Vec<String> =
-        figures.iter().flat_map(|figure| figure.missed(LIMITS)).chain(missed_appends(&appends)).collect();
+    let missed = figures.iter().flat_map(|figure| figure.missed(LIMITS));
+    let missed: Vec<String> = missed.chain(missed_appends(&appends)).chain(talks.missed).collect();
     missed.iter().for_each(|missed| println!("missed: {missed}"));
     Ok(if request.check && !missed.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }

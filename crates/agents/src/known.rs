@@ -150,7 +150,6 @@ fn version_in(told: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, clippy::panic, reason = "what cannot be unwrapped fails the test")]
 mod tests {
     use super::*;
 

@@ -2,8 +2,8 @@
 //!
 //! `cargo bench -p offshoot-engine --bench idle`
 //!
-//! Two hundred sessions on a disk with a turn each. Prints the memory that the process has taken for each of them, the tasks
-//! that are left when all are closed, and what as many take once more after that.
+//! Two hundred sessions on a disk with a turn each: the memory that the process has taken for each of them, the tasks that are
+//! left when all are closed, and what as many take once more after that. Fails where that is more than is asked for.
 
 #![expect(clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a bench prints, or fails")]
 
@@ -17,9 +17,13 @@ use offshoot_api::{Caller, Request, Response, Service, request};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
 use offshoot_store::{Home, JournalStore, Locking};
 use offshoot_testkit::SharedStamps;
+use serde_json::json;
 use tempfile::TempDir;
 
 const SESSIONS: usize = 200;
+
+/// Each may take less than this while nothing happens in it.
+const MOST_KIB: u64 = 1024;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
@@ -35,23 +39,30 @@ async fn main() {
         settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
     });
     // What the first session needs is needed by all of them once.
+    let none = tasks_alive();
     with_a_turn(&engine).await;
     let (before, tasks) = (resident(), tasks_alive());
     for _ in 0..SESSIONS {
         with_a_turn(&engine).await;
     }
     let open = resident();
+    let (kib, of_each) = (open.saturating_sub(before) / SESSIONS as u64, (tasks_alive() - tasks) / SESSIONS);
     println!("sessions open        {:>8}", engine.open_sessions());
-    println!("tasks for each       {:>8}", (tasks_alive() - tasks) / SESSIONS);
-    println!("memory for each      {:>8} KiB", open.saturating_sub(before) / SESSIONS as u64);
+    println!("tasks for each       {of_each:>8}");
+    println!("memory for each      {kib:>8} KiB");
     engine.shut_down().await;
-    println!("tasks after closing  {:>8}", tasks_alive());
+    let left = tasks_alive() - none;
+    println!("tasks after closing  {left:>8}");
     // An allocator keeps what it was given back. What is not lost is used again.
     for _ in 0..SESSIONS {
         with_a_turn(&engine).await;
     }
-    println!("as many once more    {:>8} KiB for each", resident().saturating_sub(open) / SESSIONS as u64);
+    let more = resident().saturating_sub(open) / SESSIONS as u64;
+    println!("as many once more    {more:>8} KiB for each");
     engine.shut_down().await;
+    println!("{}", json!({ "idle_kib": kib, "idle_again_kib": more, "tasks_left": left }));
+    assert!(kib < MOST_KIB, "{kib} KiB for an idle session");
+    assert_eq!(left, 0, "tasks are left when all sessions are closed");
 }
 
 async fn with_a_turn(engine: &Engine) {
