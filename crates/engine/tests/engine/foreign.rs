@@ -5,18 +5,21 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use offshoot_agents::built_in::{BuiltIn, Pace};
+use offshoot_api::event::EventKind;
 use offshoot_api::request;
 use offshoot_api::views::{BodyView, SessionView};
 use offshoot_api::{ErrorCode, Request, Response, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
+use offshoot_session::agent::Said;
 use offshoot_session::foreign::journal_id;
-use offshoot_session::{Record, SessionId, Stamps};
+use offshoot_session::{Body, Record, SessionId, Stamps};
 use offshoot_store::{Home, JournalStore, Locking, OtherPrograms, SessionStore};
 use offshoot_testkit::SharedStamps;
 use serde_json::json;
 use tempfile::TempDir;
 
-use crate::world::{caller, send};
+use crate::scripted::{Do, ScriptedAgent};
+use crate::world::{World, caller, send};
 
 /// A rollout of Codex whose last turn has not ended.
 fn rollout() -> String {
@@ -143,4 +146,24 @@ async fn an_edit_where_no_agent_is_named_keeps_the_agents_session() {
     }
     known.dedup();
     assert_eq!(known.len(), 1, "one session of the agent for the whole branch: {known:?}");
+}
+
+/// Its program may still be at work on it, or has ended without a word: nothing crashed here, and nothing is written.
+#[tokio::test(start_paused = true)]
+async fn an_imported_turn_without_an_end_is_none_that_crashed() {
+    let drawing = "u1/t1 - a1/t1 - u2/t2 - a2/t2*";
+    let mut world = World::drawn(ScriptedAgent::new(), drawing).await;
+    let view = world.view().await;
+    assert_eq!(view.branch.entries.len(), 4);
+    assert_eq!(world.tree().log().count(), offshoot_testkit::drawn(drawing).len(), "looking writes nothing");
+    // What is said below it is ours, and what a crash leaves of that is marked.
+    world.agent.also_on("wait", vec![Do::Say(Said::words("m", "Let me ")), Do::Gate]);
+    world.send("wait").await.unwrap();
+    world.until(|kind| matches!(kind, EventKind::Live { .. })).await;
+    world.crash().await;
+    let tree = world.tree();
+    let path = tree.path_to(tree.main_head());
+    let crashed = path.iter().filter(|entry| matches!(entry.body, Body::Interrupted(_))).count();
+    assert_eq!((crashed, path.len()), (1, 6), "{}", offshoot_testkit::draw(&tree));
+    assert!(!tree.turn_ended(&"t1".into()) && !tree.turn_ended(&"t2".into()));
 }
