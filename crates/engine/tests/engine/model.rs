@@ -517,9 +517,15 @@ impl Play {
         self.model.send(&words);
     }
 
-    /// At most two turns at a time; beside the one on the head's branch means in the place of its prompt.
+    /// At most two turns at a time, and a third that is over at once: then the head is where none of them runs. Beside the one on
+    /// the head's branch means in the place of its prompt.
     async fn beside(&mut self, kind: Kind) {
-        if self.model.turns.len() != 1 {
+        let has_room = match self.model.turns.len() {
+            0 => false,
+            1 => true,
+            _ => kind == Kind::Says,
+        };
+        if !has_room {
             return;
         }
         let words = self.words(kind);
