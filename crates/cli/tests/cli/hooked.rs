@@ -80,7 +80,7 @@ fn until(lines: &mut impl BufRead, words: &str) -> String {
 }
 
 /// A program in the folder; it finds what it is told in its input.
-fn script(folder: &Folder, name: &str, lines: &str) -> String {
+pub(crate) fn script(folder: &Folder, name: &str, lines: &str) -> String {
     folder.write(name, format!("#!/bin/sh\n{lines}\n").as_bytes());
     let path = folder.path().join(name);
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("own file");
@@ -97,7 +97,7 @@ fn keeping(folder: &Folder, name: &str, answer: &str) -> String {
     )
 }
 
-fn settings(folder: &Folder, text: &str) {
+pub(crate) fn settings(folder: &Folder, text: &str) {
     std::fs::create_dir_all(folder.home()).expect("own folder");
     folder.write("home/settings.toml", text.as_bytes());
 }

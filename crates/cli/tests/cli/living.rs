@@ -4,6 +4,8 @@ use insta::assert_snapshot;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+#[cfg(target_os = "linux")]
+use crate::hooked::{script, settings};
 use crate::support::Folder;
 use crate::talking::{Talk, new_session, run};
 
@@ -239,16 +241,48 @@ fn the_command_of_a_killed_engine_ends_with_it() {
     chat.say("run sleep 1000 & echo $! > process.new; mv process.new process; wait");
     chat.until("sleep 1000");
     chat.say("y");
-    let started = folder.path().join("process");
-    let process = loop {
-        match std::fs::read_to_string(&started) {
-            Ok(process) => break process.trim().to_owned(),
-            Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
-        }
-    };
+    let process = started(&folder.path().join("process"));
     assert!(is_alive(&process), "{process}");
     chat.kill();
-    while is_alive(&process) {
+    until_dead(&process);
+}
+
+/// The same for a hook that it has asked.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_hook_of_a_killed_engine_ends_with_it() {
+    let folder = Folder::new();
+    let process = folder.path().join("process");
+    let named = process.display();
+    let slow =
+        format!("cat > /dev/null; sleep 1000 & echo $! > '{named}.new'; mv '{named}.new' '{named}'; wait");
+    let slow = script(&folder, "slow", &slow);
+    settings(
+        &folder,
+        &format!("[[hooks]]\nevents = [\"before_send\"]\nprogram = \"{slow}\"\ntime_limit = \"100s\"\n"),
+    );
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("hello");
+    let process = started(&process);
+    assert!(is_alive(&process), "{process}");
+    chat.kill();
+    until_dead(&process);
+}
+
+/// What a process that was started says it is.
+#[cfg(target_os = "linux")]
+fn started(told_in: &std::path::Path) -> String {
+    loop {
+        match std::fs::read_to_string(told_in) {
+            Ok(process) => return process.trim().to_owned(),
+            Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn until_dead(process: &str) {
+    while is_alive(process) {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }

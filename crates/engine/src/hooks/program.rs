@@ -1,11 +1,11 @@
-//! A hook that is a program. It ends with the call, and so does whatever it started.
+//! A hook that is a program. It ends with the call, and so does whatever it started; with this process, too, however that ends.
 
 use std::path::Path;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 
 use super::HookError;
 
@@ -22,6 +22,7 @@ pub(super) async fn run(program: &Path, arguments: &[String], body: &str) -> Res
         .spawn()
         .map_err(HookError::NotRun)?;
     let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
+    let watcher = group.0.and_then(watched);
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let tell = async {
         if let Some(mut stdin) = stdin {
@@ -39,12 +40,27 @@ pub(super) async fn run(program: &Path, arguments: &[String], body: &str) -> Res
     // Whatever it leaves running may hold its output open, and would be waited for.
     let ended = async {
         let status = child.wait().await;
-        drop(group);
+        drop((watcher, group));
         status
     };
     let ((), answer, status) = tokio::join!(tell, hear, ended);
     let status = status.map_err(HookError::NotRun)?;
     if status.success() { answer } else { Err(HookError::Failed(status.to_string())) }
+}
+
+/// Somebody who reads what this process will never write: where the pipe ends, this process has ended, also by a signal that
+/// nobody hears, and the group is ended. It ends when it is dropped. `None`: the hook is run all the same.
+fn watched(group: Pid) -> Option<Child> {
+    Command::new("sh")
+        .args(["-c", "read -r _; kill -s KILL -- \"-$1\"", "sh"])
+        .arg(group.as_raw_nonzero().to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+        .ok()
 }
 
 /// Ends everything that was started, however the call ends.
