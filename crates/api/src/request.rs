@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::views::{AnswerView, ModelView, PromptView};
+use crate::views::{AnswerView, BlockView, ModelView, PromptView};
 
 /// `session` is an id. A point (`at`, `to`) is what a person would write: an id or its beginning, `#5`, a label, the
 /// name of a branch.
@@ -176,11 +176,17 @@ pub struct Send {
     pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
     pub session: String,
     pub at: String,
     pub text: String,
+    /// Left out: those of the old version come along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attachments: Option<Vec<String>>,
+    /// Left out: those of the old version come along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub images: Option<Vec<BlockView>>,
     /// From this prompt on. With another agent or model it is a branch of its own and not a version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,

@@ -60,6 +60,8 @@ fn requests() -> Vec<Request> {
             session: s(),
             at: at(),
             text: "new".into(),
+            attachments: Some(Vec::new()),
+            images: Some(vec![image.clone()]),
             agent: Some("other".into()),
             model: None,
             files: request::Files::AsOfThen,

@@ -6,6 +6,7 @@
 mod about;
 mod ago;
 mod args;
+mod attached;
 mod auto_sync;
 mod cataloged;
 mod columns;

@@ -1,5 +1,6 @@
 //! Sentences that a person reads. Short words that only label a column stay where the column is drawn.
 
+pub(crate) mod attached;
 pub(crate) mod catalog;
 mod changes;
 pub(crate) mod chatting;

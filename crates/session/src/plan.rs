@@ -45,7 +45,7 @@ pub use archive::{ArchiveRefused, plan_archive};
 pub use birth::{BeginningRefused, OtherSide, born, other_side, plan_forked, plan_undo_beginning};
 pub use branching::{ConfigChangeBranching, ConfigChangeWay};
 pub use config::{ConfigRefused, plan_config_change, plan_config_session};
-pub use edit::{EditRefused, plan_edit, reworded};
+pub use edit::{EditRefused, plan_edit, plan_edit_with_files, reworded};
 pub use fork::{
     BranchedSession, Fork, ForkPosition, ForkRefused, ForkScope, NewSession, branched_session, fork_records,
     inherited_binding, plan_branch_session,

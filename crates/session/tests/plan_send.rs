@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
 
 use offshoot_session::plan::{
-    EditRefused, RetryRefused, SendRefused, Sent, plan_edit, plan_retry, plan_send,
+    EditRefused, RetryRefused, SendRefused, Sent, plan_edit, plan_edit_with_files, plan_retry, plan_send,
 };
 use offshoot_session::{
     Block, Body, Entry, EntryId, HeadName, ImageData, Prompt, Record, SessionTree, Stamps,
@@ -137,6 +137,22 @@ fn an_edit_carries_images_and_attachments_over() {
     let Body::Prompt(prompt) = &tree.entry(&edited.prompt).unwrap().body else { panic!("not a prompt") };
     assert_eq!(prompt.blocks, vec![image(), Block::Text("see".into()), image()]);
     assert_eq!(prompt.attachments, vec!["notes.md".to_owned()]);
+}
+
+#[test]
+fn the_same_words_with_other_files_are_another_version() {
+    let tree = tree_of(THREE_VERSIONS);
+    let with_files = |text: &str, attachments: &[&str]| {
+        let attachments = attachments.iter().map(ToString::to_string).collect();
+        let prompt = Prompt { blocks: vec![Block::Text(text.into())], attachments, ..Prompt::default() };
+        plan_edit_with_files(&tree, &HeadName::main(), &"u2".into(), prompt, &mut FixedStamps::after(100))
+    };
+    let sent = with_files("two", &["notes.md"]).unwrap();
+    let tree_after = after(&tree, &sent);
+    let Body::Prompt(prompt) = &tree_after.entry(&sent.prompt).unwrap().body else { panic!("not a prompt") };
+    assert_eq!(prompt.attachments, ["notes.md"]);
+    assert_eq!(with_files("two", &[]), Err(EditRefused::SameText { version: 1 }));
+    assert_eq!(with_files(" ", &["notes.md"]), Err(EditRefused::Blank));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use offshoot_session::agent::{AgentEvent, AgentInput, Ending, Said, Start};
 use offshoot_session::asks::{Answer, Asking, Permission};
 use offshoot_session::handoff::Handoff;
-use offshoot_session::{AgentSessionId, Stop, TurnId, text_of};
+use offshoot_session::{AgentSessionId, Prompt, Stop, TurnId, text_of};
 use serde_json::json;
 use tokio::sync::mpsc;
 
@@ -41,7 +41,7 @@ pub(super) async fn converse(
             AgentInput::Prompt { turn, prompt } => {
                 let session = session.get_or_insert_with(|| named_after(&turn)).clone();
                 let said = text_of(&prompt.blocks);
-                let steps = reply_to(&heard, &said);
+                let steps = saying_what_came(reply_to(&heard, &said), &prompt);
                 let tokens = heard.tokens();
                 heard.take_prompt(&said);
                 let mut speech = Speech::new(turn, &mut inputs, &events, &pace, &mut later, tokens);
@@ -57,6 +57,15 @@ pub(super) async fn converse(
             return;
         }
     }
+}
+
+/// Whoever sends a file reads that it has arrived.
+fn saying_what_came(mut steps: Vec<Step>, prompt: &Prompt) -> Vec<Step> {
+    if let (Some(came), Some(Step::Say(text))) = (words::came_with(prompt), steps.last_mut()) {
+        text.push(' ');
+        text.push_str(&came);
+    }
+    steps
 }
 
 /// No chance is needed where turns have names of their own.

@@ -1,5 +1,7 @@
 //! All sentences of this agent.
 
+use offshoot_session::{Block, Prompt};
+
 use super::heard::Heard;
 use super::requests::REQUESTS;
 
@@ -47,6 +49,19 @@ pub(super) fn talk(heard: &Heard, prompt: &str) -> String {
          what a branch is: say `help`.",
         quoted(prompt)
     )
+}
+
+/// `None`: nothing but words.
+pub(super) fn came_with(prompt: &Prompt) -> Option<String> {
+    let images = prompt.blocks.iter().filter(|block| matches!(block, Block::Image { .. })).count();
+    let images = match images {
+        0 => None,
+        1 => Some("1 image".to_owned()),
+        images => Some(format!("{images} images")),
+    };
+    let files = prompt.attachments.iter().map(|name| format!("`{name}`"));
+    let came: Vec<String> = images.into_iter().chain(files).collect();
+    (!came.is_empty()).then(|| format!("With it came {}; I have not looked into that.", came.join(", ")))
 }
 
 pub(super) fn what_was_said(heard: &Heard) -> String {

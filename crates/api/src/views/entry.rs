@@ -98,7 +98,7 @@ pub struct PromptView {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<String>,
-    /// Images, inline or by the name they are kept under.
+    /// Images, inline or by the name they are kept under. Large ones are told without either.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<BlockView>,
 }
@@ -244,13 +244,17 @@ fn blocks(blocks: &[Block]) -> Vec<BlockView> {
     blocks.iter().map(BlockView::from).collect()
 }
 
+/// Longer ones are told without their bytes: a branch with a few of them would not fit into one line.
+const LONGEST_IMAGE: usize = 64 * 1024;
+
 impl From<&Block> for BlockView {
     fn from(block: &Block) -> Self {
         match block {
             Block::Text(text) => Self::Text { text: text.clone() },
             Block::Thinking(text) => Self::Thinking { text: text.clone() },
             Block::Image { media_type, data: ImageData::Inline(data) } => {
-                Self::Image { media_type: media_type.clone(), base64: Some(data.clone()), blob: None }
+                let base64 = (data.len() <= LONGEST_IMAGE).then(|| data.clone());
+                Self::Image { media_type: media_type.clone(), base64, blob: None }
             }
             Block::Image { media_type, data: ImageData::Blob(name) } => {
                 Self::Image { media_type: media_type.clone(), base64: None, blob: Some(name.clone()) }
@@ -281,14 +285,26 @@ impl PromptView {
 
     /// What is said, for a plan. Images that are neither inline nor kept are left out.
     pub fn into_prompt(self) -> Prompt {
+        self.in_place_of(&Prompt::default())
+    }
+
+    /// The same where something else was to be said: an image that is told without its bytes is the one in its place there.
+    pub fn in_place_of(self, before: &Prompt) -> Prompt {
+        let mut before = before.blocks.iter().filter(|block| matches!(block, Block::Image { .. }));
         let mut blocks = vec![Block::Text(self.text)];
         for image in self.images {
-            let BlockView::Image { media_type, base64, blob } = image else { continue };
-            let data = base64.map(ImageData::Inline).or(blob.map(ImageData::Blob));
-            blocks.extend(data.map(|data| Block::Image { media_type, data }));
+            let known = before.next();
+            blocks.extend(image_block(image).or_else(|| known.cloned()));
         }
         Prompt { blocks, attachments: self.attachments, said_at: None }
     }
+}
+
+/// `None`: its bytes are not told.
+fn image_block(image: BlockView) -> Option<Block> {
+    let BlockView::Image { media_type, base64, blob } = image else { return None };
+    let data = base64.map(ImageData::Inline).or(blob.map(ImageData::Blob))?;
+    Some(Block::Image { media_type, data })
 }
 
 impl From<&domain::Model> for ModelView {

@@ -14,6 +14,17 @@ pub(crate) struct RunningArgs {
     pub(crate) abort_first: bool,
 }
 
+/// What goes with a message.
+#[derive(ClapArgs, Debug, Default)]
+pub(crate) struct AttachArgs {
+    /// A file that goes with it, once for each: an image as it is, any other file by its name
+    #[arg(long, value_name = "FILE")]
+    pub(crate) attach: Vec<PathBuf>,
+    /// As a new version: without the files of the old one, which go along otherwise
+    #[arg(long, conflicts_with = "attach")]
+    pub(crate) no_attachments: bool,
+}
+
 #[derive(ClapArgs, Debug)]
 #[command(
     override_usage = "offshoot edit [SESSION] POINT TEXT\n       offshoot edit [SESSION] POINT --editor",
@@ -29,6 +40,8 @@ pub(crate) struct EditArgs {
     /// Send it and print the answer, as `offshoot send --edit` does
     #[arg(long)]
     pub(crate) send: bool,
+    #[command(flatten)]
+    pub(crate) files: AttachArgs,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     #[command(flatten)]

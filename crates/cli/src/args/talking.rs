@@ -4,7 +4,7 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use offshoot_api::views::ModelView;
 
-use super::{JsonArgs, Words};
+use super::{AttachArgs, JsonArgs, Words};
 
 /// `PROVIDER/MODEL`; a name alone leaves the provider to the agent.
 pub(crate) fn model(text: &str) -> Result<ModelView, String> {
@@ -58,8 +58,10 @@ pub(crate) struct SendArgs {
     #[arg(long, value_name = "POINT")]
     pub(crate) at: Option<String>,
     /// Nothing new: the prompt at the head, which nobody has answered yet
-    #[arg(long, conflicts_with_all = ["edit", "at", "agent", "model", "abort_first", "beside"])]
+    #[arg(long, conflicts_with_all = ["edit", "at", "attach", "agent", "model", "abort_first", "beside"])]
     pub(crate) unanswered: bool,
+    #[command(flatten)]
+    pub(crate) files: AttachArgs,
     /// Who answers from here on
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,

@@ -15,7 +15,7 @@ use offshoot_session::{SessionId, Stamps};
 use serde_json::{Value, json};
 use tokio::signal::unix::Signal;
 
-use super::edit::may_be_said;
+use super::edit::{Wording, may_be_said};
 use super::json::{printed_line, printed_object};
 use crate::Answer;
 use crate::args::JsonShape;
@@ -43,9 +43,9 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) enum Saying {
     /// Below the head, or below a point.
-    New { text: String, at: Option<String>, chosen: Chosen },
+    New { prompt: PromptView, at: Option<String>, chosen: Chosen },
     /// In the place of an old prompt.
-    Version { at: String, text: String, chosen: Chosen },
+    Version { at: String, wording: Wording, chosen: Chosen },
     /// The same once more.
     Again { at: String },
     /// The prompt at the head, which nobody has answered.
@@ -284,24 +284,23 @@ impl Sending<'_> {
         let (session, client_id) = (self.message.session.to_string(), self.turn.clone());
         let if_running = self.message.if_running;
         match &self.message.saying {
-            Saying::New { text, at, chosen } => Request::Send(Send {
+            Saying::New { prompt, at, chosen } => Request::Send(Send {
                 session,
-                prompt: PromptView::text(text.clone()),
+                prompt: prompt.clone(),
                 at: at.clone(),
                 agent: chosen.agent.clone(),
                 model: chosen.model.clone(),
                 if_running,
                 client_id,
             }),
-            Saying::Version { at, text, chosen } => Request::Edit(Edit {
+            Saying::Version { at, wording, chosen } => Request::Edit(Edit {
                 session,
                 at: at.clone(),
-                text: text.clone(),
                 agent: chosen.agent.clone(),
                 model: chosen.model.clone(),
                 if_running,
                 client_id,
-                ..Edit::default()
+                ..wording.edit()
             }),
             Saying::Again { at } => {
                 Request::Retry(Retry { session, at: at.clone(), if_running, ..Retry::default() })
@@ -335,8 +334,8 @@ impl Sending<'_> {
     fn in_words(&self, error: &ApiError) -> Failure {
         let (here, session) = (self.here, &self.message.session);
         let known = match (&self.message.saying, error.code) {
-            (Saying::Version { at, text, .. }, ErrorCode::SameText) => {
-                may_be_said(here, session, at, text).err()
+            (Saying::Version { at, wording, .. }, ErrorCode::SameText) => {
+                may_be_said(here, session, at, wording).err()
             }
             _ => None,
         };

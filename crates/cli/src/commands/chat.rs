@@ -7,6 +7,7 @@
 
 mod after;
 mod answers;
+mod attaching;
 mod calling;
 mod changed;
 mod changing;

@@ -1,15 +1,18 @@
 //! `offshoot edit [SESSION] POINT TEXT`: the same place, said differently. The old version stays.
 
+use std::path::Path;
+
 use offshoot_api::{Request, Response, request};
 use offshoot_session::address::short_id;
-use offshoot_session::plan::{EditRefused, Sent, plan_edit};
+use offshoot_session::plan::{EditRefused, Sent, plan_edit, plan_edit_with_files};
 use offshoot_session::versions::turn_prompt;
-use offshoot_session::{EntryId, HeadName, SessionId, SessionTree};
+use offshoot_session::{EntryId, HeadName, SessionId, SessionTree, Stamps};
 use serde_json::json;
 
 use super::answered::{Chosen, Message, Saying, answered};
 use super::head::{self, Told, head_line, turn_number, version_of, wants_json, with_session};
-use crate::args::EditArgs;
+use crate::args::{AttachArgs, EditArgs};
+use crate::attached::{Attachments, look_at_all};
 use crate::doing::{Done, Step, exactly, if_running, take};
 use crate::failure::Failure;
 use crate::here::Here;
@@ -30,6 +33,7 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
         }
     };
     let id = stored(here, session)?;
+    let files = attachments(&args.files, here, &id)?;
     // Nobody else has to wait while the person thinks, so the session is read once more when it is written.
     let text = match text {
         None => {
@@ -43,25 +47,25 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
         }
         Some(text) => text.to_owned(),
     };
+    let wording = Wording { text, files };
     if args.send {
-        may_be_said(here, &id, at, &text)?;
-        let saying = Saying::Version { at: at.to_owned(), text, chosen: Chosen::default() };
+        may_be_said(here, &id, at, &wording)?;
+        let saying = Saying::Version { at: at.to_owned(), wording, chosen: Chosen::default() };
         let if_running = if_running(args.running.abort_first);
         return answered(Message { session: id, saying, if_running, json: args.json.json }, here);
     }
     let mut written = None;
     let done = take(here, &id, |tree, stamps| {
         let at = point(tree, at)?;
-        let sent = plan_edit(tree, &HeadName::main(), &at, &text, stamps);
+        let sent = wording.planned(tree, &at, stamps);
         let Sent { plan, prompt, .. } = sent.map_err(|refused| explained(tree, &refused))?;
         written = Some(prompt);
         let request = Request::Edit(request::Edit {
             session: id.to_string(),
             at: exactly(&at),
-            text: text.clone(),
             if_running: if_running(args.running.abort_first),
             only_write: true,
-            ..request::Edit::default()
+            ..wording.edit()
         });
         Ok(Some(Step { plan, request }))
     })?;
@@ -73,11 +77,60 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
     Ok(told_of_version(here, session, &id, &changed, &prompt))
 }
 
+/// What an old prompt is to say instead.
+#[derive(Debug)]
+pub(super) struct Wording {
+    pub(super) text: String,
+    /// `None`: those of the old version go along.
+    pub(super) files: Option<Attachments>,
+}
+
+impl Wording {
+    fn planned(
+        &self,
+        tree: &SessionTree,
+        at: &EntryId,
+        stamps: &mut dyn Stamps,
+    ) -> Result<Sent, EditRefused> {
+        let (head, text) = (HeadName::main(), self.text.clone());
+        match &self.files {
+            None => plan_edit(tree, &head, at, &text, stamps),
+            Some(files) => {
+                plan_edit_with_files(tree, &head, at, files.clone().with(text).into_prompt(), stamps)
+            }
+        }
+    }
+
+    /// As it is asked of the engine.
+    pub(super) fn edit(&self) -> request::Edit {
+        let (attachments, images) = match self.files.clone() {
+            Some(Attachments { files, images }) => (Some(files), Some(images)),
+            None => (None, None),
+        };
+        request::Edit { text: self.text.clone(), attachments, images, ..request::Edit::default() }
+    }
+}
+
+/// What was named to go with a message, looked at before anything is said. `None`: nothing was said about it.
+pub(super) fn attachments(
+    args: &AttachArgs,
+    here: &Here,
+    session: &SessionId,
+) -> Result<Option<Attachments>, Failure> {
+    if args.attach.is_empty() {
+        return Ok(args.no_attachments.then(Attachments::default));
+    }
+    let attached = look_at_all(&args.attach)?;
+    let tree = read(here, session)?.tree;
+    let project = tree.header().and_then(|header| header.project.as_deref()).map(Path::new);
+    Ok(Some(Attachments::of(&attached, project.unwrap_or(&here.folder))))
+}
+
 /// Refused in words that know the session: whoever sends it would be refused too, in fewer words.
-pub(super) fn may_be_said(here: &Here, id: &SessionId, at: &str, text: &str) -> Result<(), Failure> {
+pub(super) fn may_be_said(here: &Here, id: &SessionId, at: &str, wording: &Wording) -> Result<(), Failure> {
     let tree = read(here, id)?.tree;
     let at = point(&tree, at)?;
-    let planned = plan_edit(&tree, &HeadName::main(), &at, text, &mut here.stamps());
+    let planned = wording.planned(&tree, &at, &mut here.stamps());
     planned.map(|_| ()).map_err(|refused| explained(&tree, &refused))
 }
 

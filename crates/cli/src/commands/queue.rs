@@ -42,15 +42,20 @@ pub(crate) fn run(args: &QueueArgs, here: &Here) -> Result<Answer, Failure> {
         Some(QueueCommand::Change(change)) => {
             let (session, [number, text]) = change.words.split("N TEXT")?;
             let session = stored_here(here, session)?;
-            let prompt = PromptView::text(text);
-            let changed = |session, queued| Request::ChangeQueued(ChangeQueued { session, queued, prompt });
+            let changed = |session, queued: &QueuedView| {
+                // What went with it still does.
+                let prompt = PromptView { text: text.to_owned(), ..queued.prompt.clone() };
+                Request::ChangeQueued(ChangeQueued { session, queued: queued.id.clone(), prompt })
+            };
             done(here, &session, number, changed)?;
             Ok(Answer { text: words::QUEUE_CHANGED.to_owned(), ..Answer::default() })
         }
         Some(QueueCommand::Cancel(cancel)) => {
             let (session, [number]) = cancel.words.split("N")?;
             let session = stored_here(here, session)?;
-            let cancelled = |session, queued| Request::CancelQueued(CancelQueued { session, queued });
+            let cancelled = |session, queued: &QueuedView| {
+                Request::CancelQueued(CancelQueued { session, queued: queued.id.clone() })
+            };
             done(here, &session, number, cancelled)?;
             Ok(Answer { text: words::QUEUE_CANCELLED.to_owned(), ..Answer::default() })
         }
@@ -91,14 +96,14 @@ fn done(
     here: &Here,
     session: &SessionId,
     number: &str,
-    request: impl FnOnce(String, String) -> Request,
+    request: impl FnOnce(String, &QueuedView) -> Request,
 ) -> Result<(), Failure> {
     wait_for(async {
         let reached = reach(here).await?;
         let looking_on = LookingOn::begin(&reached, session.as_str(), here.look.ascii).await;
         let done = async {
             let queue = queue_of(&reached, here, session).await?;
-            let queued = found(&queue, number)?.id.clone();
+            let queued = found(&queue, number)?;
             let answer = reached.call(request(session.to_string(), queued)).await;
             answer.map(|_| ()).map_err(|error| match error.code {
                 ErrorCode::NotFound => nothing_waits_as(number),

@@ -3,8 +3,9 @@
 use offshoot_api::request::IfRunning;
 
 use super::answered::{Chosen, Message, Saying, answered};
-use super::edit;
+use super::edit::{self, Wording};
 use crate::args::SendArgs;
+use crate::attached::Attachments;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::which::stored;
@@ -18,15 +19,17 @@ pub(crate) fn run(args: &SendArgs, here: &Here) -> Result<Answer, Failure> {
         false => {
             let (session, [text]) = args.words.split("TEXT")?;
             let session = stored(here, session)?;
+            let files = edit::attachments(&args.files, here, &session)?;
             let text = text_of(text, here)?;
-            (session, saying(args, text, chosen)?)
+            let saying = saying(args, text, files, chosen)?;
+            (session, saying)
         }
     };
     // The same words may be said again to somebody else.
-    if let Saying::Version { at, text, chosen } = &saying
+    if let Saying::Version { at, wording, chosen } = &saying
         && chosen.is_nobody()
     {
-        edit::may_be_said(here, &session, at, text)?;
+        edit::may_be_said(here, &session, at, wording)?;
     }
     let message = Message { session, saying, if_running: if_running(args), json: args.json.json };
     let said = answered(message, here);
@@ -46,11 +49,24 @@ fn text_of(text: &str, here: &Here) -> Result<String, Failure> {
     }
 }
 
-fn saying(args: &SendArgs, text: String, chosen: Chosen) -> Result<Saying, Failure> {
+/// Who sends only a file says something too; another version of something needs words.
+fn saying(
+    args: &SendArgs,
+    text: String,
+    files: Option<Attachments>,
+    chosen: Chosen,
+) -> Result<Saying, Failure> {
+    let is_blank = text.trim().is_empty();
     match &args.edit {
-        _ if text.trim().is_empty() => Err(Failure::refused(words::BLANK_PROMPT)),
-        Some(at) => Ok(Saying::Version { at: at.clone(), text, chosen }),
-        None => Ok(Saying::New { text, at: args.at.clone(), chosen }),
+        _ if is_blank && files.as_ref().is_none_or(Attachments::is_nothing) => {
+            Err(Failure::refused(words::BLANK_PROMPT))
+        }
+        Some(_) if is_blank => Err(Failure::refused(words::BLANK_PROMPT)),
+        Some(at) => Ok(Saying::Version { at: at.clone(), wording: Wording { text, files }, chosen }),
+        None => {
+            let prompt = files.unwrap_or_default().with(text);
+            Ok(Saying::New { prompt, at: args.at.clone(), chosen })
+        }
     }
 }
 

@@ -8,14 +8,14 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use offshoot_api::event::{Event, EventKind, TurnEnd};
 use offshoot_api::views::{
-    AskView, AskingView, BlockView, BodyView, EntryView, QuestionView, SettingView, SubAgentView,
+    AskView, AskingView, BlockView, BodyView, EntryView, PromptView, QuestionView, SettingView, SubAgentView,
 };
 use offshoot_session::Interruption;
 use serde_json::Value;
 
 use super::wrapping::Wrapping;
 use crate::look::{Ink, Look, Sign};
-use crate::numbers::moment_after;
+use crate::numbers::{counted, moment_after};
 use crate::text::{cut, harmless_command, harmless_line, harmless_lines, harmless_piece, width, wrapped};
 use crate::words::{self, chatting, talking};
 
@@ -153,7 +153,7 @@ impl<'l> Telling<'l> {
         match &entry.body {
             BodyView::Prompt(prompt) => match prompts {
                 Prompts::Seen => String::new(),
-                Prompts::Told => self.line(Ink::Bold, &format!("> {}", prompt.text)),
+                Prompts::Told => self.prompt(prompt),
             },
             BodyView::Reply { blocks, .. } => self.reply(&entry.id, blocks),
             BodyView::ToolResult { blocks, failed, .. } => self.result(blocks, *failed),
@@ -176,6 +176,22 @@ impl<'l> Telling<'l> {
             | BodyView::System { .. }
             | BodyView::Foreign { .. } => String::new(),
         }
+    }
+
+    /// Each of its lines, the first one marked, and what came with it.
+    fn prompt(&mut self, prompt: &PromptView) -> String {
+        let lines = harmless_lines(&prompt.text, self.look.ascii);
+        let mut out = String::new();
+        for (line, sign) in lines.iter().zip(std::iter::once("> ").chain(std::iter::repeat("  "))) {
+            out.push_str(&self.line(Ink::Bold, &format!("{sign}{line}")));
+        }
+        let images = Some(prompt.images.len()).filter(|images| *images > 0);
+        let images = images.map(|images| counted(images, "image", "images"));
+        let with: Vec<String> = images.into_iter().chain(prompt.attachments.iter().cloned()).collect();
+        if !with.is_empty() {
+            out.push_str(&self.line(Ink::Faint, &format!("  {}", words::attached::with(&with))));
+        }
+        out
     }
 
     /// A whole line of its own, however the last one ended.

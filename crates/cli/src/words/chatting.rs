@@ -283,6 +283,7 @@ Go elsewhere
 Messages
   /answer                 ask for the answer of a message that has none
   /beside TEXT            a second answer, on a branch of its own
+  /attach FILE            with your next message; /attach lists, --none drops
   /queue                  what waits; /queue change N TEXT, cancel N, send
   /label [#N] TEXT        put a note on a turn; - takes it away
   /rename TITLE           give the session a title; - takes it away

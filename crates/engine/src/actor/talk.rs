@@ -9,10 +9,12 @@ use offshoot_api::{ApiError, ErrorCode, Response, response};
 use offshoot_session::address::resolve;
 use offshoot_session::guard::{Action, AgentState, Allowed, Place, Refusal};
 use offshoot_session::outline::version_of;
-use offshoot_session::plan::{Sent, plan_edit, plan_retry, plan_send_aside, plan_send_at, reworded};
+use offshoot_session::plan::{
+    Sent, plan_edit, plan_edit_with_files, plan_retry, plan_send_aside, plan_send_at, reworded,
+};
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{
-    Body, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId, text_of,
+    Block, Body, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId, text_of,
 };
 use serde_json::json;
 
@@ -28,6 +30,20 @@ use crate::view::settings_of;
 pub(super) enum Head {
     Goes,
     Stays,
+}
+
+/// What is said in the place of a prompt.
+#[derive(Clone, Copy, Debug)]
+struct Words<'a> {
+    text: &'a str,
+    /// Those of the prompt come along where none are named.
+    attachments: Option<&'a [String]>,
+}
+
+impl<'a> Words<'a> {
+    fn alone(text: &'a str) -> Self {
+        Self { text, attachments: None }
+    }
 }
 
 impl SessionActor {
@@ -129,21 +145,30 @@ impl SessionActor {
         let at = resolve(&self.tree, &edit.at).map_err(refused)?;
         let chosen = self.changing(&at, chosen(edit.agent.as_ref(), edit.model.as_ref()));
         let (place, words) = (place_of(edit.if_running), edit.text.as_str());
-        let action = match chosen.is_empty() || words.trim().is_empty() {
+        let brings_files = edit.attachments.is_some() || edit.images.is_some();
+        let action = match (chosen.is_empty() && !brings_files) || words.trim().is_empty() {
             true => Action::Edit { at: &at, words, place },
-            // The same words to somebody else are something else.
+            // The same words to somebody else, or with other files, are something else.
             false => Action::Retry { at: &at, place },
         };
         self.may(action, AgentState::Reachable, edit.if_running)?;
         self.after_stopping(Some(&at))?;
         let agent = match edit.only_write {
             true => None,
-            false => Some(self.agent_saying_again(&at, words, &chosen, brought)?),
+            false => {
+                let words = Words { text: words, attachments: edit.attachments.as_deref() };
+                Some(self.agent_saying_again(&at, words, &chosen, brought)?)
+            }
         };
         let turn = edit.client_id.clone().map(TurnId::from);
         let sent = match self.tree.entry(&at).map(|entry| &entry.body) {
             Some(Body::Prompt(prompt)) if !chosen.is_empty() => {
-                self.plan_saying_otherwise(&at, reworded(prompt, words), chosen, turn)?
+                self.plan_saying_otherwise(&at, edited(prompt, edit), chosen, turn)?
+            }
+            Some(Body::Prompt(prompt)) if brings_files => {
+                let prompt = edited(prompt, edit);
+                let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
+                plan_edit_with_files(&self.tree, &HeadName::main(), &at, prompt, stamps).map_err(refused)?
             }
             Some(_) | None => {
                 let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
@@ -187,7 +212,7 @@ impl SessionActor {
             true => None,
             false => {
                 let words = turn_prompt(&self.tree, &at).map(|prompt| prompt.body.text()).unwrap_or_default();
-                Some(self.agent_saying_again(&at, &words, &chosen, brought)?)
+                Some(self.agent_saying_again(&at, Words::alone(&words), &chosen, brought)?)
             }
         };
         let prompt = turn_prompt(&self.tree, &at).cloned();
@@ -206,7 +231,7 @@ impl SessionActor {
     fn agent_saying_again(
         &self,
         at: &EntryId,
-        words: &str,
+        words: Words<'_>,
         chosen: &[Setting],
         brought: &Brought,
     ) -> Result<Arc<dyn Agent>, Halt> {
@@ -218,15 +243,16 @@ impl SessionActor {
     }
 
     /// What is said in the place of a prompt is said by the same leave as the prompt was.
-    fn before_saying_again(&self, at: &EntryId, words: &str, brought: &Brought) -> Result<(), Halt> {
+    fn before_saying_again(&self, at: &EntryId, words: Words<'_>, brought: &Brought) -> Result<(), Halt> {
         let prompt = turn_prompt(&self.tree, at);
         let verdict = self.verdict(HookEvent::BeforeSend, brought, || {
             let below = prompt.and_then(|prompt| prompt.parent.as_ref()).map(|below| below.as_str());
             let attachments = match prompt.map(|prompt| &prompt.body) {
-                Some(Body::Prompt(prompt)) => prompt.attachments.clone(),
-                _ => Vec::new(),
+                Some(Body::Prompt(prompt)) => prompt.attachments.as_slice(),
+                _ => &[],
             };
-            json!({ "text": words, "attachments": attachments, "below": below })
+            let attachments = words.attachments.unwrap_or(attachments);
+            json!({ "text": words.text, "attachments": attachments, "below": below })
         });
         verdict.map(|_| ())
     }
@@ -252,7 +278,7 @@ impl SessionActor {
         };
         let agent = self.agent_at(Some(&at)).map_err(refused)?;
         let words = self.tree.entry(&at).map(|entry| entry.body.text()).unwrap_or_default();
-        self.before_saying_again(&at, &words, brought)?;
+        self.before_saying_again(&at, Words::alone(&words), brought)?;
         if self.turns.is_empty() {
             self.hold_the_book().await.map_err(Halt::Refused)?;
         }
@@ -283,7 +309,8 @@ impl SessionActor {
         self.may(Action::Retry { at: prompt, place: Place::Here }, AgentState::Reachable, IfRunning::Wait)?;
         self.after_stopping(Some(prompt))?;
         let chosen = self.changing(prompt, settings_of(&self.tree, Some(at)));
-        let agent = self.agent_saying_again(prompt, &text_of(&said.blocks), &chosen, brought)?;
+        let words = text_of(&said.blocks);
+        let agent = self.agent_saying_again(prompt, Words::alone(&words), &chosen, brought)?;
         let sent = match chosen.is_empty() {
             true => {
                 plan_retry(&self.tree, &HeadName::main(), prompt, self.stamps.as_mut()).map_err(refused)?
@@ -354,6 +381,21 @@ impl SessionActor {
 pub(super) fn chosen(agent: Option<&String>, model: Option<&ModelView>) -> Vec<Setting> {
     let model = model.map(|model| Setting::Model { role: None, model: model.clone().into() });
     agent.cloned().map(Setting::Agent).into_iter().chain(model).collect()
+}
+
+/// The new words, with the files that were named for them or else those of the old ones.
+fn edited(prompt: &Prompt, edit: &request::Edit) -> Prompt {
+    if edit.attachments.is_none() && edit.images.is_none() {
+        return reworded(prompt, &edit.text);
+    }
+    let attachments = edit.attachments.clone().unwrap_or_else(|| prompt.attachments.clone());
+    let images = edit.images.clone().unwrap_or_default();
+    let mut edited = PromptView { text: edit.text.clone(), attachments, images }.into_prompt();
+    if edit.images.is_none() {
+        let is_image = |block: &&Block| matches!(block, Block::Image { .. });
+        edited.blocks.extend(prompt.blocks.iter().filter(is_image).cloned());
+    }
+    edited
 }
 
 fn place_of(if_running: IfRunning) -> Place {

@@ -220,7 +220,8 @@ impl SessionActor {
             let below = below.as_ref().map(|below| below.as_str());
             json!({ "text": change.prompt.text, "attachments": change.prompt.attachments, "below": below })
         })?;
-        self.queue.change(&id, change.prompt.into_prompt()).map_err(refused)?;
+        let prompt = change.prompt.in_place_of(&self.queue.get(&id).map_err(refused)?.prompt);
+        self.queue.change(&id, prompt).map_err(refused)?;
         self.keep_queue_or(before).await?;
         Ok(Response::Done { changed: true })
     }

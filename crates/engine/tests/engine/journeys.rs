@@ -387,6 +387,19 @@ async fn attachments_travel_with_an_edit_and_an_agent_is_chosen_with_a_send() {
     let edited = tree.path_to(tree.main_head())[0].clone();
     let offshoot_session::Body::Prompt(prompt) = &edited.body else { panic!("{edited:?}") };
     assert_eq!(prompt.attachments, ["notes.md"]);
+    // The same words with other files are something else.
+    let with_files = |attachments: &[&str]| {
+        let attachments = Some(attachments.iter().map(ToString::to_string).collect());
+        let (at, text) = ("#1".to_owned(), "look closer".to_owned());
+        Request::Edit(request::Edit { session: s(), at, text, attachments, ..Default::default() })
+    };
+    assert_eq!(world.call(with_files(&["notes.md"])).await.unwrap_err().code, ErrorCode::SameText);
+    world.call(with_files(&[])).await.unwrap();
+    world.until_ready().await;
+    let tree = world.tree();
+    let edited = tree.path_to(tree.main_head())[0].clone();
+    let offshoot_session::Body::Prompt(prompt) = &edited.body else { panic!("{edited:?}") };
+    assert!(prompt.attachments.is_empty(), "{prompt:?}");
     let chosen =
         |agent: &str| Request::Send(request::Send { agent: Some(agent.to_owned()), ..send("go on") });
     assert_eq!(world.call(chosen("nobody")).await.unwrap_err().code, ErrorCode::NoAgent);

@@ -31,6 +31,33 @@ pub fn plan_edit(
     text: &str,
     stamps: &mut dyn Stamps,
 ) -> Result<Sent, EditRefused> {
+    let is_same = |version: &Prompt| text_of(&version.blocks) == text;
+    let old = prompt_to_edit(tree, head, at, text, is_same)?;
+    Ok(beside(tree, head, at, reworded(old, text), stamps))
+}
+
+/// A version with images and attachments of its own; nothing of the old one comes along. The same words with other
+/// files are something else.
+pub fn plan_edit_with_files(
+    tree: &SessionTree,
+    head: &HeadName,
+    at: &EntryId,
+    prompt: Prompt,
+    stamps: &mut dyn Stamps,
+) -> Result<Sent, EditRefused> {
+    let is_same =
+        |version: &Prompt| version.blocks == prompt.blocks && version.attachments == prompt.attachments;
+    prompt_to_edit(tree, head, at, &text_of(&prompt.blocks), is_same)?;
+    Ok(beside(tree, head, at, prompt, stamps))
+}
+
+fn prompt_to_edit<'t>(
+    tree: &'t SessionTree,
+    head: &HeadName,
+    at: &EntryId,
+    text: &str,
+    is_same: impl Fn(&Prompt) -> bool,
+) -> Result<&'t Prompt, EditRefused> {
     let original = tree.entry(at).ok_or_else(|| EditRefused::NotFound(at.clone()))?;
     let Body::Prompt(prompt) = &original.body else {
         return Err(EditRefused::NotAPrompt(at.clone()));
@@ -41,21 +68,38 @@ pub fn plan_edit(
     if !tree.has_head(head) {
         return Err(EditRefused::UnknownHead(head.clone()));
     }
-    if let Some(version) = same_version(tree, head, at, text) {
-        return Err(EditRefused::SameText { version });
+    match same_version(tree, head, at, is_same) {
+        Some(version) => Err(EditRefused::SameText { version }),
+        None => Ok(prompt),
     }
+}
+
+fn beside(
+    tree: &SessionTree,
+    head: &HeadName,
+    at: &EntryId,
+    prompt: Prompt,
+    stamps: &mut dyn Stamps,
+) -> Sent {
     let parent = tree.parent(at).map(|parent| parent.id.clone());
-    Ok(say("edit", tree, head, parent, reworded(prompt, text), stamps))
+    say("edit", tree, head, parent, prompt, stamps)
 }
 
 /// Number of the version that says the same already: the one edited before the one shown.
-fn same_version(tree: &SessionTree, head: &HeadName, at: &EntryId, text: &str) -> Option<usize> {
+fn same_version(
+    tree: &SessionTree,
+    head: &HeadName,
+    at: &EntryId,
+    is_same: impl Fn(&Prompt) -> bool,
+) -> Option<usize> {
     let versions = versions_of(tree, at);
     let shown = active_version(tree, head, at).map(|version| &version.id);
     let says_so = |id: &EntryId| {
         let index = versions.iter().position(|version| version.id == *id)?;
-        let version = versions.get(index)?;
-        (text_of(version.body.blocks()) == text).then_some(index + 1)
+        match &versions.get(index)?.body {
+            Body::Prompt(version) => is_same(version).then_some(index + 1),
+            _ => None,
+        }
     };
     says_so(at).or_else(|| shown.and_then(says_so))
 }

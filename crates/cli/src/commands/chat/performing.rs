@@ -4,7 +4,7 @@ use offshoot_api::request::{
     Answer, Clear, Compact, Configure, Edit, Fork, History, IfRunning, Label, Navigate, Rename, Resume,
     Retry, Rewind, RewindScope, Send, Version,
 };
-use offshoot_api::views::{BodyView, EntryView, PromptView};
+use offshoot_api::views::{BodyView, EntryView};
 use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response, response};
 use offshoot_session::Stamps;
 
@@ -14,6 +14,7 @@ use super::hearing::exit_of;
 use super::session::Chat;
 use super::typed::{Thoughts, Typed, typed};
 use crate::args::{BranchArgs, JsonArgs, SessionArg, TreeArgs, Words};
+use crate::commands::edit::Wording;
 use crate::commands::{branch, tree};
 use crate::failure::{Exit, Failure};
 use crate::living::Running;
@@ -84,6 +85,7 @@ impl Chat<'_> {
             Typed::Nothing | Typed::Quit => return Ok(()),
             Typed::Help => return self.help(),
             Typed::Thoughts(thoughts) => return self.show_thoughts(thoughts),
+            Typed::Attach(attach) => return self.attach(attach),
             typed if self.session.is_none() && !typed.begins() => {
                 return self.tell(Ink::Faint, words::NOTHING_YET);
             }
@@ -137,11 +139,11 @@ impl Chat<'_> {
         let set = Configure { session: session.clone(), ..Configure::default() };
         Ok(match typed {
             Typed::Say(text) => {
-                let (prompt, client_id) = (PromptView::text(text), Some(self.message_id()));
+                let (prompt, client_id) = (self.attachments().with(text), Some(self.message_id()));
                 Request::Send(Send { session, prompt, if_running, client_id, ..Send::default() })
             }
             Typed::Beside(text) => {
-                let (prompt, client_id) = (PromptView::text(text), Some(self.message_id()));
+                let (prompt, client_id) = (self.attachments().with(text), Some(self.message_id()));
                 let if_running = IfRunning::Beside;
                 Request::Send(Send { session, prompt, if_running, client_id, ..Send::default() })
             }
@@ -154,7 +156,8 @@ impl Chat<'_> {
             }
             Typed::Edit { at, text } => {
                 let client_id = Some(self.message_id());
-                Request::Edit(Edit { session, at, text, if_running, client_id, ..Edit::default() })
+                let wording = Wording { text, files: self.own_attachments() };
+                Request::Edit(Edit { session, at, if_running, client_id, ..wording.edit() })
             }
             Typed::Retry(at) => {
                 let at = self.or_last(&session, at).await?;
@@ -178,6 +181,7 @@ impl Chat<'_> {
             | Typed::Help
             | Typed::Quit
             | Typed::Tree
+            | Typed::Attach(_)
             | Typed::Branches
             | Typed::Agent(_)
             | Typed::Queue(_)
@@ -247,10 +251,14 @@ impl Chat<'_> {
         let is_said = matches!(request, Request::Send(_));
         // What is let go was typed a while ago.
         let is_typed_now = !matches!(request, Request::SayQueued(_));
+        let brings_attached = matches!(request, Request::Send(_) | Request::Edit(_));
         let after = After::of(&request);
         let told = match self.call(request).await {
             Ok(Response::Sent(sent)) => {
                 self.own_prompt = sent.prompt.clone().filter(|_| is_typed_now);
+                if brings_attached {
+                    self.attached.clear();
+                }
                 self.was_sent(&sent)
             }
             Ok(response) => self.tell_after(after, response).await,

@@ -1,6 +1,7 @@
 //! The conversation as one person sees it: which session, what runs in it, what it asks.
 
 use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use offshoot_api::event::EventKind;
@@ -12,6 +13,7 @@ use offshoot_store::SessionStore;
 use super::input::Block;
 use super::signals::Signals;
 use super::turns::Turns;
+use crate::attached::Attached;
 use crate::cataloged::spoken_name;
 use crate::engine::{Reached, reach};
 use crate::failure::{Exit, Failure};
@@ -53,6 +55,10 @@ pub(super) struct Chat<'h> {
     wanted: Wanted,
     /// It begins with the first message.
     pub(super) session: Option<String>,
+    /// The folder it is about.
+    pub(super) project: Option<PathBuf>,
+    /// Go with the next message.
+    pub(super) attached: Vec<Attached>,
     pub(super) events: Option<EventStream>,
     pub(super) signals: Signals,
     pub(super) out: Printing,
@@ -110,6 +116,8 @@ impl<'h> Chat<'h> {
             reached: Some(reached),
             wanted,
             session: None,
+            project: None,
+            attached: Vec::new(),
             events: None,
             signals,
             out: Printing::begin(),
@@ -319,6 +327,7 @@ impl<'h> Chat<'h> {
         self.events = Some(self.reached()?.follow(session, view.seq).await?);
         (self.asks, self.queue) = (view.asks.clone().into(), view.queue.clone());
         self.session = Some(session.to_owned());
+        self.project = view.project.as_deref().map(PathBuf::from);
         let _ = self.tell_unanswered(&view);
         Ok(())
     }

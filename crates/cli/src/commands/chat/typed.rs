@@ -31,6 +31,7 @@ pub(super) enum Typed {
         to: ForkTo,
     },
     Rewind(String),
+    Attach(Attach),
     Edit {
         at: String,
         text: String,
@@ -81,6 +82,15 @@ pub(super) enum Queue {
     Send,
 }
 
+/// Files that go with the next message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Attach {
+    List,
+    File(String),
+    /// None of them goes along.
+    Nothing,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Thoughts {
     Shown,
@@ -104,6 +114,7 @@ impl Typed {
             | Self::Quit
             | Self::Tree
             | Self::Answer
+            | Self::Attach(_)
             | Self::Go { .. }
             | Self::Branches
             | Self::Settings { .. }
@@ -146,6 +157,7 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
         "beside" => Typed::Beside(needed("/beside TEXT")?),
         "answer" => Typed::Answer,
         "queue" => Typed::Queue(queue(rest)?),
+        "attach" => Typed::Attach(attach(rest)),
         "edit" => {
             let (at, text) = first_word(rest);
             if text.is_empty() {
@@ -218,6 +230,16 @@ fn queue(rest: &str) -> Result<Queue, String> {
         "change" if text.is_empty() => Err(words::needs("/queue change N TEXT")),
         "change" => Ok(Queue::Change { number: numbered("/queue change N TEXT")?, text: text.to_owned() }),
         other => Err(words::unknown_queue_word(other)),
+    }
+}
+
+/// A name may hold blanks; a terminal that is given a file puts it in quotation marks.
+fn attach(rest: &str) -> Attach {
+    let within = |mark: char| rest.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
+    match rest {
+        "" => Attach::List,
+        "--none" => Attach::Nothing,
+        file => Attach::File(within('\'').or_else(|| within('"')).unwrap_or(file).to_owned()),
     }
 }
 
@@ -337,6 +359,16 @@ mod tests {
         for line in ["/queue cancel", "/queue change 1", "/queue change x y", "/queue jump"] {
             assert!(typed(line).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn a_file_is_named_as_it_is_or_in_quotation_marks() {
+        let file = |name: &str| Ok(Typed::Attach(Attach::File(name.into())));
+        assert_eq!(typed("/attach my notes.md"), file("my notes.md"));
+        assert_eq!(typed("/attach '/tmp/my notes.md'"), file("/tmp/my notes.md"));
+        assert_eq!(typed("/attach it's.md"), file("it's.md"));
+        assert_eq!(typed("/attach "), Ok(Typed::Attach(Attach::List)));
+        assert_eq!(typed("/attach --none"), Ok(Typed::Attach(Attach::Nothing)));
     }
 
     #[test]

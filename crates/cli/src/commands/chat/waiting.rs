@@ -31,19 +31,22 @@ impl Chat<'_> {
                 return Ok(());
             }
         };
-        let of = |number: usize| waiting.get(number.wrapping_sub(1)).map(|it| it.id.clone());
+        let of = |number: usize| waiting.get(number.wrapping_sub(1)).cloned();
         match queue {
             Queue::List => self.list(&waiting),
             Queue::Send => self.let_go(session, &waiting).await,
             Queue::Change { number, text } => match of(number) {
-                Some(queued) => {
-                    let prompt = PromptView::text(text);
+                Some(QueuedView { id: queued, prompt, .. }) => {
+                    // What went with it still does.
+                    let prompt = PromptView { text, ..prompt };
                     self.do_this(Request::ChangeQueued(ChangeQueued { session, queued, prompt })).await
                 }
                 None => self.does_not_wait(number),
             },
             Queue::Cancel { number } => match of(number) {
-                Some(queued) => self.do_this(Request::CancelQueued(CancelQueued { session, queued })).await,
+                Some(QueuedView { id: queued, .. }) => {
+                    self.do_this(Request::CancelQueued(CancelQueued { session, queued })).await
+                }
                 None => self.does_not_wait(number),
             },
         }

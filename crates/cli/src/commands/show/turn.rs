@@ -168,7 +168,7 @@ impl<'t> Page<'_, 't> {
             with.extend(prompt.attachments.iter().cloned());
         }
         if !with.is_empty() {
-            self.lines("", &format!("with {}", with.join(", ")), Ink::Faint);
+            self.lines("", &words::attached::with(&with), Ink::Faint);
         }
     }
 
