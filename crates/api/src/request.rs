@@ -218,14 +218,20 @@ pub struct Retry {
     /// As in [`Edit`].
     #[serde(default)]
     pub only_write: bool,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Resume {
     pub session: String,
     /// The prompt; the head where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
+    /// As in [`Send`], where the prompt has to be said again; else its turn has an id already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -76,8 +76,9 @@ fn requests() -> Vec<Request> {
             model: Some(ModelView { provider: "p".into(), name: "m".into() }),
             if_running: request::IfRunning::Beside,
             only_write: true,
+            client_id: None,
         }),
-        Request::Resume(request::Resume { session: s(), at: None }),
+        Request::Resume(request::Resume { session: s(), at: None, client_id: Some("mine".into()) }),
         Request::Append(request::Append {
             session: s(),
             entries: vec![json!({ "role": "user", "text": "hi", "parent": "#1" })],

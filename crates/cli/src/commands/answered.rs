@@ -78,12 +78,14 @@ impl Saying {
 
 /// Says it and prints the answer.
 pub(super) fn answered(message: Message, here: &Here) -> Result<Answer, Failure> {
-    let turn = match message.saying {
-        Saying::New { .. } | Saying::Version { .. } => Some(here.stamps().turn_id().to_string()),
-        Saying::Again { .. } | Saying::Unanswered | Saying::Queued { .. } => None,
+    let (turn, has_turn) = match &message.saying {
+        Saying::Queued { id } => (id.clone(), true),
+        Saying::New { .. } | Saying::Version { .. } | Saying::Again { .. } | Saying::Unanswered => {
+            (here.stamps().turn_id().to_string(), false)
+        }
     };
     let mut sending =
-        Sending { message, turn, here, heard: Heard::default(), telling: Telling::new(&here.look) };
+        Sending { message, turn, has_turn, here, heard: Heard::default(), telling: Telling::new(&here.look) };
     wait_for(async {
         for again in 0..=TRIES {
             let reached = reach(here).await?;
@@ -93,9 +95,7 @@ pub(super) fn answered(message: Message, here: &Here) -> Result<Answer, Failure>
             match spoken {
                 Ok(answer) => return Ok(answer),
                 Err(Stopped::Failed(failure)) => return Err(failure),
-                Err(Stopped::Lost) if sending.turn.is_some() => note_now(words::SENT_AGAIN),
-                // Nobody knows under which id it was said, if it was.
-                Err(Stopped::Lost) => break,
+                Err(Stopped::Lost) => note_now(words::SENT_AGAIN),
             }
         }
         Err(refused(&ApiError::new(ErrorCode::Disconnected, words::ENGINE_GONE)))
@@ -108,9 +108,10 @@ const TRIES: u32 = 5;
 /// One message on its way.
 struct Sending<'a> {
     message: Message,
-    /// The id of the message is that of its turn: said again to the next engine, it counts once. What is not said anew gets
-    /// its id from the engine.
-    turn: Option<String>,
+    /// The id of the message is that of its turn: said again to the next engine, it counts once.
+    turn: String,
+    /// It had this turn before it was asked for: a prompt that nobody has answered, or what waits.
+    has_turn: bool,
     here: &'a Here,
     heard: Heard,
     telling: Telling<'a>,
@@ -145,8 +146,18 @@ impl Sending<'_> {
     ) -> Result<Answer, Stopped> {
         let mut ctrl_c = ctrl_c()?;
         let session = self.message.session.to_string();
-        let view = open(reached, &session, (!is_again).then_some(0)).await;
+        let turns = match (&self.message.saying, is_again) {
+            (_, true) => None,
+            (Saying::Unanswered, false) => Some(1),
+            (_, false) => Some(0),
+        };
+        let view = open(reached, &session, turns).await;
         let view = view.map_err(|error| self.stopped(&error))?;
+        if let Saying::Unanswered = self.message.saying
+            && let Some(turn) = view.branch.entries.last().and_then(turn_of_prompt).filter(|_| !is_again)
+        {
+            (self.turn, self.has_turn) = (turn, true);
+        }
         let following = LookingOn::after(reached, &session, view.seq, self.here.look.ascii).await;
         let events = looking_on.insert(following.map_err(|error| self.stopped(&error))?);
         for entry in view.branch.entries {
@@ -163,8 +174,8 @@ impl Sending<'_> {
             }
         };
         self.heard.prompt = sent.prompt.or(self.heard.prompt.take());
-        let turn = self.turn.clone().or(sent.turn).unwrap_or_default();
-        self.turn = Some(turn.clone());
+        self.turn = sent.turn.unwrap_or_else(|| self.turn.clone());
+        let turn = self.turn.clone();
         if let Some(end) = sent.end {
             return Ok(self.ended_meanwhile(&end)?);
         }
@@ -256,7 +267,7 @@ impl Sending<'_> {
 
     /// What was said of the answer while nobody listened.
     fn catch_up(&mut self, entry: EntryView) -> Result<(), Failure> {
-        if self.turn.is_none() || entry.turn != self.turn || self.heard.knows(&entry.id) {
+        if entry.turn.as_deref() != Some(self.turn.as_str()) || self.heard.knows(&entry.id) {
             return Ok(());
         }
         let at = entry.at;
@@ -276,12 +287,12 @@ impl Sending<'_> {
 
     /// As if it were heard now.
     fn event(&self, at: Timestamp, kind: EventKind) -> Event {
-        let (session, turn) = (self.message.session.to_string(), self.turn.clone());
+        let (session, turn) = (self.message.session.to_string(), Some(self.turn.clone()));
         Event { seq: 0, session, turn, sub_agent: None, at, kind }
     }
 
     fn request(&self) -> Request {
-        let (session, client_id) = (self.message.session.to_string(), self.turn.clone());
+        let (session, client_id) = (self.message.session.to_string(), Some(self.turn.clone()));
         let if_running = self.message.if_running;
         match &self.message.saying {
             Saying::New { prompt, at, chosen } => Request::Send(Send {
@@ -303,9 +314,12 @@ impl Sending<'_> {
                 ..wording.edit()
             }),
             Saying::Again { at } => {
-                Request::Retry(Retry { session, at: at.clone(), if_running, ..Retry::default() })
+                Request::Retry(Retry { session, at: at.clone(), if_running, client_id, ..Retry::default() })
             }
-            Saying::Unanswered => Request::Resume(Resume { session, at: None }),
+            Saying::Unanswered => {
+                let client_id = client_id.filter(|_| !self.has_turn);
+                Request::Resume(Resume { session, at: None, client_id })
+            }
             Saying::Queued { id } => Request::SayQueued(SayQueued { session, queued: Some(id.clone()) }),
         }
     }
@@ -313,12 +327,11 @@ impl Sending<'_> {
     /// The same once more: where it was said its turn is known by its id, and tells what became of it.
     fn said_before(&self) -> Request {
         match &self.message.saying {
-            Saying::New { .. } | Saying::Version { .. } => self.request(),
-            Saying::Again { .. } | Saying::Unanswered | Saying::Queued { .. } => Request::Send(Send {
-                session: self.message.session.to_string(),
-                client_id: self.turn.clone(),
-                ..Send::default()
-            }),
+            Saying::Unanswered | Saying::Queued { .. } if self.has_turn => {
+                let (session, client_id) = (self.message.session.to_string(), Some(self.turn.clone()));
+                Request::Send(Send { session, client_id, ..Send::default() })
+            }
+            _ => self.request(),
         }
     }
 
@@ -334,6 +347,8 @@ impl Sending<'_> {
     fn in_words(&self, error: &ApiError) -> Failure {
         let (here, session) = (self.here, &self.message.session);
         let known = match (&self.message.saying, error.code) {
+            // It was said again by the id under which it waited.
+            (Saying::Queued { .. }, ErrorCode::Blank) => Some(Failure::refused(words::TAKEN_OUT)),
             (Saying::Version { at, wording, .. }, ErrorCode::SameText) => {
                 may_be_said(here, session, at, wording).err()
             }
@@ -351,6 +366,13 @@ impl Sending<'_> {
             }
             _ => Stopped::Failed(self.in_words(error)),
         }
+    }
+}
+
+fn turn_of_prompt(entry: &EntryView) -> Option<String> {
+    match entry.body {
+        BodyView::Prompt(_) => entry.turn.clone(),
+        _ => None,
     }
 }
 

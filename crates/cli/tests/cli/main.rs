@@ -18,6 +18,7 @@ mod living;
 mod logs;
 mod long;
 mod looking;
+mod lost;
 mod meanwhile;
 mod reports;
 mod scripts;

@@ -79,7 +79,9 @@ fn without_stamps(told: &str) -> String {
     let is_of_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | ':' | '.');
     let is_stamp = |word: &str| {
         let is_long = word.len() >= 6 && word.bytes().all(|byte| b"0123456789abcdefTZ-:.".contains(&byte));
-        word.bytes().any(|byte| byte.is_ascii_digit()) && (word.contains(':') || is_long)
+        // An id may have no digit at all.
+        let is_id = word.len() == 6 && word.bytes().all(|byte| b"0123456789abcdef".contains(&byte));
+        is_id || (word.bytes().any(|byte| byte.is_ascii_digit()) && (word.contains(':') || is_long))
     };
     let (mut text, mut rest) = (String::new(), told);
     while let Some(at) = rest.find(is_of_word) {

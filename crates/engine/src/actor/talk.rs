@@ -203,6 +203,9 @@ impl SessionActor {
         retry: &request::Retry,
         brought: &Brought,
     ) -> Result<Response, Halt> {
+        if let Some(said) = self.said_before(retry.client_id.as_deref()).await? {
+            return Ok(said);
+        }
         let at = resolve(&self.tree, &retry.at).map_err(refused)?;
         let chosen = self.changing(&at, chosen(retry.agent.as_ref(), retry.model.as_ref()));
         let action = Action::Retry { at: &at, place: place_of(retry.if_running) };
@@ -215,13 +218,15 @@ impl SessionActor {
                 Some(self.agent_saying_again(&at, Words::alone(&words), &chosen, brought)?)
             }
         };
+        let turn = retry.client_id.clone().map(TurnId::from);
         let prompt = turn_prompt(&self.tree, &at).cloned();
         let sent = match prompt.as_ref().map(|prompt| (&prompt.id, &prompt.body)) {
             Some((at, Body::Prompt(prompt))) if !chosen.is_empty() => {
-                self.plan_saying_otherwise(at, prompt.clone(), chosen, None)?
+                self.plan_saying_otherwise(at, prompt.clone(), chosen, turn)?
             }
             Some(_) | None => {
-                plan_retry(&self.tree, &HeadName::main(), &at, self.stamps.as_mut()).map_err(refused)?
+                let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
+                plan_retry(&self.tree, &HeadName::main(), &at, stamps).map_err(refused)?
             }
         };
         self.say_or_write(sent, agent).await
@@ -265,6 +270,17 @@ impl SessionActor {
         resume: &request::Resume,
         brought: &Brought,
     ) -> Result<Response, Halt> {
+        match self.said_before(resume.client_id.as_deref()).await? {
+            Some(said) => Ok(said),
+            None => self.answer_prompt(resume, brought).await,
+        }
+    }
+
+    pub(super) async fn answer_prompt(
+        &mut self,
+        resume: &request::Resume,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
         let at = match &resume.at {
             Some(at) => Some(resolve(&self.tree, at).map_err(refused)?),
             None => self.tree.main_head().cloned(),
@@ -274,7 +290,8 @@ impl SessionActor {
         let (prompt, turn) =
             unanswered.ok_or_else(|| nothing_to_do("the prompt has been answered: ask again instead"))?;
         let Some(turn) = turn.filter(|_| prompt == at) else {
-            return self.say_with_settings_of(&at, &prompt, brought).await;
+            let turn = resume.client_id.clone().map(TurnId::from);
+            return self.say_with_settings_of(&at, &prompt, turn, brought).await;
         };
         let agent = self.agent_at(Some(&at)).map_err(refused)?;
         let words = self.tree.entry(&at).map(|entry| entry.body.text()).unwrap_or_default();
@@ -301,6 +318,7 @@ impl SessionActor {
         &mut self,
         at: &EntryId,
         prompt: &EntryId,
+        turn: Option<TurnId>,
         brought: &Brought,
     ) -> Result<Response, Halt> {
         let Some(Body::Prompt(said)) = self.tree.entry(prompt).map(|entry| entry.body.clone()) else {
@@ -313,9 +331,10 @@ impl SessionActor {
         let agent = self.agent_saying_again(prompt, Words::alone(&words), &chosen, brought)?;
         let sent = match chosen.is_empty() {
             true => {
-                plan_retry(&self.tree, &HeadName::main(), prompt, self.stamps.as_mut()).map_err(refused)?
+                let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
+                plan_retry(&self.tree, &HeadName::main(), prompt, stamps).map_err(refused)?
             }
-            false => self.plan_saying_otherwise(prompt, said, chosen, None)?,
+            false => self.plan_saying_otherwise(prompt, said, chosen, turn)?,
         };
         self.say(sent, agent).await
     }

@@ -77,9 +77,9 @@ impl SessionActor {
         let Some(prompt) = prompt_of(&self.tree, &turn) else { return Ok(None) };
         if self.is_unanswered(&prompt, &turn) {
             let at = Some(format!("id:{prompt}"));
-            let resume = request::Resume { session: self.id.to_string(), at };
+            let resume = request::Resume { session: self.id.to_string(), at, client_id: None };
             // Hooks have let it pass when it was said.
-            return self.resume(&resume, &Brought::asked()).await.map(Some);
+            return self.answer_prompt(&resume, &Brought::asked()).await.map(Some);
         }
         let is_running = self.turns.contains_key(&turn);
         let end = (!is_running).then(|| end_of(&self.tree, &turn));

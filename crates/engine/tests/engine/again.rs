@@ -39,7 +39,7 @@ async fn a_prompt_that_was_only_written_is_answered_later() {
         ..Default::default()
     };
     world.call(Request::Edit(edit)).await.unwrap();
-    let resume = || Request::Resume(request::Resume { session: s(), at: None });
+    let resume = || Request::Resume(request::Resume { session: s(), ..Default::default() });
     world.call(resume()).await.unwrap();
     world.until_ready().await;
     assert_eq!(world.call(resume()).await.unwrap_err().code, ErrorCode::NothingToDo);
@@ -53,7 +53,7 @@ async fn a_prompt_without_an_answer_is_answered_with_what_was_set_behind_it() {
     let model = ModelView { provider: "p".into(), name: "m".into() };
     let set = request::Configure { session: s(), model: Some(model.clone()), ..Default::default() };
     world.call(Request::Configure(set)).await.unwrap();
-    let resume = || Request::Resume(request::Resume { session: s(), at: None });
+    let resume = || Request::Resume(request::Resume { session: s(), ..Default::default() });
     let Response::Sent(sent) = world.call(resume()).await.unwrap() else { panic!("not sent") };
     world.until_ready().await;
     let tree = world.tree();
@@ -71,8 +71,9 @@ async fn a_prompt_without_an_answer_is_answered_with_what_was_set_behind_it() {
 #[tokio::test(start_paused = true)]
 async fn a_prompt_that_was_appended_is_answered_on_request() {
     let mut world = World::drawn(ScriptedAgent::new(), "u1 - a1 - u2*").await;
-    let resume =
-        |at: Option<&str>| Request::Resume(request::Resume { session: s(), at: at.map(str::to_owned) });
+    let resume = |at: Option<&str>| {
+        Request::Resume(request::Resume { session: s(), at: at.map(str::to_owned), client_id: None })
+    };
     for answered in ["u1", "a1"] {
         assert_eq!(
             world.call(resume(Some(answered))).await.unwrap_err().code,

@@ -336,7 +336,7 @@ async fn an_agent_that_vanishes_is_reached_again_and_given_up_when_it_stays_away
 #[tokio::test(start_paused = true)]
 async fn a_prompt_that_was_left_alone_is_answered_on_request() {
     let mut world = World::drawn(ScriptedAgent::new(), "u1/turn7*").await;
-    let resume = || Request::Resume(request::Resume { session: s(), at: None });
+    let resume = || Request::Resume(request::Resume { session: s(), ..Default::default() });
     world.call(resume()).await.unwrap();
     world.until_ready().await;
     let tree = world.tree();
@@ -426,7 +426,7 @@ async fn a_prompt_is_written_now_and_answered_later() {
     assert_eq!((sent.turn, sent.version), (None, Some((2, 2))));
     let view = world.view().await;
     assert_eq!((view.branch.entries.len(), view.status.state.as_str()), (1, "ready"));
-    world.call(Request::Resume(request::Resume { session: s(), at: None })).await.unwrap();
+    world.call(Request::Resume(request::Resume { session: s(), ..Default::default() })).await.unwrap();
     world.until_ready().await;
     assert_eq!(world.view().await.branch.entries.len(), 2, "it is answered");
 }

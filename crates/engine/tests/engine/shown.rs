@@ -243,7 +243,8 @@ async fn a_prompt_elsewhere_is_answered_where_it_stands() {
     let back =
         request::Switch { session: s(), to: head.as_ref().map(ToString::to_string), ..Default::default() };
     world.call(Request::Switch(back)).await.unwrap();
-    let resume = || Request::Resume(request::Resume { session: s(), at: sent.prompt.clone() });
+    let resume =
+        || Request::Resume(request::Resume { session: s(), at: sent.prompt.clone(), client_id: None });
     world.call(resume()).await.unwrap();
     world.until_ready().await;
     let tree = world.tree();

@@ -195,7 +195,10 @@ async fn whatever_would_be_said_can_be_called_off() {
             }),
             json!("other"),
         ),
-        (Request::Resume(request::Resume { session: s(), at: Some(unsaid) }), json!("unsaid")),
+        (
+            Request::Resume(request::Resume { session: s(), at: Some(unsaid), client_id: None }),
+            json!("unsaid"),
+        ),
     ];
     for (request, words) in requests {
         let before = records(&world);

@@ -2,7 +2,7 @@
 
 use offshoot_api::request::{
     Answer, Clear, Compact, Configure, Edit, Fork, History, IfRunning, Label, Navigate, Rename, Resume,
-    Retry, Rewind, RewindScope, Send, Version,
+    Retry, Rewind, RewindScope, SayQueued, Send, Version,
 };
 use offshoot_api::views::{BodyView, EntryView};
 use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response, response};
@@ -147,7 +147,10 @@ impl Chat<'_> {
                 let if_running = IfRunning::Beside;
                 Request::Send(Send { session, prompt, if_running, client_id, ..Send::default() })
             }
-            Typed::Answer => Request::Resume(Resume { session, at: None }),
+            Typed::Answer => {
+                let client_id = Some(self.message_id());
+                Request::Resume(Resume { session, at: None, client_id })
+            }
             Typed::Go { to, summary } => Request::Navigate(Navigate { session, to, summary, if_running }),
             Typed::BranchAt { at, to } => Request::Fork(Fork { session, at, to, title: None, if_running }),
             Typed::Rewind(to) => {
@@ -160,8 +163,8 @@ impl Chat<'_> {
                 Request::Edit(Edit { session, at, if_running, client_id, ..wording.edit() })
             }
             Typed::Retry(at) => {
-                let at = self.or_last(&session, at).await?;
-                Request::Retry(Retry { session, at, if_running, ..Retry::default() })
+                let (at, client_id) = (self.or_last(&session, at).await?, Some(self.message_id()));
+                Request::Retry(Retry { session, at, if_running, client_id, ..Retry::default() })
             }
             Typed::Version { at, step } => Request::Version(Version { session, at, step, if_running }),
             Typed::Label { at, text } => {
@@ -212,12 +215,7 @@ impl Chat<'_> {
     /// on its way is said again, once.
     pub(super) async fn do_this(&mut self, request: Request) -> Result<(), Failure> {
         let said = if let Request::Send(send) = &request { Some(send.clone()) } else { None };
-        let again = Some(request.clone()).filter(|request| match request {
-            Request::Send(Send { client_id, .. }) | Request::Edit(Edit { client_id, .. }) => {
-                client_id.is_some()
-            }
-            _ => false,
-        });
+        let again = said_again(&request);
         match (self.called(request).await?, said) {
             (Called::Lost, _) => {
                 let Some(again) = again else {
@@ -326,6 +324,22 @@ impl Chat<'_> {
                 Ok(())
             }
         }
+    }
+}
+
+/// The same for the next engine, which says it once, whatever became of it before. `None`: nobody could tell.
+fn said_again(request: &Request) -> Option<Request> {
+    match request {
+        Request::Send(Send { client_id: Some(_), .. })
+        | Request::Edit(Edit { client_id: Some(_), .. })
+        | Request::Retry(Retry { client_id: Some(_), .. })
+        | Request::Resume(Resume { client_id: Some(_), .. }) => Some(request.clone()),
+        // What waits has the id that its turn will have.
+        Request::SayQueued(SayQueued { session, queued: Some(queued) }) => {
+            let (session, client_id) = (session.clone(), Some(queued.clone()));
+            Some(Request::Send(Send { session, client_id, ..Send::default() }))
+        }
+        _ => None,
     }
 }
 
