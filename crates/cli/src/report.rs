@@ -183,7 +183,7 @@ mod tests {
         let output = child("panics_in_the_main_thread", dir.path());
         assert_eq!(output.status.code(), Some(101));
         let report = only_report(dir.path());
-        for part in ["offshoot 0.", "chat --agent …", "src/report.rs:", "char boundary", "the last line"] {
+        for part in ["offshoot 0.", "chat --agent ...", "src/report.rs:", "char boundary", "the last line"] {
             assert!(report.contains(part), "no `{part}` in {report}");
         }
         assert!(!report.contains("marked"), "{report}");

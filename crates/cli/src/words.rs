@@ -167,7 +167,8 @@ pub(crate) const SEVERAL_TITLES_HINT: &str = "the id tells them apart";
 
 fn quoted(names: &[&str]) -> String {
     let shown: Vec<String> = names.iter().take(5).map(|name| format!("`{name}`")).collect();
-    let more = if names.len() > 5 { ", …" } else { "" };
+    let more = names.len().saturating_sub(shown.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{more}", shown.join(", "))
 }
 

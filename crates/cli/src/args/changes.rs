@@ -224,7 +224,7 @@ pub(crate) struct OpsArgs {
 Each line is one JSON object, for example
   {\"role\":\"user\",\"text\":\"Write a failing test first.\"}
   {\"role\":\"assistant\",\"text\":\"Done.\",\"model\":\"anthropic/claude-sonnet-4\",\"tool_calls\":[]}
-  {\"role\":\"tool_result\",\"call\":\"call-1\",\"tool\":\"read\",\"text\":\"…\",\"failed\":false}
+  {\"role\":\"tool_result\",\"call\":\"call-1\",\"tool\":\"read\",\"text\":\"...\",\"failed\":false}
 
 Roles: user, assistant, tool_result, system, shell, custom, note, interrupted.
 Fields are those of `show --json`; `parent` (a point) and `id` may be given. An

@@ -192,7 +192,7 @@ pub(crate) enum Format {
 #[command(
     after_help = "Money is what the session itself says. Where it says none, tokens are priced by your own table, \
     prices.toml in the home, and then by list prices of November 2026 that are part of this program; `--prices` \
-    shows both. A reply whose model has no price counts with its tokens and shows `–` for money."
+    shows both. A reply whose model has no price counts with its tokens and shows a dash for money."
 )]
 pub(crate) struct CostArgs {
     #[command(flatten)]

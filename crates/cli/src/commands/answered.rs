@@ -27,7 +27,7 @@ use crate::talk::asking::{Answered, ctrl_c, unless_called_off};
 use crate::talk::looking_on::{LookingOn, worth_knowing};
 use crate::talk::telling::{Prompts, Telling, given};
 use crate::talk::{note_now, open, print_now, refused, unexpected, wait_for};
-use crate::text::harmless_line;
+use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
 use crate::words::{STOPPED_DURING, talking as words};
 
@@ -247,7 +247,8 @@ impl Sending<'_> {
                 if let (AskingView::Question { .. }, true) = (&ask.asking, is_read) {
                     print_now(&self.telling.tell(event, Prompts::Seen))?;
                 }
-                self.note(&how_to_answer(ask, &short(self.here, &self.message.session)))
+                let session = short(self.here, &self.message.session);
+                self.note(&how_to_answer(ask, &session, self.here.look.ascii))
             }
             EventKind::Notice { text } => self.note(&words::sentence(text)),
             EventKind::HookFailed { hook, message } => self.note(&words::hook_failed(hook, message)),
@@ -448,10 +449,11 @@ fn ended(end: &TurnEnd, heard: &Heard, message: &Message) -> Answer {
     answer
 }
 
-fn how_to_answer(ask: &AskView, session: &str) -> String {
+fn how_to_answer(ask: &AskView, session: &str, ascii: bool) -> String {
     match &ask.asking {
         AskingView::Permission { tool, input, .. } => {
-            words::waits_for_answer(session, &words::asks_permission(tool, &given(input)))
+            let given = harmless_command(&given(input), ascii);
+            words::waits_for_answer(session, &words::asks_permission(tool, &given))
         }
         AskingView::Question { .. } => words::waits_for_choice(session),
     }

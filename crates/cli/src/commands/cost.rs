@@ -47,7 +47,9 @@ pub(crate) fn run(args: &CostArgs, here: &Here) -> Result<Answer, Failure> {
         let Opened { tree, notes } = open_this(here, &which)?;
         let all = charges_of(&tree, &table.prices);
         let rows = match by {
-            CostBy::Branch => by_branch(&tree, &all).into_iter().map(of_branch).collect(),
+            CostBy::Branch => {
+                by_branch(&tree, &all).into_iter().map(|branch| of_branch(branch, &here.look)).collect()
+            }
             CostBy::Turn => by_turn(&tree, &all).into_iter().map(of_turn).collect(),
             CostBy::Project => grouped_by(Group::Project, with_project(&all, &project_of(&tree))),
             CostBy::Model => grouped_by(Group::Model, with_project(&all, "")),
@@ -173,12 +175,15 @@ fn of_turn(turn: TurnCost) -> Row {
     Row { what, tally, turns: None, about: json!({ "turn": turn, "version": version, "entry": prompt }) }
 }
 
-fn of_branch(branch: BranchCost) -> Row {
+fn of_branch(branch: BranchCost, look: &Look) -> Row {
     let BranchCost { kind, tally, turns, tip } = branch;
     let tip = tip.as_ref().map(|tip| tip.to_string());
     let (what, name, kind) = match kind {
         BranchKind::Shared { to: 1 } => ("shared #1".to_owned(), None, "shared"),
-        BranchKind::Shared { to } => (format!("shared #1–#{to}"), None, "shared"),
+        BranchKind::Shared { to } => {
+            let dash = if look.ascii { "-" } else { "–" };
+            (format!("shared #1{dash}#{to}"), None, "shared")
+        }
         BranchKind::Branch { name: Some(name), .. } => (name.clone(), Some(name), "branch"),
         BranchKind::Branch { name: None, turn, version } => {
             (format!("#{turn} version {version}"), None, "branch")

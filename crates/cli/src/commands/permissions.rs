@@ -12,7 +12,7 @@ use crate::engine::reach;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::talk::{refused, unexpected, wait_for};
-use crate::text::harmless_line;
+use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
 use crate::words::talking as words;
 
@@ -49,6 +49,7 @@ fn line(rule: &RuleView, here: &Here) -> String {
         ScopeView::Session => words::in_session(&short(here, &rule.session.as_str().into())),
         ScopeView::Project => words::in_project(rule.project.as_deref().unwrap_or_default()),
     };
-    let line = format!("{}  {}  {}  {reach}", rule.id, rule.tool, rule.allows);
+    let allows = harmless_command(&rule.allows, here.look.ascii);
+    let line = format!("{}  {}  {allows}  {reach}", rule.id, rule.tool);
     harmless_line(&line, here.look.ascii) + "\n"
 }

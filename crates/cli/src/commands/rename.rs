@@ -60,7 +60,7 @@ fn rename(id: &SessionId, title: &str, here: &Here) -> Result<String, Failure> {
 
 fn told(file: &Path, title: &str, here: &Here) -> Result<String, Failure> {
     Ok(match tell(file, title.trim())? {
-        true => words::told_claude(file, &harmless_line(title.trim(), here.look.ascii)),
+        true => words::told_claude(file, &harmless_line(title.trim(), here.look.ascii), here.look.ascii),
         false => words::nothing_to_change(),
     })
 }

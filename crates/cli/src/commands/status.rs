@@ -16,7 +16,7 @@ use crate::engine::running;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::living::sign_of;
-use crate::look::Look;
+use crate::look::{Look, Sign};
 use crate::talk::{refused, unexpected, wait_for};
 use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
@@ -84,10 +84,18 @@ fn cells(row: &StatusRow, rows: &[StatusRow], now: Timestamp, here: &Here) -> Ve
         Cell::faint(age(since, now, look)),
         Cell::faint(harmless(&session)),
         Cell::plain(harmless(&format!("{branch}#{}", row.number))),
-        Cell::plain(harmless_command(&format!("{kind}{}", row.what), look.ascii)),
+        Cell::plain(harmless_command(&format!("{kind}{}", cut_here(&row.what, look)), look.ascii)),
         Cell::faint(harmless(&format!("({})", row.status.source))),
         Cell::faint(harmless(if look.for_a_person { short_ask(ask, rows) } else { ask })),
     ]
+}
+
+/// The engine says by a sign that it has cut something.
+fn cut_here(what: &str, look: &Look) -> String {
+    match what.strip_suffix('…').filter(|_| look.ascii) {
+        Some(begin) => format!("{begin}{}", look.sign(Sign::Cut)),
+        None => what.to_owned(),
+    }
 }
 
 /// `17s`, `2m`; in a pipe the moment itself.

@@ -62,6 +62,7 @@ impl Fields {
     }
 
     fn add_word(&mut self, field: &Field, text: &str) {
+        let text = host_and_port(text).unwrap_or(text);
         if is_word(text) {
             self.add(field, text);
         } else {
@@ -74,6 +75,13 @@ impl Fields {
 fn is_word(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.:#@+".contains(c);
     !text.is_empty() && text.len() <= LONGEST_WORD && text.chars().all(is_part)
+}
+
+/// Of an address; what stands around it may be a secret.
+fn host_and_port(text: &str) -> Option<&str> {
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
+    let host = rest.split(['/', '?', '#']).next()?;
+    Some(host.rsplit('@').next().unwrap_or(host))
 }
 
 impl Visit for Fields {
@@ -107,6 +115,13 @@ mod tests {
         for word in ["6f2a91c0-0000-7000-8000-000000000001", "not_found", "#3", "built-in"] {
             assert!(is_word(word), "{word}");
         }
+        for (address, told) in [
+            ("http://127.0.0.1:8080/hook?key=hush", "127.0.0.1:8080"),
+            ("https://me:hush@example.org#hush", "example.org"),
+        ] {
+            assert_eq!(host_and_port(address), Some(told));
+        }
+        assert_eq!(host_and_port("/home/me/hook"), None);
         for text in ["two words", "a\nb", "", "\u{1b}[2J", "naïve", &"a".repeat(81)] {
             assert!(!is_word(text), "{text:?}");
         }

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use crate::args::Args;
 
 /// Stands for anything that a person may have written.
-const TEXT: &str = "…";
+const TEXT: &str = "...";
 
 /// Options without their values, and a sign for every other word.
 pub(crate) fn command(words: impl IntoIterator<Item = OsString>) -> String {
@@ -44,14 +44,14 @@ mod tests {
     fn texts_are_left_out() {
         for (line, told) in [
             ("chat --continue", "chat --continue"),
-            ("--home /secret send Title text --edit 3", "--home … send … … --edit …"),
-            ("send --at=here my-words -q", "send --at … -q"),
-            ("send chat --Not-an-option", "send … …"),
+            ("--home /secret send Title text --edit 3", "--home ... send ... ... --edit ..."),
+            ("send --at=here my-words -q", "send --at ... -q"),
+            ("send chat --Not-an-option", "send ... ..."),
             ("", ""),
         ] {
             let told_of = command(line.split_whitespace().map(Into::into));
             assert_eq!(told_of, told);
         }
-        assert_eq!(command_name("--home … send …"), "send");
+        assert_eq!(command_name("--home ... send ..."), "send");
     }
 }

@@ -30,7 +30,7 @@ pub(super) fn without_texts(message: &str) -> String {
         let Some((first, last)) = message.find(*opens).zip(message.rfind(*closes)) else { continue };
         // One that is opened and not closed goes on to the end.
         let end = if last > first { last + closes.len_utf8() } else { message.len() };
-        message.replace_range(first..end, "…");
+        message.replace_range(first..end, "...");
     }
     let line: Vec<&str> = message.split_whitespace().collect();
     line.join(" ").chars().take(LONGEST).collect()
@@ -50,13 +50,13 @@ mod tests {
             ("called `Option::unwrap()` on a `None` value", "called Option::unwrap() on a None value"),
             (
                 "called `Result::unwrap()` on an `Err` value: Odd(\"a \\\"b\\\" c\", 3)",
-                "called Result::unwrap() on an Err value: Odd(…, 3)",
+                "called Result::unwrap() on an Err value: Odd(..., 3)",
             ),
             (
                 "byte index 4 is not a char boundary; it is inside 'ö' (bytes 3..5) of `say `it`, größer`",
-                "byte index 4 is not a char boundary; it is inside … (bytes 3..5) of …",
+                "byte index 4 is not a char boundary; it is inside ... (bytes 3..5) of ...",
             ),
-            ("it is inside '\\'' of `don't say it", "it is inside … of …"),
+            ("it is inside '\\'' of `don't say it", "it is inside ... of ..."),
         ] {
             assert_eq!(without_texts(message), told);
         }

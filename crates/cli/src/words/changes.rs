@@ -10,10 +10,11 @@ use crate::numbers::counted;
 pub(crate) const BEFORE_FIRST: &str = "before #1";
 pub(crate) const BEFORE_ITS_ANSWER: &str = ", before its answer";
 
-pub(crate) fn told_claude(file: &std::path::Path, title: &str) -> String {
+pub(crate) fn told_claude(file: &std::path::Path, title: &str, ascii: bool) -> String {
+    let (open, close) = if ascii { ("\"", "\"") } else { ("“", "”") };
     match title {
         "" => format!("Claude Code has no title for {} now\n", file.display()),
-        title => format!("Claude Code calls {} “{title}”\n", file.display()),
+        title => format!("Claude Code calls {} {open}{title}{close}\n", file.display()),
     }
 }
 

@@ -144,7 +144,8 @@ pub(crate) fn not_a_choice(word: &str) -> String {
     format!("`{word}` is none of the answers: y, n, c, a, p")
 }
 
-pub(crate) const CHANGE_IS_NO_JSON: &str = "this tool is given no single text: `c {…}` gives it other JSON";
+pub(crate) const CHANGE_IS_NO_JSON: &str =
+    "this tool is given no single text: `c JSON` gives it something else";
 
 // Lines that cannot be meant.
 

@@ -80,7 +80,9 @@ pub(crate) fn not_for_projects(key: &str) -> String {
 }
 
 pub(crate) fn not_for_projects_hint(key: &str) -> String {
-    format!("a project comes from anybody; `offshoot config set {key} …` sets it for you, in all projects")
+    format!(
+        "a project comes from anybody; `offshoot config set {key} VALUE` sets it for you, in all projects"
+    )
 }
 
 pub(crate) fn set(key: &str, value: &str, path: &Path) -> String {

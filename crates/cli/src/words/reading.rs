@@ -58,10 +58,10 @@ pub(crate) fn source(trouble: &SourceTrouble) -> String {
     }
 }
 
-pub(crate) const TORN: &str = "The end of this session is damaged: an unfinished record is left out, and is set aside \
+pub(crate) const TORN: &str = "The end of this session is damaged: 1 unfinished record is left out, and is set aside \
      with the next change. Details: offshoot fsck";
 
-pub(crate) const REPAIRED: &str = "The end of this session was damaged and has been repaired: an unfinished record was set \
+pub(crate) const REPAIRED: &str = "The end of this session was damaged and has been repaired: 1 unfinished record was set \
      aside. Details: offshoot fsck";
 
 pub(crate) const UNFINISHED: &str = "The last line of the file is not complete: it is being written, or its program \

@@ -81,7 +81,7 @@ pub(crate) fn more_lines(count: usize) -> String {
 }
 
 pub(crate) fn asks_permission(tool: &str, input: &str) -> String {
-    format!("May it use {tool}?  {}", input.trim_end().replace('\n', " ⏎ "))
+    format!("May it use {tool}?  {input}")
 }
 
 /// The same above what it is given, where that has several lines.

@@ -7,6 +7,7 @@
     reason = "a test that cannot run the program has failed, and one that is skipped says so"
 )]
 
+mod ascii;
 mod attached;
 mod beside;
 mod changes;

@@ -244,7 +244,7 @@ fn a_context_that_is_full_is_told_where_nobody_makes_it_shorter() {
 #[test]
 fn a_damaged_end_is_repaired_by_the_next_change_and_told() {
     const REPAIRED: &str =
-        "he end of this session was damaged and has been repaired: an unfinished record was set aside";
+        "he end of this session was damaged and has been repaired: 1 unfinished record was set aside";
     let folder = Folder::new();
     new_session(&folder, "Torn");
     let tear = || {

@@ -25,7 +25,7 @@ pub(super) struct Opened {
 }
 
 /// A crash had left something half written at its end.
-pub(super) const REPAIRED: &str = "the end of this session was damaged and has been repaired: an unfinished record was set \
+pub(super) const REPAIRED: &str = "the end of this session was damaged and has been repaired: 1 unfinished record was set \
      aside (`offshoot fsck` has the details)";
 
 pub(super) async fn open(id: &SessionId, shared: &Arc<Shared>) -> Result<Opened, ApiError> {
