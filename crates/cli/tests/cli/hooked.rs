@@ -326,6 +326,39 @@ fn a_hook_that_fails_is_reported_by_every_command() {
     }
 }
 
+/// Other words are asked about like the first ones, and the log names who was asked by no more than host and port.
+#[test]
+fn a_hook_that_fails_when_what_waits_is_changed_is_reported() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("ask me");
+    chat.until("3. Sideways");
+    let mut send = alive(&folder);
+    send.args(["send", "first words"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut send = send.spawn().expect("the program starts");
+    chat.until("Somebody else says “first words”");
+    let failing = script(&folder, "fails", "exit 3");
+    let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let address = format!("[[hooks]]\nevents = [\"before_send\"]\nurl = \"http://{nobody}/hush?key=hush\"\n");
+    settings(&folder, &(hook("before_send", &failing) + &address));
+    let (told, code) = run(&folder, &["queue", "change", "1", "other words"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert_eq!(told.matches("hook `fails`: failed with exit status: 3\n").count(), 1, "{told}");
+    assert!(told.contains(&format!("hook `http://{nobody}/hush?key=hush`: ")), "{told}");
+    let log = std::fs::read_to_string(folder.home().join("log/offshoot.log")).expect("a log");
+    assert!(log.contains(&format!(" hook={nobody} ")) && !log.contains("hush"), "{log}");
+    let program = keeping(&folder, "guard", r#"{"cancel":true,"reason":"not on Fridays"}"#);
+    settings(&folder, &hook("before_send", &program));
+    let (told, code) = run(&folder, &["queue", "change", "1", "no words"]);
+    assert_eq!((told.as_str(), code), ("error: not on Fridays\n", Some(4)));
+    let (told, _) = run(&folder, &["queue"]);
+    assert!(told.contains("other words") && !told.contains("no words"), "{told}");
+    settings(&folder, "");
+    chat.say("2");
+    assert_eq!(send.wait().expect("it ends").code(), Some(0));
+    assert_eq!(chat.end(), Some(0));
+}
+
 /// What is told at the end of `send` is waited for, longer than agents are given to end; what the hook wants is done.
 #[test]
 fn what_a_hook_wants_at_the_end_is_done() {

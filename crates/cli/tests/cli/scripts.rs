@@ -480,3 +480,19 @@ fn a_sub_agent_stands_below_the_turn_that_started_it() {
         "tree --width 80"
     ]));
 }
+
+#[test]
+fn what_is_done_with_the_queue_comes_before_the_session() {
+    let folder = Folder::new();
+    new_session(&folder, "Order");
+    let (_, refusal, code) = both(&folder, &["queue", "Order", "change", "1", "more"]);
+    assert_eq!(
+        (refusal.as_str(), code),
+        (
+            "error: more words than `[SESSION]` has places for; quotation marks keep a text together\n\
+             hint: what is done comes first: `offshoot queue change [SESSION] N TEXT`, `cancel [SESSION] N`, `send \
+             [SESSION] [N]`\n",
+            Some(2)
+        )
+    );
+}
