@@ -102,7 +102,9 @@ async fn listen(chat: &mut Chat<'_>, is_terminal: bool) -> Result<(), Failure> {
             line = lines.recv(), if takes_lines => match line.map(|line| block.take(line)) {
                 Some(Came::Whole(text)) => chat.take(&text).await?,
                 Some(Came::Pasted(count)) => chat.was_pasted(count)?,
-                Some(Came::GoesOn | Came::Pasting) => chat.goes_on(),
+                Some(Came::GoesOn) => chat.goes_on(),
+                // Nobody is invited in the middle of what comes at once.
+                Some(Came::Pasting) => {}
                 // At a terminal whoever ends the input wants to leave; a pipe still wants its answer.
                 None if is_terminal => return Ok(()),
                 None => input_ended = true,

@@ -22,6 +22,9 @@ use crate::words::{self, chatting, talking};
 /// So much of what a tool was given or said is shown, in columns.
 const TOOL_WIDTH: usize = 72;
 
+/// So many lines of a prompt are told; `show` has all of them.
+const PROMPT_LINES: usize = 8;
+
 /// Whether prompts are told too: at a terminal they stand there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Prompts {
@@ -178,12 +181,21 @@ impl<'l> Telling<'l> {
         }
     }
 
-    /// Each of its lines, the first one marked, and what came with it.
+    /// Its lines, the first one marked, and what came with it.
     fn prompt(&mut self, prompt: &PromptView) -> String {
-        let lines = harmless_lines(&prompt.text, self.look.ascii);
-        let mut out = String::new();
-        for (line, sign) in lines.iter().zip(std::iter::once("> ").chain(std::iter::repeat("  "))) {
-            out.push_str(&self.line(Ink::Bold, &format!("{sign}{line}")));
+        let mut lines = harmless_lines(&prompt.text, self.look.ascii);
+        let more = lines.len().saturating_sub(PROMPT_LINES);
+        lines.truncate(PROMPT_LINES);
+        let mut out = self.fresh_line();
+        for (number, line) in lines.iter().enumerate() {
+            out.push_str(&match (number, line.as_str()) {
+                (0, line) => self.line(Ink::Bold, &format!("  {line}")).replacen("  ", "> ", 1),
+                (_, "") => self.line(Ink::Bold, ""),
+                (_, line) => self.line(Ink::Bold, &format!("  {line}")),
+            });
+        }
+        if more > 0 {
+            out.push_str(&self.line(Ink::Faint, &format!(" {}", talking::more_lines(more))));
         }
         let images = Some(prompt.images.len()).filter(|images| *images > 0);
         let images = images.map(|images| counted(images, "image", "images"));

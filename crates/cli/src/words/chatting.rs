@@ -157,6 +157,12 @@ pub(crate) fn needs(usage: &str) -> String {
     format!("that needs more: `{usage}`")
 }
 
+pub(crate) fn takes_nothing(name: &str) -> String {
+    format!("`/{name}` takes nothing more")
+}
+
+pub(crate) const ANSWER_TAKES_NOTHING: &str = "`/answer` takes nothing more: it asks for the answer of a message that has none; what an agent asks is answered without a slash";
+
 pub(crate) fn no_level(said: &str, levels: &str) -> String {
     format!("`{said}` is no level of thinking: {levels}; `show` and `hide` are about its words")
 }

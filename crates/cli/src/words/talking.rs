@@ -5,6 +5,8 @@ use std::path::Path;
 
 use offshoot_api::views::ModelView;
 
+use crate::numbers::counted;
+
 pub(crate) fn engine_silent(home: &Path) -> String {
     format!("another process is the engine of `{}` and does not answer", home.display())
 }
@@ -77,7 +79,7 @@ pub(crate) fn sub_agent(task: &str, is_running: bool) -> String {
 }
 
 pub(crate) fn more_lines(count: usize) -> String {
-    format!(" (+{count} lines)")
+    format!(" (+{})", counted(count, "line", "lines"))
 }
 
 pub(crate) fn asks_permission(tool: &str, input: &str) -> String {

@@ -281,3 +281,17 @@ fn a_pipe_that_nobody_reads_stops_nobody_else() {
     assert!(printed.contains(" 99999 100000\n"), "{} bytes", printed.len());
     assert_eq!(chat.wait().expect("it ends").code(), Some(0));
 }
+
+#[test]
+fn a_message_of_several_lines_is_told_as_such_and_a_long_one_by_its_beginning() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("one\\\n  two\\\n\\\nthree");
+    chat.until("> one\n");
+    assert_eq!([(); 3].map(|()| chat.line()), ["    two\n", "\n", "  three\n"]);
+    chat.until("You said “one");
+    chat.say(&["again"; 12].join("\\\n"));
+    chat.until("> again");
+    assert_eq!([(); 8].map(|()| chat.line()).last().map(String::as_str), Some("  (+4 lines)\n"));
+    assert_eq!(chat.end(), Some(0));
+}

@@ -274,7 +274,8 @@ fn several_pasted_lines_are_one_message() {
     terminal.until("or `help`.\n> ");
     terminal.tmux(&["set-buffer", "one\ntwo\nthree\n"]);
     terminal.tmux(&["paste-buffer"]);
-    terminal.until("3 lines pasted. Enter says them as one message, Ctrl-C drops them.\n… ");
+    let before = terminal.until("3 lines pasted. Enter says them as one message, Ctrl-C drops them.\n… ");
+    assert!(!before.contains('…'), "nobody is invited in the middle: {before}");
     terminal.press("C-c");
     terminal.until("What was typed is dropped.\n> ");
     // Without an end of its last line that one is still being typed.

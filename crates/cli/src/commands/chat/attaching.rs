@@ -1,6 +1,6 @@
 //! Files that go with the next message, until it is said.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::session::Chat;
 use super::typed::Attach;
@@ -38,7 +38,7 @@ impl Chat<'_> {
     }
 
     fn with_one_more(&mut self, name: &str) -> Result<String, Failure> {
-        let one = Attached::look_at(&self.here.folder.join(name))?;
+        let one = Attached::look_at(Path::new(name))?;
         let told = one.told(&self.project());
         if self.attached.iter().any(|known| known.is_same_file(&one)) {
             return Ok(words::goes_along_already(&told));

@@ -147,14 +147,19 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
     }
     let (name, rest) = first_word(command);
     let optional = (!rest.is_empty()).then(|| rest.to_owned());
+    let alone = |typed: Typed| match rest {
+        "" => Ok(typed),
+        _ => Err(words::takes_nothing(name)),
+    };
     let needed = |usage: &str| optional.clone().ok_or_else(|| words::needs(usage));
     Ok(match name.to_lowercase().as_str() {
-        "help" | "?" => Typed::Help,
-        "quit" | "exit" => Typed::Quit,
+        "help" | "?" => alone(Typed::Help)?,
+        "quit" | "exit" => alone(Typed::Quit)?,
         "tree" => tree(rest)?,
         "branch" => branch(rest)?,
         "rewind" => Typed::Rewind(needed("/rewind POINT")?),
         "beside" => Typed::Beside(needed("/beside TEXT")?),
+        "answer" if !rest.is_empty() => return Err(words::ANSWER_TAKES_NOTHING.to_owned()),
         "answer" => Typed::Answer,
         "queue" => Typed::Queue(queue(rest)?),
         "attach" => Typed::Attach(attach(rest)),
@@ -183,9 +188,9 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
         "mode" if rest.is_empty() => Typed::Settings { usage: "/mode MODE" },
         "mode" => Typed::Mode(one_word(rest, "/mode MODE")?),
         "compact" => Typed::Compact(optional),
-        "clear" => Typed::Clear,
-        "undo" => Typed::Undo,
-        "redo" => Typed::Redo,
+        "clear" => alone(Typed::Clear)?,
+        "undo" => alone(Typed::Undo)?,
+        "redo" => alone(Typed::Redo)?,
         _ => return Err(words::unknown_command(name)),
     })
 }
@@ -225,7 +230,8 @@ fn queue(rest: &str) -> Result<Queue, String> {
     let numbered = |usage: &str| number.parse::<usize>().map_err(|_| words::needs(usage));
     match what {
         "" => Ok(Queue::List),
-        "send" => Ok(Queue::Send),
+        "send" if number.is_empty() => Ok(Queue::Send),
+        "send" => Err(words::takes_nothing("queue send")),
         "cancel" => Ok(Queue::Cancel { number: numbered("/queue cancel N")? }),
         "change" if text.is_empty() => Err(words::needs("/queue change N TEXT")),
         "change" => Ok(Queue::Change { number: numbered("/queue change N TEXT")?, text: text.to_owned() }),
@@ -356,7 +362,8 @@ mod tests {
         assert_eq!(typed("/queue"), Ok(Typed::Queue(Queue::List)));
         assert_eq!(typed("/queue change 2 say  it"), Ok(Typed::Queue(Queue::Change { number: 2, text })));
         assert_eq!(typed("/queue cancel 1"), Ok(Typed::Queue(Queue::Cancel { number: 1 })));
-        for line in ["/queue cancel", "/queue change 1", "/queue change x y", "/queue jump"] {
+        for line in ["/queue send 1", "/queue cancel", "/queue change 1", "/queue change x y", "/queue jump"]
+        {
             assert!(typed(line).is_err(), "{line}");
         }
     }
@@ -369,6 +376,13 @@ mod tests {
         assert_eq!(typed("/attach it's.md"), file("it's.md"));
         assert_eq!(typed("/attach "), Ok(Typed::Attach(Attach::List)));
         assert_eq!(typed("/attach --none"), Ok(Typed::Attach(Attach::Nothing)));
+    }
+
+    #[test]
+    fn what_takes_nothing_is_not_done_with_something() {
+        for line in ["/undo 2", "/redo all", "/clear this", "/help me", "/quit now", "/answer yes"] {
+            assert!(typed(line).is_err(), "{line}");
+        }
     }
 
     #[test]
