@@ -85,17 +85,6 @@ pub(crate) async fn open(
     }
 }
 
-/// Something long, as it comes.
-pub(crate) fn print_now(text: &str) -> Result<(), Failure> {
-    if text.is_empty() {
-        return Ok(());
-    }
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes())
-        .and_then(|()| out.flush())
-        .map_err(|error| Failure::failed(crate::words::cannot_print(&error)))
-}
-
 /// Beside it, for a person, while it comes.
 pub(crate) fn note_now(text: &str) {
     // Who cannot read it any more does not miss it.

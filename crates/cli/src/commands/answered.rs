@@ -25,8 +25,9 @@ use crate::here::Here;
 use crate::refusals::{explained, no_agent};
 use crate::talk::asking::{Answered, ctrl_c, unless_called_off};
 use crate::talk::looking_on::{LookingOn, worth_knowing};
+use crate::talk::printing::Printing;
 use crate::talk::telling::{Prompts, Telling, given};
-use crate::talk::{note_now, open, print_now, refused, unexpected, wait_for};
+use crate::talk::{open, refused, unexpected, wait_for};
 use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
 use crate::words::{STOPPED_DURING, talking as words};
@@ -84,21 +85,23 @@ pub(super) fn answered(message: Message, here: &Here) -> Result<Answer, Failure>
             (here.stamps().turn_id().to_string(), false)
         }
     };
-    let mut sending =
-        Sending { message, turn, has_turn, here, heard: Heard::default(), telling: Telling::new(&here.look) };
     wait_for(async {
-        for again in 0..=TRIES {
-            let reached = reach(here).await?;
-            let mut looking_on = None;
-            let spoken = sending.speak(&reached, again > 0, &mut looking_on).await;
-            sending.leave(reached, looking_on).await?;
-            match spoken {
-                Ok(answer) => return Ok(answer),
-                Err(Stopped::Failed(failure)) => return Err(failure),
-                Err(Stopped::Lost) => note_now(words::SENT_AGAIN),
-            }
+        let mut sending = Sending {
+            message,
+            turn,
+            has_turn,
+            here,
+            heard: Heard::default(),
+            telling: Telling::new(&here.look),
+            out: Printing::begin(),
+        };
+        let answer = sending.answered().await;
+        let mut ctrl_c = ctrl_c()?;
+        tokio::select! {
+            printed = sending.out.finish() => answer.and_then(|answer| printed.map(|()| answer)),
+            // Nobody reads it.
+            _ = ctrl_c.recv() => Ok(Answer { ends: Some(Exit::Interrupted), ..Answer::default() }),
         }
-        Err(refused(&ApiError::new(ErrorCode::Disconnected, words::ENGINE_GONE)))
     })
 }
 
@@ -115,11 +118,14 @@ struct Sending<'a> {
     here: &'a Here,
     heard: Heard,
     telling: Telling<'a>,
+    out: Printing,
 }
 
 enum Stopped {
     /// The engine is not there any more.
     Lost,
+    /// More was said than could be kept for whoever reads slowly; the engine is there.
+    Behind,
     Failed(Failure),
 }
 
@@ -138,6 +144,30 @@ enum Goes {
 }
 
 impl Sending<'_> {
+    async fn answered(&mut self) -> Result<Answer, Failure> {
+        let mut is_again = false;
+        for _ in 0..=TRIES {
+            let reached = reach(self.here).await?;
+            let mut looking_on = None;
+            let spoken = loop {
+                let spoken = self.speak(&reached, is_again, &mut looking_on).await;
+                is_again = true;
+                if !matches!(spoken, Err(Stopped::Behind)) {
+                    break spoken;
+                }
+            };
+            self.leave(reached, looking_on).await?;
+            match spoken {
+                Ok(answer) => return Ok(answer),
+                Err(Stopped::Failed(failure)) => return Err(failure),
+                Err(Stopped::Lost | Stopped::Behind) => {
+                    self.out.print_beside(&format!("{}\n", words::SENT_AGAIN))
+                }
+            }
+        }
+        Err(refused(&ApiError::new(ErrorCode::Disconnected, words::ENGINE_GONE)))
+    }
+
     async fn speak(
         &mut self,
         reached: &Reached,
@@ -160,8 +190,9 @@ impl Sending<'_> {
         }
         let following = LookingOn::after(reached, &session, view.seq, self.here.look.ascii).await;
         let events = looking_on.insert(following.map_err(|error| self.stopped(&error))?);
+        let is_running = view.turns.iter().any(|running| running.turn == self.turn);
         for entry in view.branch.entries {
-            self.catch_up(entry)?;
+            self.catch_up(entry, is_running)?;
         }
         let request = if is_again { self.said_before() } else { self.request() };
         let Answered { answer, came_too_late } = unless_called_off(reached, request, &mut ctrl_c).await?;
@@ -176,14 +207,17 @@ impl Sending<'_> {
         self.heard.prompt = sent.prompt.or(self.heard.prompt.take());
         self.turn = sent.turn.unwrap_or_else(|| self.turn.clone());
         let turn = self.turn.clone();
-        if let Some(end) = sent.end {
+        // Where it ran when it was looked at, its end is among the events that follow, behind its last words.
+        if let Some(end) = sent.end.filter(|_| !is_running) {
             return Ok(self.ended_meanwhile(&end)?);
         }
         let mut goes = if sent.queued.is_some() { Goes::Waits } else { Goes::IsAnswered };
         let mut is_stopped = came_too_late;
         loop {
+            let has_room = self.out.has_room();
             let event = tokio::select! {
-                event = events.next(), if !is_stopped => event,
+                event = events.next(), if !is_stopped && has_room => event,
+                () = self.out.room(), if !is_stopped && !has_room => continue,
                 () = stop(&mut ctrl_c, is_stopped) => {
                     is_stopped = false;
                     self.give_up(reached, &turn, goes).await.map_err(|error| self.stopped(&error))?;
@@ -193,7 +227,7 @@ impl Sending<'_> {
                     }
                 }
             };
-            let event = event.ok_or(Stopped::Lost)?;
+            let event = event.map_err(|error| self.stopped(&error))?;
             if let (EventKind::Queue { queue }, Goes::Waits) = (&event.kind, goes)
                 && queue.iter().all(|waits| waits.id != turn)
             {
@@ -227,7 +261,7 @@ impl Sending<'_> {
         match looking_on {
             Some(looking_on) => {
                 if self.message.json.is_none() {
-                    print_now(&self.telling.line_end())?;
+                    self.out.print(&self.telling.line_end())?;
                 }
                 looking_on.leave(reached).await;
             }
@@ -239,20 +273,20 @@ impl Sending<'_> {
     fn hear(&mut self, event: &Event) -> Result<(), Failure> {
         self.heard.take(event);
         if self.message.json == Some(JsonShape::Lines) {
-            print_now(&printed_line(&json!(event)))?;
+            self.out.print(&printed_line(&json!(event)))?;
         }
         let is_read = self.message.json.is_none();
         match &event.kind {
             EventKind::Asked { ask } => {
                 if let (AskingView::Question { .. }, true) = (&ask.asking, is_read) {
-                    print_now(&self.telling.tell(event, Prompts::Seen))?;
+                    self.out.print(&self.telling.tell(event, Prompts::Seen))?;
                 }
                 let session = short(self.here, &self.message.session);
                 self.note(&how_to_answer(ask, &session, self.here.look.ascii))
             }
             EventKind::Notice { text } => self.note(&words::sentence(text)),
             EventKind::HookFailed { hook, message } => self.note(&words::hook_failed(hook, message)),
-            _ if is_read => print_now(&self.telling.tell(event, Prompts::Seen)),
+            _ if is_read => self.out.print(&self.telling.tell(event, Prompts::Seen)),
             _ => Ok(()),
         }
     }
@@ -260,19 +294,24 @@ impl Sending<'_> {
     /// Beside the answer, for whoever looks on.
     fn note(&mut self, text: &str) -> Result<(), Failure> {
         if self.message.json.is_none() {
-            print_now(&self.telling.line_end())?;
+            self.out.print(&self.telling.line_end())?;
         }
-        note_now(&harmless_line(text, self.here.look.ascii));
+        self.out.print_beside(&format!("{}\n", harmless_line(text, self.here.look.ascii)));
         Ok(())
     }
 
     /// What was said of the answer while nobody listened.
-    fn catch_up(&mut self, entry: EntryView) -> Result<(), Failure> {
+    fn catch_up(&mut self, entry: EntryView, is_running: bool) -> Result<(), Failure> {
         if entry.turn.as_deref() != Some(self.turn.as_str()) || self.heard.knows(&entry.id) {
             return Ok(());
         }
         let at = entry.at;
-        self.hear(&self.event(at, EventKind::Entry { entry }))
+        // What is still being said has no end yet, and is told for good when it has.
+        let kind = match &entry.body {
+            BodyView::Reply { stop: None, .. } if is_running => EventKind::Live { entry },
+            _ => EventKind::Entry { entry },
+        };
+        self.hear(&self.event(at, kind))
     }
 
     /// The turn did not outlive its engine, or ended before the next one was found.
@@ -360,7 +399,8 @@ impl Sending<'_> {
 
     fn stopped(&self, error: &ApiError) -> Stopped {
         match error.code {
-            ErrorCode::Disconnected | ErrorCode::Gone => Stopped::Lost,
+            ErrorCode::Disconnected => Stopped::Lost,
+            ErrorCode::Gone => Stopped::Behind,
             ErrorCode::NoAgent => {
                 let chosen = self.message.saying.chosen().and_then(|chosen| chosen.agent.as_deref());
                 Stopped::Failed(no_agent(self.here, &self.message.session, chosen))

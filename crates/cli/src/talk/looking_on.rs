@@ -3,7 +3,7 @@
 
 use futures_util::StreamExt;
 use offshoot_api::event::EventKind;
-use offshoot_api::{ApiError, Event, EventStream};
+use offshoot_api::{ApiError, ErrorCode, Event, EventStream};
 
 use super::{note_now, open};
 use crate::engine::Reached;
@@ -36,18 +36,19 @@ impl LookingOn {
         Ok(Self { session: session.to_owned(), events, seq, ascii })
     }
 
-    /// The next event; `None` when the session is closed, or the engine gone.
-    pub(crate) async fn next(&mut self) -> Option<Event> {
-        let event = self.events.next().await?.ok()?;
+    /// The next event. Who does not keep up is told that some are `gone`; without an engine there are no more.
+    pub(crate) async fn next(&mut self) -> Result<Event, ApiError> {
+        let ended = || ApiError::new(ErrorCode::Disconnected, words::NOTHING_RUNS_HERE);
+        let event = self.events.next().await.ok_or_else(ended)??;
         self.seq = event.seq;
-        Some(event)
+        Ok(event)
     }
 
     /// An answer may overtake what was told before it.
     pub(crate) async fn catch_up(&mut self, reached: &Reached) {
         let Ok(now) = open(reached, &self.session, Some(0)).await else { return };
         while self.seq < now.seq
-            && let Some(event) = self.next().await
+            && let Ok(event) = self.next().await
         {
             tell(&event, self.ascii);
         }

@@ -1,4 +1,4 @@
-//! What a conversation prints, on a thread of its own.
+//! What a conversation or an answer prints, on a thread of its own.
 //!
 //! A terminal that is stopped (Ctrl-S) or a pipe that nobody reads holds up whoever writes to it. The process that talks
 //! may be the engine of everybody else, so it hands its words to this thread and looks at [`Printing::has_room`] before
@@ -79,6 +79,17 @@ impl Printing {
         match patience {
             None => drop(self.ended.await),
             Some(patience) => drop(tokio::time::timeout(patience, self.ended).await),
+        }
+    }
+
+    /// Until everything is printed, and whether it was.
+    pub(crate) async fn finish(self) -> Result<(), Failure> {
+        let state = self.state.clone();
+        self.end(None).await;
+        // What is read is whole at any time, whoever died while holding it.
+        match state.failed.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(error) => Err(Failure::failed(cannot_print(error))),
+            None => Ok(()),
         }
     }
 

@@ -496,3 +496,60 @@ fn what_is_done_with_the_queue_comes_before_the_session() {
         )
     );
 }
+
+/// Where two texts begin to differ, in words.
+fn first_gap(told: &str, whole: &str) -> Option<(Vec<String>, Vec<String>)> {
+    let (told, whole) = (told.split_whitespace(), whole.split_whitespace());
+    let at = told.clone().zip(whole.clone()).position(|(told, whole)| told != whole);
+    let at = at.or_else(|| (told.clone().count() != whole.clone().count()).then(|| told.clone().count()))?;
+    let some = |words: std::str::SplitWhitespace| {
+        words.skip(at.saturating_sub(2)).take(4).map(str::to_owned).collect()
+    };
+    Some((some(told), some(whole)))
+}
+
+/// A pager that waits, or a pipe that is full, holds up what is printed and nothing else.
+#[test]
+fn an_answer_that_is_read_late_is_whole_and_nobody_else_waits() {
+    let whole: String = (1..=50_000).map(|number| format!("{number} ")).collect();
+    let folder = Folder::new();
+    new_session(&folder, "Late");
+    // It is the engine itself.
+    let mut send = alive(&folder);
+    let send = send.args(["send", "count to 50000"]).stdin(Stdio::null());
+    let mut send = send.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut first = [0; 1];
+    send.stdout.as_mut().expect("a pipe").read_exact(&mut first).expect("it begins");
+    let (status, code) = run(&folder, &["status"]);
+    assert!(code == Some(0) && status.contains("running"), "{status}");
+    let output = send.wait_with_output().expect("it ends");
+    let told = String::from_utf8(output.stdout).expect("text");
+    let noted = String::from_utf8(output.stderr).expect("text");
+    assert!(!noted.contains("has ended"), "{noted}");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(first_gap(&format!("1{told}"), &whole), None);
+    // The engine is elsewhere, and keeps less than all of it.
+    for json in [&[] as &[&str], &["--json"]] {
+        let folder = Folder::new();
+        let mut chat = Talk::begin(&folder, &["chat"]);
+        chat.say("hello");
+        chat.until("You said “hello”.");
+        let mut send = alive(&folder);
+        let send = send.args(["send", "count to 50000"]).args(json).stdin(Stdio::null());
+        let send = send.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        chat.until("> count to 50000");
+        chat.until(" 50000");
+        let output = send.wait_with_output().expect("it ends");
+        let told = String::from_utf8(output.stdout).expect("text");
+        let noted = String::from_utf8(output.stderr).expect("text");
+        assert!(!noted.contains("has ended"), "{noted}");
+        assert_eq!(chat.end(), Some(0));
+        if json.is_empty() {
+            assert_eq!(first_gap(&told, &whole), None);
+            continue;
+        }
+        let told: Value = serde_json::from_str(&told).expect("JSON");
+        assert_eq!(first_gap(told["text"].as_str().expect("text"), &whole), None);
+        assert_eq!(told["entries"].as_array().expect("entries").len(), 2);
+    }
+}
