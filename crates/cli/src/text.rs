@@ -165,15 +165,18 @@ pub(crate) fn wrapped(line: &str, columns: Option<usize>) -> Vec<String> {
     let mut current = indent.clone();
     let mut is_blank = true;
     let room = columns.saturating_sub(width(&indent)).max(2);
-    for word in line.split(' ').filter(|word| !word.is_empty()).flat_map(|word| pieces(word, room)) {
-        if !is_blank && width(&current) + 1 + width(word) > columns {
+    let words = line.split(' ').filter(|word| !word.is_empty());
+    // Pieces of one word stay together where they fit after all.
+    let spaced = |word| pieces(word, room).into_iter().zip(std::iter::once(" ").chain(std::iter::repeat("")));
+    for (piece, space) in words.flat_map(spaced) {
+        if !is_blank && width(&current) + width(space) + width(piece) > columns {
             lines.push(std::mem::replace(&mut current, indent.clone()));
             is_blank = true;
         }
         if !is_blank {
-            current.push(' ');
+            current.push_str(space);
         }
-        current.push_str(word);
+        current.push_str(piece);
         is_blank = false;
     }
     lines.push(current);
@@ -245,6 +248,10 @@ mod tests {
         );
         assert_eq!(wrapped("日本語日本語", Some(4)), ["日本", "語日", "本語"]);
         assert_eq!(wrapped("one two", None), ["one two"]);
+        // One sign of several letters, narrower than they are.
+        let signs = "👩‍👩‍👧‍👦".repeat(30);
+        let lines = wrapped(&signs, Some(40));
+        assert_eq!((lines.concat(), lines.iter().all(|line| width(line) <= 40)), (signs, true));
     }
 
     #[test]

@@ -206,7 +206,7 @@ pub(crate) fn not_saved(path: &Path, error: &std::io::Error, nothing_left: bool)
     format!("could not save `{}`: {}{whole}", path.display(), disk_says(error))
 }
 
-fn disk_says(error: &std::io::Error) -> String {
+pub(crate) fn disk_says(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::StorageFull => "no space left on the disk".to_owned(),
         std::io::ErrorKind::PermissionDenied => "no permission".to_owned(),

@@ -23,7 +23,7 @@ use super::socket;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::talk::note_now;
-use crate::words::talking as words;
+use crate::words::{disk_says, not_saved_hint, talking as words};
 use crate::{prices, programs, settings};
 
 /// The built-in agent speaks like somebody who types fast, where somebody watches.
@@ -50,7 +50,8 @@ pub(super) struct Host {
 /// `None`: another process is the engine.
 pub(super) async fn become_it(here: &Here, home: &Path) -> Result<Option<Host>, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::failed(words::engine_not_started(home, error));
-    let Some(lock) = locked(home).map_err(|error| failed(&error))? else { return Ok(None) };
+    let not_written = |error: std::io::Error| failed(&disk_says(&error)).hint(not_saved_hint(&error));
+    let Some(lock) = locked(home).map_err(not_written)? else { return Ok(None) };
     settings::engine::check(here)?;
     let rules = RuleBook::at(home.join("permissions.json")).map_err(|error| failed(&error))?;
     let pause = std::io::stdout().is_terminal().then_some(PAUSE);
@@ -66,7 +67,7 @@ pub(super) async fn become_it(here: &Here, home: &Path) -> Result<Option<Host>, 
         settings: settings::engine::source(here.settings.clone(), prices),
     }));
     let present = Arc::new(());
-    let (listener, socket) = socket::listen(home, &here.short_lived()).map_err(|error| failed(&error))?;
+    let (listener, socket) = socket::listen(home, &here.short_lived()).map_err(not_written)?;
     let served = Served::of(engine.clone());
     let listening = tokio::spawn(accept(listener, served.clone(), Arc::downgrade(&present)));
     Ok(Some(Host { engine, served, listening, present, home: home.to_owned(), socket, lock }))

@@ -108,6 +108,21 @@ fn places_where_an_ordinary_user_may_not_write_are_named() {
     insta::assert_snapshot!("permissions", told.join("\n").replace(&id, "SESSION"));
 }
 
+#[test]
+fn a_home_that_may_only_be_read_can_be_looked_at_and_not_talked_in() {
+    let folder = Folder::with_talk();
+    allow(&folder.home(), 0o755);
+    allow(&folder.home().join("sessions"), 0o755);
+    for journal in folder.journals() {
+        allow(&journal, 0o644);
+    }
+    let refused = "error: could not start the engine of `DIR/home`: no permission\n\
+                   hint: `--home DIR` names a place where you may write\nexit 1\n";
+    assert_eq!(folder.run_as_ordinary_user("send hello"), refused);
+    assert_eq!(folder.run_as_ordinary_user("chat --continue"), refused);
+    assert!(folder.run_as_ordinary_user("tree").contains("Burst credit"));
+}
+
 fn allow(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("own file");
 }
