@@ -14,7 +14,9 @@ struct Watcher {
 
 impl Watcher {
     fn of(person: &Person) -> Self {
-        let mut command = person.command_at(NOW);
+        // What runs in the background of a script ignores Ctrl-C, and so does whatever that starts; this does not.
+        let mut command = person.prepared(Command::new("/usr/bin/env"), NOW);
+        command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_offshoot")]);
         let mut child = command.args(["sync", "--watch"]).stdout(Stdio::piped()).spawn().expect("a start");
         let lines = BufReader::new(child.stdout.take().expect("a pipe"));
         Self { child, lines }
