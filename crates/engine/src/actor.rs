@@ -319,7 +319,7 @@ impl SessionActor {
                 self.tell_status();
             }
             self.flush_full_drafts().await;
-            if self.is_ending && self.afterwards.is_empty() && self.news.is_all_told() {
+            if self.is_ending && self.afterwards.is_empty() && self.away.is_empty() && self.news.is_all_told() {
                 break false;
             }
         };
@@ -390,11 +390,12 @@ impl SessionActor {
         }
     }
 
-    /// Nothing new is begun. What hooks are told is told to its end, each within its limit, and what they want is done.
+    /// Nothing new is begun. What hooks are told is told to its end, each within its limit, and what they want is done; so is
+    /// a branch that is being made shorter.
     async fn begin_to_end(&mut self) {
         self.is_ending = true;
         self.interrupt_all().await;
-        self.give_up_errands();
+        self.give_up_what_was_asked_for();
     }
 
     /// Turns that still run are interrupted, so that what they said is kept, and end: whoever follows hears it before the

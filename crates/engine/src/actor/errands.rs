@@ -96,6 +96,11 @@ impl Brought {
         }
     }
 
+    /// The engine does it by itself, and has begun to.
+    pub(super) fn goes_on_by_itself(&self) -> bool {
+        self.by == By::Itself && (self.verdict.is_some() || self.summary.is_some())
+    }
+
     /// What nobody waits for and was refused is told to whoever follows.
     pub(super) fn complaint(&self, error: &ApiError) -> Option<EventKind> {
         match &self.by {
@@ -270,12 +275,24 @@ impl SessionActor {
         }
     }
 
-    /// Whoever waits hears that the session is closed; of what a hook wanted everybody does.
-    pub(super) fn give_up_errands(&mut self) {
-        for away in std::mem::take(&mut self.away).into_values() {
-            away.task.abort();
-            self.refuse(away.call, ApiError::new(ErrorCode::Disconnected, "the session was closed"));
+    /// Whoever waits hears that the session is closed; of what a hook wanted everybody does. What the engine does by itself
+    /// goes on: where each message has an engine of its own, nobody would ever come to it.
+    pub(super) fn give_up_what_was_asked_for(&mut self) {
+        for errand in self.errands_by(|by| *by != By::Itself) {
+            self.give_up_errand(errand);
         }
+    }
+
+    pub(super) fn give_up_errands(&mut self) {
+        for errand in self.errands_by(|_| true) {
+            self.give_up_errand(errand);
+        }
+    }
+
+    fn give_up_errand(&mut self, errand: u64) {
+        let Some(away) = self.away.remove(&errand) else { return };
+        away.task.abort();
+        self.refuse(away.call, ApiError::new(ErrorCode::Disconnected, "the session was closed"));
     }
 
     /// What this caller has asked for, and nobody else's; where it has asked for nothing, what nobody has asked for.

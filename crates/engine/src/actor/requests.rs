@@ -11,7 +11,8 @@ use crate::failure::internal;
 
 impl SessionActor {
     pub(super) async fn on_call(&mut self, mut call: Call) {
-        if self.is_ending && call.brought.cause() != Cause::Hook {
+        let is_still_done = call.brought.cause() == Cause::Hook || call.brought.goes_on_by_itself();
+        if self.is_ending && !is_still_done {
             return self.refuse(call, disconnected());
         }
         self.read_settings().await;

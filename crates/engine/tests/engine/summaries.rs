@@ -121,6 +121,19 @@ async fn a_full_window_is_made_shorter_by_itself() {
     world.until(is_compaction).await;
 }
 
+/// A script that says one thing after the other, each with an engine of its own, has its branch made shorter too.
+#[tokio::test(start_paused = true)]
+async fn a_full_window_is_made_shorter_before_the_engine_ends() {
+    let compaction = CompactionSettings { enabled: true, reserve_tokens: 10, keep_recent_tokens: 1 };
+    let settings = Settings { compaction, context_window: Some(11), ..Settings::default() };
+    let mut world = World::set(summarising(), settings.clone()).await;
+    world.send("one, and quite a few words more than that").await.unwrap();
+    world.until_turn_ended().await;
+    world.reopen(settings).await;
+    let is_compaction = |body: &offshoot_session::Body| matches!(body, offshoot_session::Body::Compaction(_));
+    assert!(world.tree().entries().any(|entry| is_compaction(&entry.body)));
+}
+
 /// The window is that of whoever answered, where none was set; what goes wrong is told.
 #[tokio::test(start_paused = true)]
 async fn a_full_window_of_the_agent_is_made_shorter_and_a_failure_is_told() {
