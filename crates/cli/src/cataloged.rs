@@ -145,6 +145,10 @@ impl Cataloged {
                 self.rebuild()?;
                 self.catalog.sync(&self.sources, now, &mut at)
             }
+            Err(error @ CatalogError::NoRoom { .. }) => {
+                self.keep_in_memory(&error, here)?;
+                self.catalog.sync(&self.sources, now, &mut at)
+            }
             synced => synced,
         };
         self.synced = Some(synced.map_err(store_failed)?);
@@ -196,7 +200,13 @@ impl Cataloged {
         let mut progress = Progress::of("files kept", &here.look);
         let now = here.stamps().now();
         let kept = self.catalog.keep(&self.sources, keep, now, &mut |done, of| progress.at(done, of));
-        let keeping = kept.map_err(store_failed)?;
+        let keeping = match kept {
+            Err(error @ CatalogError::NoRoom { .. }) => {
+                self.notes.push(words::not_kept(&error));
+                return Ok(());
+            }
+            kept => kept.map_err(store_failed)?,
+        };
         if let Some(first) = keeping.problems.first() {
             self.notes.push(keep_words::not_all_kept(keeping.problems.len(), first));
         }
@@ -205,7 +215,7 @@ impl Cataloged {
     }
 
     /// Goes on with what is done little by little, for so long or to its end: the indexes, and packing what is kept. A
-    /// catalog that is damaged is seen by whoever asks next.
+    /// catalog that is damaged, or has no room, is seen by whoever asks next.
     pub(crate) fn go_on(&mut self, here: &Here, time: Option<Duration>) -> Result<Indexes, Failure> {
         let began = Instant::now();
         let mut has_time = || time.is_none_or(|time| began.elapsed() < time);
@@ -214,11 +224,20 @@ impl Cataloged {
         let packed = self.catalog.pack_loose(&self.sources, here.stamps().now(), &mut has_time);
         match (parts, tools, packed) {
             (Ok(parts), Ok(tools), Ok(())) => Ok(Indexes { parts, tools }),
-            (Err(CatalogError::Damaged { .. }), _, _)
-            | (_, Err(CatalogError::Damaged { .. }), _)
-            | (_, _, Err(CatalogError::Damaged { .. })) => Ok(Indexes::default()),
-            (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => Err(store_failed(error)),
+            (Err(error), _, _) | (_, Err(error), _) | (_, _, Err(error)) => match error {
+                CatalogError::Damaged { .. } | CatalogError::NoRoom { .. } => Ok(Indexes::default()),
+                error => Err(store_failed(error)),
+            },
         }
+    }
+
+    /// What does not fit on the disk is found out for this moment only.
+    fn keep_in_memory(&mut self, why: &CatalogError, here: &Here) -> Result<(), Failure> {
+        if here.look.for_a_person {
+            self.notes.push(words::not_kept(why));
+        }
+        self.catalog = Catalog::in_memory().map_err(store_failed)?;
+        Ok(())
     }
 
     fn rebuild(&mut self) -> Result<(), Failure> {
@@ -243,12 +262,14 @@ impl Cataloged {
                     true => self.ask(here, |catalog, _| catalog.sessions()),
                 };
             }
-            Err(CatalogError::Damaged { .. }) => {}
+            Err(error @ CatalogError::NoRoom { .. }) => self.keep_in_memory(&error, here)?,
+            Err(CatalogError::Damaged { .. }) => {
+                self.rebuild()?;
+                self.notes.push(words::REBUILT.to_owned());
+            }
             Err(error) => return Err(store_failed(error)),
         }
         drop(progress);
-        self.rebuild()?;
-        self.notes.push(words::REBUILT.to_owned());
         self.sync(here)?;
         self.ask(here, |catalog, _| catalog.sessions())
     }
@@ -289,8 +310,7 @@ impl Cataloged {
 /// Programs that people write in another way than they call themselves.
 pub(crate) const NAMED_AGENTS: [&str; 5] = ["claude-code", "codex", "gemini", "gemini-cli", "built_in"];
 
-/// The name of a program, as people write it.
-/// The same in a sentence.
+/// The name of a program, in a sentence.
 pub(crate) fn spoken_name(agent: &str) -> &str {
     if agent == "built_in" { "the built-in agent" } else { agent_name(agent) }
 }

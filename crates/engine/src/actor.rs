@@ -319,7 +319,8 @@ impl SessionActor {
                 self.tell_status();
             }
             self.flush_full_drafts().await;
-            if self.is_ending && self.afterwards.is_empty() && self.away.is_empty() && self.news.is_all_told() {
+            if self.is_ending && self.afterwards.is_empty() && self.away.is_empty() && self.news.is_all_told()
+            {
                 break false;
             }
         };

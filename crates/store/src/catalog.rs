@@ -82,6 +82,8 @@ pub enum Rebuilt {
 pub enum CatalogError {
     #[error("the catalog `{}` is damaged", path.display())]
     Damaged { path: PathBuf },
+    #[error("the disk is full, and the catalog `{}` cannot grow", path.display())]
+    NoRoom { path: PathBuf },
     #[error("could not use the catalog")]
     Sqlite(#[source] rusqlite::Error),
     #[error("could not make the catalog `{}`", path.display())]
@@ -95,6 +97,7 @@ impl Catalog {
     /// The catalog in this file, which is made where it is missing. One that is damaged, or that another version
     /// made, is thrown away: the next sync fills it.
     pub fn open(path: &Path) -> Result<Self, CatalogError> {
+        let failed = |error| failed_at(Some(path), error);
         let opened = Self::open_as_it_is(path);
         let why = match &opened {
             Ok((_, schema::Version::Ours | schema::Version::None)) => None,
@@ -103,15 +106,15 @@ impl Catalog {
             Err(_) => None,
         };
         let (connection, version) = match why {
-            None => opened.map_err(CatalogError::Sqlite)?,
+            None => opened.map_err(failed)?,
             Some(_) => {
                 drop(opened);
                 throw_away(path)?;
-                Self::open_as_it_is(path).map_err(CatalogError::Sqlite)?
+                Self::open_as_it_is(path).map_err(failed)?
             }
         };
         if version == schema::Version::None {
-            schema::create(&connection).map_err(CatalogError::Sqlite)?;
+            schema::create(&connection).map_err(failed)?;
         }
         Ok(Self { connection, path: Some(path.to_owned()), rebuilt: why, packed: None })
     }
@@ -168,10 +171,15 @@ impl Catalog {
     }
 
     fn failed(&self, error: rusqlite::Error) -> CatalogError {
-        match &self.path {
-            Some(path) if is_damage(&error) => CatalogError::Damaged { path: path.clone() },
-            _ => CatalogError::Sqlite(error),
-        }
+        failed_at(self.path.as_deref(), error)
+    }
+}
+
+fn failed_at(path: Option<&Path>, error: rusqlite::Error) -> CatalogError {
+    match path {
+        Some(path) if is_damage(&error) => CatalogError::Damaged { path: path.to_owned() },
+        Some(path) if has_no_room(&error) => CatalogError::NoRoom { path: path.to_owned() },
+        _ => CatalogError::Sqlite(error),
     }
 }
 
@@ -180,6 +188,16 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
         // a row that cannot be what we wrote
         || matches!(error, rusqlite::Error::InvalidColumnType(..) | rusqlite::Error::IntegralValueOutOfRange(..))
+}
+
+/// SQLite calls a disk full that takes nothing, and a failed writing what is cut short or limited.
+fn has_no_room(error: &rusqlite::Error) -> bool {
+    use rusqlite::ffi::{SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE};
+    let told = error.sqlite_error();
+    told.is_some_and(|told| {
+        told.code == ErrorCode::DiskFull
+            || [SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE].contains(&told.extended_code)
+    })
 }
 
 fn throw_away(path: &Path) -> Result<(), CatalogError> {

@@ -55,6 +55,27 @@ fn a_full_disk_leaves_nothing_half_written() {
     assert!(folder.run("edit 2 Short").starts_with("Version 2 of #2"), "with room again it goes on");
 }
 
+/// The list of sessions does not fit on the disk, at once or when it grows: they are found all the same.
+#[test]
+fn a_full_disk_keeps_nobody_from_looking() {
+    let folder = Folder::with_talk();
+    folder.run("ls");
+    for (blocks, label) in [(0, "nothing"), (96, "little")] {
+        let words: String = (0..20_000).map(|word| format!("w{word} ")).collect();
+        folder.run_with("append", &format!("{{\"role\":\"user\",\"text\":\"{words}\"}}\n"));
+        folder.run(&format!("label 2 {label}"));
+        let without_room = |line: &str| {
+            let limit = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+            let mut shell = folder.command_in_shell(&limit);
+            shell.env("PATH", "/usr/bin:/bin");
+            folder.told(shell, line, "")
+        };
+        let (listed, drawn) = (without_room("ls"), without_room("tree"));
+        assert!(listed.contains("\tBurst\t") && !listed.contains("error"), "{blocks}: {listed}");
+        assert!(drawn.contains(&format!("[{label}]")) && !drawn.contains("error"), "{blocks}: {drawn}");
+    }
+}
+
 #[test]
 #[cfg(target_os = "linux")]
 fn a_disk_without_room_has_its_own_sentence() {
