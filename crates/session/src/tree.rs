@@ -21,7 +21,7 @@ use rpds::{HashTrieMapSync, HashTrieSetSync, VectorSync};
 use thiserror::Error;
 
 use crate::{
-    AgentSessionId, Entry, EntryId, HeadName, Missing, OperationId, Provenance, Record, SessionHeader,
+    AgentSessionId, Entry, EntryId, Fact, HeadName, Missing, OperationId, Provenance, Record, SessionHeader,
     TurnId, Usage,
 };
 
@@ -80,6 +80,17 @@ pub struct Binding {
 }
 
 impl Binding {
+    /// Where it holds, and what; `None` where the fact is another one.
+    pub(crate) fn told_by(fact: &Fact) -> Option<(&EntryId, Self)> {
+        let Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited } = fact
+        else {
+            return None;
+        };
+        let (agent_session, last_message) = (agent_session.clone(), last_message.clone());
+        let (provenance, agent, missing) = (*provenance, agent.clone(), *missing);
+        Some((at, Self { agent_session, provenance, last_message, agent, missing, inherited: *inherited }))
+    }
+
     /// An agent has answered in this very session: it was not copied, and not read from a file of another program, which
     /// says whose it is by itself.
     pub fn was_made_here(&self) -> bool {

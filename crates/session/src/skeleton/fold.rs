@@ -275,16 +275,10 @@ impl Fold {
             Fact::TurnEnded { turn } => {
                 skeleton.ended_turns.insert(turn.clone());
             }
-            Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited } => {
-                let binding = Binding {
-                    agent_session: agent_session.clone(),
-                    provenance: *provenance,
-                    last_message: last_message.clone(),
-                    agent: agent.clone(),
-                    missing: *missing,
-                    inherited: *inherited,
-                };
-                skeleton.bindings.insert(at.clone(), binding);
+            Fact::Bound { .. } => {
+                if let Some((at, binding)) = Binding::told_by(&mark.fact) {
+                    skeleton.bindings.insert(at.clone(), binding);
+                }
             }
             Fact::Spent { .. }
             | Fact::Operation { .. }

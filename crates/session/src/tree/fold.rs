@@ -248,18 +248,10 @@ impl SessionTree {
             }
             Fact::BranchName { at, name } => set_text(&mut self.branch_names, at, name.as_deref()),
             Fact::Checkpoint { at, snapshot } => self.checkpoints.insert_mut(at.clone(), snapshot.clone()),
-            Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited } => {
-                self.bindings.insert_mut(
-                    at.clone(),
-                    Binding {
-                        agent_session: agent_session.clone(),
-                        provenance: *provenance,
-                        last_message: last_message.clone(),
-                        agent: agent.clone(),
-                        missing: *missing,
-                        inherited: *inherited,
-                    },
-                )
+            Fact::Bound { .. } => {
+                if let Some((at, binding)) = Binding::told_by(&mark.fact) {
+                    self.bindings.insert_mut(at.clone(), binding);
+                }
             }
             Fact::TurnEnded { turn } => self.ended_turns.insert_mut(turn.clone()),
             Fact::Archived { target, archived: true } => self.archived.insert_mut(target.clone()),
