@@ -124,8 +124,11 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
         false => Vec::new(),
     };
     figures.iter().for_each(|figure| println!("{}", figure.line()));
+    let is_measured = |case: &Case, format| is_asked_for(&[case.ours, case.preset, format]);
     for preset in ["large", "huge", "deep-linear", "bushy"] {
-        if !session_of(&dir, preset, "pi").is_ok_and(|file| file.exists()) {
+        let mut cases = CASES.iter().filter(|case| case.preset == preset);
+        let is_needed = cases.any(|case| is_measured(case, "pi") || is_measured(case, "journal"));
+        if is_needed && !session_of(&dir, preset, "pi").is_ok_and(|file| file.exists()) {
             eprintln!("making {preset}");
             generate::write(preset, &dir, &["pi", "offshoot"])?;
         }
@@ -133,8 +136,7 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
     let peers = if request.peers { peers::installed(&peers_folder) } else { Vec::new() };
     for format in ["pi", "journal"] {
         let run = |case: &Case| (case.preset, case.theirs);
-        let cases = CASES.iter().filter(|case| is_asked_for(&[case.ours, case.preset, format]));
-        let cases: Vec<&Case> = cases.collect();
+        let cases: Vec<&Case> = CASES.iter().filter(|case| is_measured(case, format)).collect();
         for cases in cases.chunk_by(|one, other| run(one) == run(other)) {
             let peers = if format == "pi" { peers.as_slice() } else { &[] };
             for figure in measure(cases, format, &helper, &dir, &scratch.0, peers)? {
@@ -147,19 +149,22 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
         true => appends(&helper, &scratch.0)?,
         false => Value::Null,
     };
-    println!("{appends}");
     let talks = match is_asked_for(&["engine"]) {
         true => engine::measure()?,
         false => engine::Figures::default(),
     };
-    println!("{}", talks.told);
+    for told in [&appends, &talks.told].into_iter().filter(|told| !told.is_null()) {
+        println!("{told}");
+    }
     if let Some(path) = &request.json {
         let figures: Vec<Value> = figures.iter().map(Figure::json).collect();
         let told = json!({ "figures": figures, "append": appends, "engine": talks.told });
         std::fs::write(path, format!("{told:#}\n"))
             .with_context(|| format!("cannot write `{}`", path.display()))?;
     }
-    println!("\n{}", table::markdown(&figures));
+    if !figures.is_empty() {
+        println!("\n{}", table::markdown(&figures));
+    }
     let missed = figures.iter().flat_map(|figure| figure.missed(LIMITS));
     let missed: Vec<String> = missed.chain(missed_appends(&appends)).chain(talks.missed).collect();
     missed.iter().for_each(|missed| println!("missed: {missed}"));
