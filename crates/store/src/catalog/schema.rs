@@ -3,7 +3,9 @@
 //! What was said has a number of its own: the number of its session, shifted, and its place there. So all of a
 //! session is a range, in the table and in the index of words. The last number of that range is the title's.
 
-use rusqlite::{Connection, OptionalExtension};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
 const VERSION: i64 = 7;
@@ -136,11 +138,29 @@ CREATE VIRTUAL TABLE IF NOT EXISTS tools USING fts5(
 /// half there all the same, because the log is replayed whole or not at all.
 pub(super) fn prepare(connection: &Connection) -> Result<(), rusqlite::Error> {
     let pragma = |name: &str, value: &str| connection.pragma_update_and_check(None, name, value, |_| Ok(()));
-    pragma("journal_mode", "WAL")?;
+    write_ahead(|| pragma("journal_mode", "WAL"))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", -16_000)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
     pragma("wal_autocheckpoint", "8000")
+}
+
+/// Where two make a new catalog at the same moment, the second one is turned away at once, whatever its patience, and nobody
+/// tells it when the first one is done.
+fn write_ahead(switch: impl Fn() -> Result<(), rusqlite::Error>) -> Result<(), rusqlite::Error> {
+    const A_MOMENT: Duration = Duration::from_millis(2);
+    let begun = Instant::now();
+    loop {
+        match switch() {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && begun.elapsed() < super::PATIENCE =>
+            {
+                std::thread::sleep(A_MOMENT);
+            }
+            switched => return switched,
+        }
+    }
 }
 
 pub(super) fn version(connection: &Connection) -> Result<Version, rusqlite::Error> {

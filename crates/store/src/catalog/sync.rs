@@ -145,9 +145,12 @@ fn sync(
     }
     let mut writer = Writer { connection, synced: &mut synced, now: moment };
     let ahead = packed.as_ref().and_then(|_| Ahead::of(&archive, &jobs, now.as_microsecond()));
-    writer.all(&jobs, sources, ahead.as_ref(), progress)?;
+    let vanished = writer.all(&jobs, sources, ahead.as_ref(), progress)?;
     if let (Some(packed), Some(ahead)) = (packed, ahead) {
         *packed = ahead.packed();
+    }
+    for job in vanished.into_iter().filter_map(|at| jobs.get(at)) {
+        known.extend(job.known.clone().map(|known| (job.seen.path.clone(), known)));
     }
     for (seen, of_file) in databases {
         let inside: Vec<PathBuf> =
@@ -206,16 +209,17 @@ pub(super) struct Writer<'w> {
 }
 
 impl Writer<'_> {
-    /// Readers take one job after the other; this thread writes what they bring.
+    /// Readers take one job after the other; this thread writes what they bring. Tells which files were not there any more:
+    /// what is known of them is left as it is.
     pub(super) fn all(
         &mut self,
         jobs: &[Job],
         sources: &Sources,
         ahead: Option<&Ahead<'_>>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<(), rusqlite::Error> {
+    ) -> Result<Vec<usize>, rusqlite::Error> {
         if jobs.is_empty() {
-            return Ok(());
+            return Ok(Vec::new());
         }
         let store = JournalStore::at(sources.home.clone(), Locking::by("offshoot"));
         let next = AtomicUsize::new(0);
@@ -238,14 +242,14 @@ impl Writer<'_> {
                 });
             }
             drop(sender);
-            let mut done = 0;
+            let (mut done, mut vanished) = (0, Vec::new());
             while let Ok(first) = results.recv() {
-                self.batch(jobs, first, &results, &mut || {
+                self.batch(jobs, first, &results, &mut vanished, &mut || {
                     done += 1;
                     progress(done, jobs.len());
                 })?;
             }
-            Ok(())
+            Ok(vanished)
         })
     }
 
@@ -256,14 +260,17 @@ impl Writer<'_> {
         jobs: &[Job],
         first: (usize, Read),
         more: &Receiver<(usize, Read)>,
+        vanished: &mut Vec<usize>,
         is_done: &mut dyn FnMut(),
     ) -> Result<(), rusqlite::Error> {
         let begun = Instant::now();
         let transaction = begin(self.connection)?;
         let (mut next, mut text, mut files) = (Some(first), 0, 0);
         while let Some((at, read)) = next {
-            if let Some(job) = jobs.get(at) {
-                put_read(&transaction, self.synced, self.now, job, &read)?;
+            match (jobs.get(at), &read.outcome) {
+                (_, Outcome::Gone) => vanished.push(at),
+                (Some(job), _) => put_read(&transaction, self.synced, self.now, job, &read)?,
+                (None, _) => {}
             }
             is_done();
             text += text_in(&read.outcome);

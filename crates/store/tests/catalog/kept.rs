@@ -210,6 +210,29 @@ fn a_deleted_file_is_still_listed_and_searched() {
     }
 }
 
+/// They were there when the folder was looked through, and are young, so each is looked at again.
+#[test]
+fn files_deleted_in_the_middle_of_a_sync_are_still_listed() {
+    let machine = Machine::new();
+    let files: Vec<String> = (10..90).map(|number| format!("pi/{number}.jsonl")).collect();
+    for (number, file) in files.iter().enumerate() {
+        machine.write(file, &pi_session(&format!("s{number}"), &[("quokka", "wombat")]));
+    }
+    machine.sync_and_keep();
+    let mut catalog = machine.catalog();
+    let mut is_first = true;
+    let mut delete_all = |_: usize, _: usize| {
+        if std::mem::take(&mut is_first) {
+            files.iter().for_each(|file| std::fs::remove_file(machine.path(file)).expect("own file"));
+        }
+    };
+    let synced = catalog.sync(&machine.sources(), Timestamp::now(), &mut delete_all).expect("a sync");
+    assert_eq!(synced.gone, 0);
+    assert!(synced.kept > 0, "some were not yet looked at");
+    machine.sync_and_keep();
+    assert_eq!(machine.listed(), files.iter().map(|file| format!("kept {file} 1")).collect::<Vec<_>>());
+}
+
 #[test]
 fn a_file_cut_in_place_is_shown_as_it_was() {
     for (file, text, _) in files() {
