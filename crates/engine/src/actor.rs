@@ -319,8 +319,8 @@ impl SessionActor {
                 self.tell_status();
             }
             self.flush_full_drafts().await;
-            if self.is_ending && self.afterwards.is_empty() && self.away.is_empty() && self.news.is_all_told()
-            {
+            let is_done = self.afterwards.is_empty() && !self.is_at_something() && self.news.is_all_told();
+            if self.is_ending && is_done {
                 break false;
             }
         };

@@ -283,6 +283,11 @@ impl SessionActor {
         }
     }
 
+    /// Whether something is under way that the engine does by itself.
+    pub(super) fn is_at_something(&self) -> bool {
+        self.away.values().any(|away| away.call.brought.by == By::Itself)
+    }
+
     pub(super) fn give_up_errands(&mut self) {
         for errand in self.errands_by(|_| true) {
             self.give_up_errand(errand);
