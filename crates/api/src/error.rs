@@ -12,6 +12,8 @@ use offshoot_session::queue::NotQueued;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::views::{HeadView, PlaceView};
+
 #[derive(Clone, Debug, Error, PartialEq, Eq, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct ApiError {
@@ -19,6 +21,9 @@ pub struct ApiError {
     pub message: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<Hint>,
+    /// What the code is about, so that a front end can write a sentence of its own.
+    #[serde(default, skip_serializing_if = "ErrorData::is_empty")]
+    pub data: Box<ErrorData>,
     /// The turn that is in the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
@@ -27,12 +32,83 @@ pub struct ApiError {
     pub since: Option<Timestamp>,
 }
 
+/// Which of these a code has is told by docs/api.md.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ErrorData {
+    /// What was looked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Where it is about one entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceView>,
+    /// Where the head is, and stays.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub head: Option<HeadView>,
+    /// The name that cannot be given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// A word for what is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// Which of several: an entry of `append` from 0, a version from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub index: Option<usize>,
+    /// Of how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<usize>,
+    /// The turn in the way.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnRef>,
+    /// Another session that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other: Option<String>,
+    /// What is too large: its size in bytes, and how many there may be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+}
+
+impl ErrorData {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A turn, as an answer about another thing names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TurnRef {
+    pub turn: String,
+    pub prompt: String,
+    /// Which prompt of its branch it is, from 1.
+    pub number: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub branch: Option<String>,
+    /// Who answers, by name and as people call it.
+    pub agent: String,
+    pub agent_title: String,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorCode {
     NotFound,
-    /// A point, a session or a turn that could be several.
+    /// A session or a turn that could be several.
     Ambiguous,
+    /// No entry of the session is addressed by this text.
+    PointNotFound,
+    /// Several are.
+    PointAmbiguous,
+    /// The entry is no prompt, so it cannot be edited or forked before.
+    NotAPrompt,
+    /// Another branch has the name.
+    NameTaken,
+    /// The name could not be used to address what it names.
+    BadName,
+    /// More bytes, or more pieces, than are accepted.
+    TooLarge,
     /// The request cannot be understood.
     Invalid,
     /// A kind of request that this version does not know.
@@ -87,7 +163,11 @@ pub enum Hint {
 
 impl ApiError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, turn: None, since: None }
+        Self { code, message: message.into(), hint: None, data: Box::default(), turn: None, since: None }
+    }
+
+    pub fn with(self, data: ErrorData) -> Self {
+        Self { data: Box::new(data), ..self }
     }
 
     pub fn session_not_found(session: &str) -> Self {
@@ -123,11 +203,12 @@ impl ErrorCode {
 impl From<NotAppended> for ApiError {
     fn from(refused: NotAppended) -> Self {
         let NotAppended { why, index, before: _ } = refused;
-        let told = match why {
+        let problem = match why {
             WhyNotAppended::Nowhere(error) => Self::from(error),
             WhyNotAppended::Rejected(rejected) => Self::new(ErrorCode::Invalid, rejected.to_string()),
         };
-        Self { message: format!("entry {}: {}", index + 1, told.message), ..told }
+        let data = ErrorData { index: Some(index), problem: Some(problem.message.clone()), ..*problem.data };
+        Self::new(problem.code, format!("entry {}: {}", index + 1, problem.message)).with(data)
     }
 }
 
@@ -176,17 +257,81 @@ macro_rules! coded {
     )*};
 }
 
-coded! {
-    SendRefused { SendRefused::Blank => Blank, SendRefused::UnknownHead(_) => NotFound, }
+/// Errors about one entry: with its place, which the engine completes.
+macro_rules! placed {
+    ($($error:ty { $($pattern:pat => $code:ident $(at $entry:ident)?,)* })*) => {$(
+        impl From<$error> for ApiError {
+            fn from(error: $error) -> Self {
+                let (code, place) = match &error {
+                    $($pattern => (ErrorCode::$code, [$(PlaceView::only($entry))?].into_iter().next()),)*
+                };
+                Self::new(code, error.to_string()).with(ErrorData { place, ..ErrorData::default() })
+            }
+        }
+    )*};
+}
+
+placed! {
     EditRefused {
         EditRefused::NotFound(_) | EditRefused::UnknownHead(_) => NotFound,
-        EditRefused::NotAPrompt(_) => Invalid,
+        EditRefused::NotAPrompt(at) => NotAPrompt at at,
         EditRefused::Blank => Blank,
         EditRefused::SameText { .. } => SameText,
     }
+    ForkRefused {
+        ForkRefused::NotFound(_) => NotFound,
+        ForkRefused::NotAMessage(_) => Invalid,
+        ForkRefused::NotAPrompt(at) => NotAPrompt at at,
+    }
+    ArchiveRefused {
+        ArchiveRefused::NotFound(_) => NotFound,
+        ArchiveRefused::HeadBelow { target, .. } => HeadBelow at target,
+    }
+}
+
+impl From<NamingRefused> for ApiError {
+    fn from(refused: NamingRefused) -> Self {
+        let message = refused.to_string();
+        let (code, data) = match refused {
+            NamingRefused::NotFound(_) => (ErrorCode::NotFound, ErrorData::default()),
+            NamingRefused::Number(name) => {
+                let problem = Some("number".to_owned());
+                (ErrorCode::BadName, ErrorData { name: Some(name), problem, ..ErrorData::default() })
+            }
+            NamingRefused::Taken { name, at } => {
+                let place = Some(PlaceView::only(&at));
+                (ErrorCode::NameTaken, ErrorData { name: Some(name), place, ..ErrorData::default() })
+            }
+        };
+        Self::new(code, message).with(data)
+    }
+}
+
+/// What a person typed names no entry, or several.
+impl From<AddressError> for ApiError {
+    fn from(error: AddressError) -> Self {
+        let message = error.to_string();
+        let (code, problem, text, total) = match error {
+            AddressError::Ambiguous { text, total, .. } => {
+                (ErrorCode::PointAmbiguous, None, Some(text), Some(total))
+            }
+            AddressError::TooShort(text) => {
+                (ErrorCode::PointNotFound, Some("too_short".to_owned()), Some(text), None)
+            }
+            AddressError::NoTurn { number, .. } => (ErrorCode::PointNotFound, None, Some(number), None),
+            AddressError::NoMessage { index, .. } => (ErrorCode::PointNotFound, None, Some(index), None),
+            AddressError::NoHead => (ErrorCode::PointNotFound, None, None, None),
+            AddressError::NotFound(text) => (ErrorCode::PointNotFound, None, Some(text), None),
+        };
+        Self::new(code, message).with(ErrorData { text, problem, total, ..ErrorData::default() })
+    }
+}
+
+coded! {
+    SendRefused { SendRefused::Blank => Blank, SendRefused::UnknownHead(_) => NotFound, }
     RetryRefused {
         RetryRefused::NotFound(_) | RetryRefused::UnknownHead(_) => NotFound,
-        RetryRefused::NoPrompt(_) => Invalid,
+        RetryRefused::NoPrompt(_) => NothingToDo,
     }
     SwitchRefused { SwitchRefused::NotFound(_) | SwitchRefused::UnknownHead(_) => NotFound, }
     NavigationRefused {
@@ -197,15 +342,6 @@ coded! {
         VersionRefused::NotFound(_) | VersionRefused::UnknownHead(_) => NotFound,
         VersionRefused::NotAPrompt(_) => Invalid,
     }
-    ForkRefused {
-        ForkRefused::NotFound(_) => NotFound,
-        ForkRefused::NotAMessage(_) | ForkRefused::NotAPrompt(_) => Invalid,
-    }
-    NamingRefused { NamingRefused::NotFound(_) => NotFound, }
-    ArchiveRefused {
-        ArchiveRefused::NotFound(_) => NotFound,
-        ArchiveRefused::HeadBelow { .. } => HeadBelow,
-    }
     ConfigRefused { ConfigRefused::UnknownHead(_) => NotFound, }
     RewindRefused {
         RewindRefused::NotFound(_) => NotFound,
@@ -213,12 +349,4 @@ coded! {
         RewindRefused::FilesNotKept { .. } | RewindRefused::NothingToPreview { .. } => NoCheckpoint,
     }
     NotQueued { NotQueued(_) => NotFound, }
-    AddressError {
-        AddressError::Ambiguous { .. } => Ambiguous,
-        AddressError::TooShort(_) => Invalid,
-        AddressError::NoTurn { .. }
-        | AddressError::NoMessage { .. }
-        | AddressError::NoHead
-        | AddressError::NotFound(_) => NotFound,
-    }
 }

@@ -23,8 +23,8 @@ pub mod serve;
 pub mod service;
 pub mod views;
 
-pub use error::{ApiError, ErrorCode, Hint};
+pub use error::{ApiError, ErrorCode, ErrorData, Hint, TurnRef};
 pub use event::{Event, EventKind, TurnEnd};
 pub use request::Request;
-pub use response::Response;
+pub use response::{Changed, Response};
 pub use service::{Access, Answering, Caller, CallerId, EventStream, Following, Service};

@@ -40,7 +40,7 @@ pub enum Request {
     Append(Append),
     /// The version before or after.
     Version(Version),
-    /// Go exactly there; nothing is written below it.
+    /// Move the head to the end of a turn, or exactly to an entry.
     Switch(Switch),
     /// Go to an entry, if wished with a summary of what is left.
     Navigate(Navigate),
@@ -106,6 +106,9 @@ pub struct Begin {
     pub model: Option<ModelView>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -171,7 +174,9 @@ pub struct Send {
     pub model: Option<ModelView>,
     #[serde(default)]
     pub if_running: IfRunning,
-    /// Chosen by the caller, for this message and no other: said again under the same id, it is said once.
+    /// Chosen by the caller for this request and no other: 8 to 64 of `A–Z a–z 0–9 _ -`. It becomes the id of the step, and
+    /// of the turn or session that begins. Sent again under the same id, to this engine or the next, the request changes
+    /// nothing and answers with what it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
 }
@@ -245,16 +250,20 @@ pub struct Append {
     pub each: bool,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
+    #[default]
     Previous,
     Next,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     pub session: String,
     /// Left out: the last prompt on the way to the head that has several versions.
@@ -263,15 +272,24 @@ pub struct Version {
     pub step: Step,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch {
     pub session: String,
-    /// `null` is before the first entry.
+    /// `null` is before the first entry. A number, a label or the name of a branch stands for the end of that turn.
     pub to: Option<String>,
+    /// Of what is left, written there.
+    #[serde(default, skip_serializing_if = "Summary::is_none")]
+    pub summary: Summary,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -286,7 +304,13 @@ pub enum Summary {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+impl Summary {
+    pub fn is_none(&self) -> bool {
+        *self == Self::None
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Navigate {
     pub session: String,
     pub to: String,
@@ -294,6 +318,9 @@ pub struct Navigate {
     pub summary: Summary,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -305,7 +332,7 @@ pub enum RewindScope {
     Both,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rewind {
     pub session: String,
     pub to: String,
@@ -316,6 +343,9 @@ pub struct Rewind {
     pub dry_run: bool,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 /// Where a change of settings goes.
@@ -344,6 +374,9 @@ pub struct Configure {
     pub branching: Option<ConfigBranching>,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -360,7 +393,9 @@ pub enum ForkTo {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fork {
     pub session: String,
-    pub at: String,
+    /// The head where it is left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     #[serde(default)]
     pub to: ForkTo,
     /// Of a new session.
@@ -368,46 +403,64 @@ pub struct Fork {
     pub title: Option<String>,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compact {
     pub session: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rename {
     pub session: String,
     /// `null` takes the title away.
     pub title: Option<String>,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     pub session: String,
     pub at: String,
     /// `null` takes the label away.
     pub label: Option<String>,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameBranch {
     pub session: String,
     pub at: String,
     /// `null` takes the name away.
     pub name: Option<String>,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
     pub session: String,
     pub at: String,
     /// `false` brings it back.
     pub archived: bool,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 /// A step back, or forth again.
@@ -416,13 +469,19 @@ pub struct History {
     pub session: String,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clear {
     pub session: String,
     #[serde(default)]
     pub if_running: IfRunning,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_id: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -570,6 +629,96 @@ impl Request {
             | Self::SayQueued(_)
             | Self::RevokePermission(_) => false,
         }
+    }
+
+    /// Whether an agent has to run for it, so that only an engine process can answer it.
+    pub fn needs_agent(&self) -> bool {
+        match self {
+            Self::Send(_)
+            | Self::Resume(_)
+            | Self::Compact(_)
+            | Self::Interrupt(_)
+            | Self::Answer(_)
+            | Self::SayQueued(_) => true,
+            Self::Edit(edit) => !edit.only_write,
+            Self::Retry(retry) => !retry.only_write,
+            Self::Switch(switch) => !switch.summary.is_none(),
+            Self::Navigate(navigate) => !navigate.summary.is_none(),
+            Self::Hello
+            | Self::List(_)
+            | Self::Agents
+            | Self::Status
+            | Self::Begin(_)
+            | Self::Introduce(_)
+            | Self::Open(_)
+            | Self::Show(_)
+            | Self::Tree(_)
+            | Self::Append(_)
+            | Self::Version(_)
+            | Self::CancelSummary(_)
+            | Self::Rewind(_)
+            | Self::Configure(_)
+            | Self::Fork(_)
+            | Self::Rename(_)
+            | Self::Label(_)
+            | Self::NameBranch(_)
+            | Self::Archive(_)
+            | Self::Clear(_)
+            | Self::Undo(_)
+            | Self::Redo(_)
+            | Self::Queue(_)
+            | Self::ChangeQueued(_)
+            | Self::CancelQueued(_)
+            | Self::Permissions(_)
+            | Self::RevokePermission(_)
+            | Self::Follow(_)
+            | Self::Unfollow(_) => false,
+        }
+    }
+
+    /// Under which id the caller sends it, where it says one.
+    pub fn client_id(&self) -> Option<&str> {
+        let client_id = match self {
+            Self::Begin(it) => &it.client_id,
+            Self::Send(it) => &it.client_id,
+            Self::Edit(it) => &it.client_id,
+            Self::Retry(it) => &it.client_id,
+            Self::Resume(it) => &it.client_id,
+            Self::Append(it) => &it.client_id,
+            Self::Version(it) => &it.client_id,
+            Self::Switch(it) => &it.client_id,
+            Self::Navigate(it) => &it.client_id,
+            Self::Rewind(it) => &it.client_id,
+            Self::Configure(it) => &it.client_id,
+            Self::Fork(it) => &it.client_id,
+            Self::Compact(it) => &it.client_id,
+            Self::Rename(it) => &it.client_id,
+            Self::Label(it) => &it.client_id,
+            Self::NameBranch(it) => &it.client_id,
+            Self::Archive(it) => &it.client_id,
+            Self::Clear(it) => &it.client_id,
+            Self::Undo(it) | Self::Redo(it) => &it.client_id,
+            Self::Hello
+            | Self::List(_)
+            | Self::Agents
+            | Self::Status
+            | Self::Introduce(_)
+            | Self::Open(_)
+            | Self::Show(_)
+            | Self::Tree(_)
+            | Self::CancelSummary(_)
+            | Self::Interrupt(_)
+            | Self::Answer(_)
+            | Self::Queue(_)
+            | Self::ChangeQueued(_)
+            | Self::CancelQueued(_)
+            | Self::SayQueued(_)
+            | Self::Permissions(_)
+            | Self::RevokePermission(_)
+            | Self::Follow(_)
+            | Self::Unfollow(_) => return None,
+        };
+        client_id.as_deref()
     }
 
     /// The session it is about, where it is about one.

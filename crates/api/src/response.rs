@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::TurnEnd;
 use crate::views::{
-    AgentView, BranchView, FileChangeView, QueuedView, RuleView, SessionRow, SessionView, StatusRow, TreeRow,
+    AgentView, BranchView, FileChangeView, HeadView, OperationView, PlaceView, QueuedView, RuleView,
+    SessionBrief, SessionRow, SessionView, StatusRow, TreeRow, VersionBrief,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,9 +26,7 @@ pub enum Response {
     Tree {
         rows: Vec<TreeRow>,
     },
-    Sent(Sent),
-    Moved(Moved),
-    Appended(Appended),
+    Changed(Box<Changed>),
     RewindPreview(RewindPreview),
     Queue {
         queue: Vec<QueuedView>,
@@ -48,51 +47,107 @@ pub struct Hello {
     pub process: u32,
 }
 
-/// A prompt is on its way, or waits.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sent {
-    pub session: String,
-    /// `null` while it waits in the queue.
-    pub prompt: Option<String>,
-    pub turn: Option<String>,
-    pub queued: Option<String>,
-    /// The number of the version it is, and of how many.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<(usize, usize)>,
-    /// How the turn ended, where the same message was said before and has been answered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<TurnEnd>,
-}
-
-/// The head is somewhere.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
-    /// The session in which it is: another one after a fork to a new session.
-    pub session: String,
-    pub from: Option<String>,
-    pub to: Option<String>,
-    /// Words that were picked, to be changed and said again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub editor_text: Option<String>,
-    /// The agent's own session of the branch; `null` where it has none.
-    pub agent_session: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<(usize, usize)>,
-}
-
-/// It is written, and the head stands upon the last of it.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Appended {
-    pub session: String,
-    /// Their ids, in the order in which they were said.
+/// What a change did. Every change answers with one of these, and all that a front end prints about it is in it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changed {
+    pub session: SessionBrief,
+    /// The last event that it caused: whoever has heard that one has seen the change.
+    pub seq: u64,
+    /// Whether anything is different now.
+    pub changed: bool,
+    /// The same request was answered before; this is what it did then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
+    /// The step that was taken, taken back or taken again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<OperationView>,
+    pub head: HeadView,
+    pub head_before: HeadView,
+    /// What the change is about: the new prompt, the entry that was labelled, the beginning of the branch, the version shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceView>,
+    /// Which version of its prompt is shown now, or was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<VersionBrief>,
+    /// Entries that were written, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<String>,
-    /// The agent's own session of the branch; `null` where it has none, as where it has not heard what was appended.
+    /// The prompt that was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The turn that began with it; absent while it waits in the queue, or where nobody was asked to answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
+    /// Where the message waits in the queue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queued: Option<String>,
+    /// How the turn ended, where it has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end: Option<TurnEnd>,
+    /// The text of a prompt that was picked, to be edited and sent again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub editor_text: Option<String>,
+    /// The session that began with the change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_session: Option<SessionBrief>,
+    /// Where its head is; absent before its first entry.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub new_head: Option<String>,
+    /// The session that an undo removed from the list, or a redo brought back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub other_session: Option<SessionBrief>,
+    /// Turns on the old way to the head that the new one does not have, after a rewind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub turns_left_behind: Option<usize>,
+    /// The agent's own session of the branch; `null` where it has none, as where it does not know what was appended.
     pub agent_session: Option<String>,
+    /// What a person should know about it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notices: Vec<Notice>,
+}
+
+/// Something worth knowing. Front ends have sentences of their own for the codes they know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    pub code: String,
+    pub message: String,
+}
+
+impl Notice {
+    /// A torn end of the journal was set aside before the change was written.
+    pub const REPAIRED: &'static str = "repaired";
+    /// The other session of a step does not know of it.
+    pub const OTHER_SIDE: &'static str = "other_side";
+
+    pub fn new(code: &str, message: impl Into<String>) -> Self {
+        Self { code: code.to_owned(), message: message.into() }
+    }
+}
+
+impl Changed {
+    /// Where the conversation continues: in the session that was changed, or in the one that began.
+    pub fn continues_in(&self) -> &str {
+        &self.new_session.as_ref().unwrap_or(&self.session).id
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RewindPreview {
+    #[serde(default)]
+    pub session: SessionBrief,
     pub can_rewind: bool,
+    /// The head as it is, and as it would be.
+    #[serde(default)]
+    pub head_before: HeadView,
+    #[serde(default)]
+    pub head: HeadView,
+    /// The turn that would be rewound.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub to: Option<PlaceView>,
+    /// The text of its prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub editor_text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     pub turns_left_behind: usize,

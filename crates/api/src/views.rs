@@ -3,13 +3,17 @@
 
 pub mod ask;
 pub mod entry;
+pub mod operation;
+pub mod place;
 pub mod session;
 pub mod time;
 
 pub use ask::{AnswerView, AskView, AskingView, ChoiceView, QuestionView, RuleView, ScopeView};
 pub use entry::{BlockView, BodyView, EntryView, ModelView, PromptView, SettingView, UsageView};
+pub use operation::OperationView;
+pub use place::{PlaceView, VersionBrief};
 pub use session::{
     AgentView, BoundView, BranchView, ContextView, FileChangeView, HeadView, MissingView, ProvenanceView,
-    QueuedView, SessionRow, SessionView, SpentView, StatusRow, StatusView, SubAgentView, TreeRow,
-    VersionView, abilities,
+    QueuedView, SessionBrief, SessionRow, SessionView, SpentView, StatusRow, StatusView, SubAgentView,
+    TreeRow, VersionView, abilities,
 };

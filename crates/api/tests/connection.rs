@@ -104,6 +104,7 @@ async fn a_long_call_keeps_nobody_from_interrupting_it() {
         session: "s".into(),
         instructions: None,
         if_running: request::IfRunning::Wait,
+        ..Default::default()
     });
     let (long, short) = tokio::join!(remote.call(&me, compact), remote.call(&me, interrupt()));
     assert_eq!((long, short), (Ok(Response::Done { changed: false }), Ok(Response::Done { changed: true })));
@@ -149,6 +150,7 @@ async fn whoever_waits_hears_that_the_connection_is_lost() {
         session: "s".into(),
         instructions: None,
         if_running: request::IfRunning::Wait,
+        ..Default::default()
     });
     let (long, ()) = tokio::join!(remote.call(&me, compact), async { end.notify_one() });
     assert_eq!(long.unwrap_err().code, ErrorCode::Disconnected);

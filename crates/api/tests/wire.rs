@@ -5,11 +5,11 @@
 use offshoot_api::event::EventKind;
 use offshoot_api::frame::{self, BadCall, Call, LineError, Lines, MAX_LINE, Reply};
 use offshoot_api::request::{self, Request};
-use offshoot_api::response::{Appended, Moved, Response};
+use offshoot_api::response::{Changed, Notice, Response};
 use offshoot_api::views::{
     AnswerView, AskView, BoundView, BranchView, ContextView, EntryView, HeadView, MissingView, ModelView,
-    PromptView, ProvenanceView, QueuedView, ScopeView, SessionView, SpentView, StatusRow, StatusView,
-    SubAgentView, abilities,
+    PlaceView, PromptView, ProvenanceView, QueuedView, ScopeView, SessionBrief, SessionView, SpentView,
+    StatusRow, StatusView, SubAgentView, VersionBrief, abilities,
 };
 use offshoot_api::{Access, ApiError, Caller, ErrorCode, Event, Hint, TurnEnd};
 use offshoot_session::agent::{Capabilities, Speaker};
@@ -84,19 +84,22 @@ fn requests() -> Vec<Request> {
             entries: vec![json!({ "role": "user", "text": "hi", "parent": "#1" })],
             each: true,
             if_running,
+            ..Default::default()
         }),
         Request::Version(request::Version {
             session: s(),
             at: Some(at()),
             step: request::Step::Next,
             if_running,
+            ..Default::default()
         }),
-        Request::Switch(request::Switch { session: s(), to: None, if_running }),
+        Request::Switch(request::Switch { session: s(), to: None, if_running, ..Default::default() }),
         Request::Navigate(request::Navigate {
             session: s(),
             to: at(),
             summary: request::Summary::With { instructions: "files only".into() },
             if_running,
+            ..Default::default()
         }),
         Request::CancelSummary(session()),
         Request::Rewind(request::Rewind {
@@ -105,6 +108,7 @@ fn requests() -> Vec<Request> {
             scope: request::RewindScope::Both,
             dry_run: true,
             if_running,
+            ..Default::default()
         }),
         Request::Configure(request::Configure {
             session: s(),
@@ -115,19 +119,34 @@ fn requests() -> Vec<Request> {
         }),
         Request::Fork(request::Fork {
             session: s(),
-            at: at(),
+            at: Some(at()),
             to: request::ForkTo::NewSessionBefore,
             title: Some("Aside".into()),
             if_running,
+            ..Default::default()
         }),
-        Request::Compact(request::Compact { session: s(), instructions: None, if_running }),
-        Request::Rename(request::Rename { session: s(), title: None }),
-        Request::Label(request::Label { session: s(), at: at(), label: Some("good".into()) }),
-        Request::NameBranch(request::NameBranch { session: s(), at: at(), name: None }),
-        Request::Archive(request::Archive { session: s(), at: at(), archived: true }),
-        Request::Clear(request::Clear { session: s(), if_running }),
-        Request::Undo(request::History { session: s(), if_running }),
-        Request::Redo(request::History { session: s(), if_running: request::IfRunning::Wait }),
+        Request::Compact(request::Compact {
+            session: s(),
+            instructions: None,
+            if_running,
+            ..Default::default()
+        }),
+        Request::Rename(request::Rename { session: s(), title: None, ..Default::default() }),
+        Request::Label(request::Label {
+            session: s(),
+            at: at(),
+            label: Some("good".into()),
+            ..Default::default()
+        }),
+        Request::NameBranch(request::NameBranch { session: s(), at: at(), name: None, ..Default::default() }),
+        Request::Archive(request::Archive { session: s(), at: at(), archived: true, ..Default::default() }),
+        Request::Clear(request::Clear { session: s(), if_running, ..Default::default() }),
+        Request::Undo(request::History { session: s(), if_running, ..Default::default() }),
+        Request::Redo(request::History {
+            session: s(),
+            if_running: request::IfRunning::Wait,
+            ..Default::default()
+        }),
         Request::Interrupt(request::Interrupt { session: s(), turn: None }),
         Request::Answer(request::Answer {
             session: s(),
@@ -277,7 +296,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         provenance: ProvenanceView::ReplayedContext,
         missing,
     };
-    let head = HeadView { name: "main".into(), at: None };
+    let head = HeadView { name: "main".into(), at: None, place: None };
     let status = StatusView::from(Status::of_stream(State::Waiting(WaitingFor::Question)));
     let mut kinds: Vec<EventKind> =
         bodies().into_iter().map(|body| EventKind::Entry { entry: entry(body) }).collect();
@@ -367,8 +386,15 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
     };
     for response in [
         Response::Session(Box::new(view)),
-        Response::Moved(Moved { session: "s".into(), version: Some((2, 3)), ..Moved::default() }),
-        Response::Appended(Appended { session: "s".into(), entries: vec!["e".into()], agent_session: None }),
+        Response::Changed(Box::new(Changed {
+            session: SessionBrief { id: "s".into(), title: Some("T".into()) },
+            changed: true,
+            place: Some(PlaceView { entry: "e".into(), number: 2, ..PlaceView::default() }),
+            version: Some(VersionBrief { index: 2, total: 3 }),
+            entries: vec!["e".into()],
+            notices: vec![Notice::new(Notice::REPAIRED, "repaired")],
+            ..Changed::default()
+        })),
         Response::Done { changed: true },
     ] {
         reply(Reply::Response { id: 1, response: Box::new(response) });

@@ -6,14 +6,11 @@ use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use offshoot_api::views::{BlockView, PromptView};
+use offshoot_session::image::{IMAGE_BEGINS, ImageKind, LARGEST_IMAGE, LARGEST_IMAGES};
 
 use crate::failure::Failure;
 use crate::numbers::bytes;
 use crate::words::attached as words;
-
-/// What models take at most. All of one message travel in one line, which has an end too.
-const LARGEST_IMAGE: u64 = 5 * 1024 * 1024;
-const LARGEST_MESSAGE: u64 = 10 * 1024 * 1024;
 
 /// A file that was looked at, and can be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,14 +25,6 @@ pub(crate) struct Attached {
 struct Image {
     kind: ImageKind,
     data: Vec<u8>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ImageKind {
-    Png,
-    Jpeg,
-    Gif,
-    WebP,
 }
 
 /// What goes with a message.
@@ -137,44 +126,10 @@ pub(crate) fn look_at_all(paths: &[PathBuf]) -> Result<Vec<Attached>, Failure> {
 /// Whether they can go with one message.
 pub(crate) fn must_fit(attached: &[Attached]) -> Result<(), Failure> {
     let size = attached.iter().map(Attached::size).sum::<u64>();
-    match size > LARGEST_MESSAGE {
-        true => Err(Failure::refused(words::images_too_large(&bytes(size), &bytes(LARGEST_MESSAGE)))
+    match size > LARGEST_IMAGES {
+        true => Err(Failure::refused(words::images_too_large(&bytes(size), &bytes(LARGEST_IMAGES)))
             .hint(words::IMAGES_TOO_LARGE_HINT)),
         false => Ok(()),
-    }
-}
-
-/// So many bytes tell whether a file is an image.
-const IMAGE_BEGINS: u64 = 12;
-
-impl ImageKind {
-    /// Names of files may say anything.
-    fn of(begins: &[u8]) -> Option<Self> {
-        match begins {
-            [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Self::Png),
-            [0xff, 0xd8, 0xff, ..] => Some(Self::Jpeg),
-            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some(Self::Gif),
-            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some(Self::WebP),
-            _ => None,
-        }
-    }
-
-    fn media_type(self) -> &'static str {
-        match self {
-            Self::Png => "image/png",
-            Self::Jpeg => "image/jpeg",
-            Self::Gif => "image/gif",
-            Self::WebP => "image/webp",
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Png => "PNG",
-            Self::Jpeg => "JPEG",
-            Self::Gif => "GIF",
-            Self::WebP => "WebP",
-        }
     }
 }
 
@@ -191,22 +146,5 @@ fn cannot_read(path: &Path, error: &std::io::Error) -> Failure {
             Failure::failed(crate::words::not_allowed(path)).hint(crate::words::not_allowed_hint(path))
         }
         _ => Failure::failed(crate::words::cannot_read(path, error)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_image_is_known_by_its_bytes() {
-        let kind = |bytes: &[u8]| ImageKind::of(bytes).map(ImageKind::media_type);
-        assert_eq!(kind(b"\x89PNG\r\n\x1a\n...."), Some("image/png"));
-        assert_eq!(kind(b"\xff\xd8\xff\xe0"), Some("image/jpeg"));
-        assert_eq!(kind(b"GIF89a"), Some("image/gif"));
-        assert_eq!(kind(b"RIFF\x01\x02\x03\x04WEBPVP8 "), Some("image/webp"));
-        for other in [b"RIFF\x01\x02\x03\x04WAVE".as_slice(), b"GIF is a format", b"\x89PNG", b""] {
-            assert_eq!(kind(other), None, "{other:?}");
-        }
     }
 }

@@ -3,7 +3,6 @@
 mod answered;
 mod head;
 mod json;
-mod summarised;
 mod wanted;
 
 pub(crate) mod abort;

@@ -8,6 +8,7 @@
 //! turn that ran for them is interrupted.
 
 mod host;
+mod in_process;
 mod served;
 mod socket;
 
@@ -20,6 +21,8 @@ use offshoot_api::remote::Remote;
 use offshoot_api::request::Introduce;
 use offshoot_api::views::StatusRow;
 use offshoot_api::{Caller, Request, Response, Service};
+use offshoot_engine::Engine;
+use offshoot_session::SessionId;
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
 
@@ -52,6 +55,7 @@ pub(crate) struct Reached {
 enum End {
     Host(Host),
     Connection(JoinHandle<()>),
+    InProcess(Arc<Engine>),
 }
 
 impl Reached {
@@ -81,8 +85,20 @@ impl Reached {
         match self.end {
             End::Host(host) => host.end().await,
             End::Connection(speaking) => speaking.abort(),
+            End::InProcess(engine) => engine.shut_down().await,
         }
     }
+
+    /// Whether nobody else can reach this engine.
+    pub(crate) fn is_in_process(&self) -> bool {
+        matches!(self.end, End::InProcess(_))
+    }
+}
+
+/// The engine's code in this process, without a socket: for one change that needs no agent.
+pub(crate) fn in_process(here: &Here, session: Option<&SessionId>) -> Result<Reached, Failure> {
+    let engine = in_process::engine(here, session)?;
+    Ok(Reached { service: engine.clone(), caller: Caller::local("cli"), end: End::InProcess(engine) })
 }
 
 /// The engine of this home. This process becomes it where there is none.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use offshoot_session::Stamps;
 use offshoot_store::catalog::Sources;
 use offshoot_store::{Archive, Home, JournalStore, Locking, OtherPrograms};
 
@@ -98,6 +99,11 @@ impl Here {
     /// What is kept of other programs. Without a home there is nothing.
     pub(crate) fn archive(&self) -> Option<Archive> {
         self.home.as_ref().map(|home| Archive::of(&Home::at(home)))
+    }
+
+    /// The id of one request, so that it is recognised where it is sent twice.
+    pub(crate) fn client_id(&self) -> String {
+        self.stamps().operation_id().to_string()
     }
 
     /// Time and new ids for one command.

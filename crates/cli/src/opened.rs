@@ -1,6 +1,6 @@
 //! A session to look at, wherever it lies.
 
-use offshoot_session::address::{AddressError, resolve};
+use offshoot_session::address::{AddressError, destination_of, resolve};
 use offshoot_session::format::Flaw;
 use offshoot_session::{EntryId, Odd, SessionTree};
 use offshoot_store::foreign::SourceTrouble;
@@ -63,6 +63,11 @@ pub(crate) fn told(findings: &[Finding]) -> Vec<String> {
 fn is_about_missing(finding: &Finding) -> bool {
     let Finding::Odd(oddity) = finding else { return false };
     matches!(oddity.what, Odd::MissingParent { .. } | Odd::HeadToMissing { .. } | Odd::MarkOnMissing(_))
+}
+
+/// Where a turn that a person names ends; exactly the entry where an id was given.
+pub(crate) fn destination(tree: &SessionTree, named: &str) -> Result<EntryId, Failure> {
+    Ok(destination_of(tree, named, point(tree, named)?))
 }
 
 /// The entry that a person means by `text`.

@@ -1,8 +1,8 @@
 //! Refusals of the engine, told with what the session itself knows: who answers, at which turn, since when.
 
-use offshoot_api::{ApiError, ErrorCode};
+use offshoot_api::views::PlaceView;
+use offshoot_api::{ApiError, ErrorCode, Hint};
 use offshoot_session::context::{ContextOptions, context_of};
-use offshoot_session::outline::turns_of;
 use offshoot_session::{EntryId, SessionId, SessionTree};
 
 use crate::cataloged::spoken_name;
@@ -17,11 +17,29 @@ use crate::words::{self, scripts};
 
 /// Why the engine has not done something with this session, and what helps outside of a conversation.
 pub(crate) fn explained(here: &Here, session: &SessionId, error: &ApiError) -> Failure {
+    let data = &error.data;
     match error.code {
         ErrorCode::NotFound if *error == ApiError::session_not_found(session.as_str()) => {
             Failure::not_found(words::no_session(session.as_str())).hint(words::NO_SESSION_HINT)
         }
-        code => match (reason(here, session, error), code) {
+        ErrorCode::NotFound if error.hint == Some(Hint::Redo) => {
+            Failure::not_found(words::taken_back(session)).hint(words::taken_back_hint(session))
+        }
+        ErrorCode::NotAPrompt => {
+            let failure = Failure::refused(words::not_a_prompt(short_of(data.place.as_ref())));
+            match data.place.as_ref().and_then(|place| place.prompt_short.as_deref()) {
+                Some(prompt) => failure.hint(words::prompt_of_turn(prompt)),
+                None => failure,
+            }
+        }
+        ErrorCode::NameTaken => {
+            let other = short_of(data.place.as_ref());
+            let name = data.name.as_deref().unwrap_or_default();
+            Failure::refused(words::name_taken(name, other)).hint(words::name_taken_hint(other))
+        }
+        ErrorCode::HeadBelow => Failure::refused(words::head_is_below(short_of(data.place.as_ref())))
+            .hint(words::HEAD_IS_BELOW_HINT),
+        code => match (reason(here, error), code) {
             (Some(why), ErrorCode::Running) => Failure::refused(why).hint(scripts::RUNNING_HINT),
             (Some(why), ErrorCode::Waiting) => {
                 Failure::refused(why).hint(scripts::waiting_hint(&short(here, session)))
@@ -32,34 +50,26 @@ pub(crate) fn explained(here: &Here, session: &SessionId, error: &ApiError) -> F
     }
 }
 
+fn short_of(place: Option<&PlaceView>) -> &str {
+    place.and_then(|place| place.short.as_deref()).unwrap_or_default()
+}
+
 /// The same without what helps; `None` where the words of the engine say all that is known.
-pub(crate) fn reason(here: &Here, session: &SessionId, error: &ApiError) -> Option<String> {
+pub(crate) fn reason(here: &Here, error: &ApiError) -> Option<String> {
+    let turn = error.data.turn.as_ref();
+    let number = turn.map(|turn| turn.number).filter(|number| *number > 0);
     match error.code {
         ErrorCode::Running => {
-            let (agent, turn) = in_the_way(here, session, error);
-            Some(scripts::still_answering(&agent, turn))
+            let agent = turn.map_or(scripts::THE_AGENT, |turn| spoken_name(&turn.agent));
+            Some(scripts::still_answering(agent, number))
         }
-        ErrorCode::Waiting => Some(scripts::waits_for_your_answer(in_the_way(here, session, error).1)),
+        ErrorCode::Waiting => Some(scripts::waits_for_your_answer(number)),
         ErrorCode::Stale => {
             let since = error.since.map(|since| moment_after(since, Some(since), &here.look));
             Some(scripts::no_longer_asked(since.as_deref()))
         }
         _ => None,
     }
-}
-
-/// Who answers, and the number of the turn.
-fn in_the_way(here: &Here, session: &SessionId, error: &ApiError) -> (String, Option<usize>) {
-    // What cannot be read is told without it.
-    let tree = read(here, session).map(|loaded| loaded.tree).unwrap_or_default();
-    let is_of_turn = |turn: &str| error.turn.as_deref() == Some(turn);
-    let prompt = tree.entries().find(|entry| {
-        entry.body.is_prompt() && entry.turn.as_ref().is_some_and(|turn| is_of_turn(turn.as_str()))
-    });
-    let at = prompt.map(|prompt| &prompt.id);
-    let number = at.and_then(|at| turns_of(&tree, Some(at)).last().map(|turn| turn.number));
-    let agent = agent_at(&tree, at);
-    (agent.as_deref().map_or(scripts::THE_AGENT, spoken_name).to_owned(), number)
 }
 
 /// Who answers there.

@@ -49,11 +49,6 @@ pub(crate) fn sync_interval(here: &Here) -> std::time::Duration {
     load(here).get(&SYNC_INTERVAL).ok().flatten().unwrap_or_default()
 }
 
-/// Whether anybody wants to be told of anything. Settings that are wrong are told by the engine.
-pub(crate) fn has_hooks(here: &Here) -> bool {
-    !hooks(here).is_empty()
-}
-
 /// Whether somebody wants to be told of this.
 pub(crate) fn is_hooked(here: &Here, event: HookEvent) -> bool {
     hooks(here).iter().any(|hook| hook.hears_of(event))

@@ -1,19 +1,17 @@
-//! Stored sessions: read one, or change one by a plan. Every way the store can fail has its sentence here.
+//! Stored sessions: read one, or begin one. Every way the store can fail has its sentence here.
 
 use std::error::Error;
 use std::io::ErrorKind;
 
-use offshoot_session::plan::Plan;
-use offshoot_session::{Record, SessionId, SessionTree, Stamps};
-use offshoot_store::store::{Appended, Left};
+use offshoot_session::{Record, SessionId, SessionTree};
+use offshoot_store::store::Left;
 use offshoot_store::{
     AppendError, CreateError, FileError, Journal, JournalStore, ListError, Loaded, LockError, ReadError,
-    SessionStore, WriteError, write,
+    SessionStore,
 };
 
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::talk::note_now;
 use crate::{progress, words};
 
 pub(crate) fn read(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
@@ -23,7 +21,7 @@ pub(crate) fn read(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
 }
 
 /// The store, with a line on the terminal for whoever waits for a long session.
-fn watched(here: &Here, id: &SessionId) -> Result<JournalStore, Failure> {
+pub(crate) fn watched(here: &Here, id: &SessionId) -> Result<JournalStore, Failure> {
     let store = here.store()?;
     let length = std::fs::metadata(store.home().journal(id)).map_or(0, |file| file.len());
     Ok(store.watched_by(progress::of_bytes(words::MEGABYTES_READ, length, &here.look)))
@@ -42,21 +40,6 @@ pub(crate) fn read_even_if_taken_back(here: &Here, id: &SessionId) -> Result<Loa
     loaded.ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))
 }
 
-/// The session before and after a change. Others may have written in between.
-#[derive(Debug)]
-pub(crate) struct Changed {
-    pub(crate) before: SessionTree,
-    pub(crate) after: SessionTree,
-    /// `false` where there was nothing to change.
-    pub(crate) is_change: bool,
-}
-
-impl Changed {
-    pub(crate) fn nothing(tree: SessionTree) -> Self {
-        Self { before: tree.clone(), after: tree, is_change: false }
-    }
-}
-
 /// A session to stay with, for many changes.
 pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<Journal, Failure> {
     let journal = watched(here, id)?.journal(id).map_err(|error| read_failed(&error))?;
@@ -64,42 +47,6 @@ pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<Journal, Failure> {
         .ok_or_else(|| Failure::not_found(words::no_session(id.as_str())).hint(words::NO_SESSION_HINT))?;
     must_stand(journal.tree(), id)?;
     Ok(journal)
-}
-
-/// Asks for a plan with the session as it is, and writes it. Nobody else writes in between.
-pub(crate) fn change(
-    here: &Here,
-    id: &SessionId,
-    mut plan: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Option<Plan>, Failure>,
-) -> Result<Changed, Failure> {
-    change_records(here, id, |tree, stamps| {
-        must_stand(tree, id)?;
-        Ok(plan(tree, stamps)?.map(|plan| plan.records).unwrap_or_default())
-    })
-}
-
-/// The same for changes that are no operation of their own, such as undo.
-pub(crate) fn change_records(
-    here: &Here,
-    id: &SessionId,
-    mut plan: impl FnMut(&SessionTree, &mut dyn Stamps) -> Result<Vec<Record>, Failure>,
-) -> Result<Changed, Failure> {
-    let mut stamps = here.stamps();
-    let mut seen: Option<(SessionTree, Vec<Record>)> = None;
-    let written = write(&watched(here, id)?, id, |tree| {
-        let records = plan(tree, &mut stamps)?;
-        seen = Some((tree.clone(), records.clone()));
-        Ok(records)
-    });
-    match written {
-        Ok(Appended { repaired: Some(_), .. }) if !here.look.quiet => note_now(words::reading::REPAIRED),
-        Ok(_) => {}
-        Err(WriteError::Declined(failure)) => return Err(failure),
-        Err(WriteError::Failed(error)) => return Err(append_failed(&error)),
-    }
-    let (before, records) = seen.unwrap_or_default();
-    let after = before.extended(&records).map_err(|rejected| Failure::failed(words::rejected(&rejected)))?;
-    Ok(Changed { before, after, is_change: !records.is_empty() })
 }
 
 /// Commands without SESSION are about the session written last. Of two that were written at once, on a disk whose

@@ -28,13 +28,19 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 pub(crate) fn refused(error: &ApiError) -> Failure {
     let mut failure = Failure::failed(error.message.clone());
     failure.exit = match error.code {
-        ErrorCode::NotFound | ErrorCode::Ambiguous => Exit::NotFound,
+        ErrorCode::NotFound | ErrorCode::Ambiguous | ErrorCode::PointNotFound | ErrorCode::PointAmbiguous => {
+            Exit::NotFound
+        }
         ErrorCode::Invalid => Exit::Usage,
         ErrorCode::Running
         | ErrorCode::Waiting
         | ErrorCode::Blank
         | ErrorCode::SameText
         | ErrorCode::NoSuchVersion
+        | ErrorCode::NotAPrompt
+        | ErrorCode::NameTaken
+        | ErrorCode::BadName
+        | ErrorCode::TooLarge
         | ErrorCode::HeadBelow
         | ErrorCode::NothingToDo
         | ErrorCode::Stale
@@ -62,7 +68,13 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         (None, ErrorCode::DiskFull) => failure.hint(crate::words::DISK_FULL_HINT),
         (None, ErrorCode::Locked) => failure.hint(crate::words::BEING_WRITTEN_HINT),
         (None, ErrorCode::Disconnected) => failure.hint(words::DISCONNECTED_HINT),
-        (None, ErrorCode::NotFound | ErrorCode::Ambiguous) => failure.hint(crate::words::POINT_HINT),
+        (None, ErrorCode::PointNotFound) if error.data.problem.as_deref() == Some("too_short") => {
+            failure.hint(crate::words::TOO_SHORT_HINT)
+        }
+        (None, ErrorCode::PointAmbiguous) => failure.hint(crate::words::AMBIGUOUS_HINT),
+        (None, ErrorCode::NotFound | ErrorCode::Ambiguous | ErrorCode::PointNotFound) => {
+            failure.hint(crate::words::POINT_HINT)
+        }
         (None, _) => failure,
     }
 }

@@ -196,10 +196,6 @@ pub(crate) fn being_written(session: &str, holder: &str) -> String {
 pub(crate) const BEING_WRITTEN_HINT: &str =
     "`offshoot show` and `tree` still read it; try again when it is done";
 
-pub(crate) fn rejected(reason: &offshoot_session::Rejected) -> String {
-    format!("not written: {reason}")
-}
-
 /// `nothing_left` says that the disk took nothing half.
 pub(crate) fn not_saved(path: &Path, error: &std::io::Error, nothing_left: bool) -> String {
     let whole = if nothing_left { "; nothing was half written" } else { "" };

@@ -10,6 +10,7 @@
 mod agents;
 mod appending;
 mod asking;
+mod changed;
 mod changes;
 mod commit;
 mod drafting;
@@ -31,6 +32,7 @@ use std::time::Duration;
 
 use offshoot_agents::Conversation;
 use offshoot_api::event::EventKind;
+use offshoot_api::response::Notice;
 use offshoot_api::{ApiError, EventStream, Request, Response};
 use offshoot_session::agent::AgentEvent;
 use offshoot_session::asks::Asks;
@@ -43,6 +45,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{debug, error, warn};
 
+pub(crate) use changed::{chosen_ids, require_client_id};
 pub(crate) use errands::Brought;
 
 use crate::connection::ConnectionId;
@@ -168,6 +171,8 @@ pub(crate) struct SessionActor {
     cannot_write: bool,
     /// What whoever looks at the session first is told.
     notice: Option<&'static str>,
+    /// What the answer to the request in hand has to mention.
+    notices: Vec<Notice>,
     /// What followers were told last.
     told: State,
     turns: BTreeMap<TurnId, Running>,
@@ -265,6 +270,7 @@ impl SessionActor {
             feed,
             cannot_write: false,
             notice,
+            notices: Vec::new(),
             told: State::Ready,
             turns: BTreeMap::new(),
             connections: BTreeMap::new(),

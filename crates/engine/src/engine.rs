@@ -17,11 +17,12 @@ use offshoot_api::{
 use offshoot_session::asks::RuleId;
 use offshoot_session::plan::born;
 use offshoot_session::{Fact, Record, SessionHeader, SessionId, Stamps, TitleSource};
+use offshoot_store::CreateError;
 use tokio::sync::oneshot;
 use tracing::info;
 
-use crate::actor::{Brought, Call, Message};
-use crate::failure::{bad_settings, internal, not_created, not_listed, not_read};
+use crate::actor::{Brought, Call, Message, chosen_ids, require_client_id};
+use crate::failure::{internal, not_created, not_listed, not_read};
 use crate::installed::listed;
 use crate::open_sessions::OpenSessions;
 use crate::rules::RuleBook;
@@ -135,7 +136,8 @@ impl Engine {
 
     async fn begin(&self, mut begin: request::Begin) -> Result<Response, ApiError> {
         // which one is the usual may change; who was spoken with does not
-        let settings = self.shared.settings.about(begin.project.as_deref()).await.map_err(bad_settings)?;
+        // Settings that cannot be read keep nobody from beginning: the first prompt will need them.
+        let settings = self.shared.settings.about(begin.project.as_deref()).await.unwrap_or_default();
         begin.agent = begin.agent.or_else(|| settings.default_agent.clone());
         if begin.agent == settings.default_agent {
             begin.model = begin.model.or_else(|| settings.default_model.as_ref().map(ModelView::from));
@@ -143,9 +145,18 @@ impl Engine {
         if begin.agent.as_ref().is_some_and(|agent| !self.shared.agents.contains_key(agent)) {
             return Err(ApiError::new(ErrorCode::NoAgent, "there is no such agent"));
         }
+        let is_again = begin.client_id.is_some();
+        if let Some(client_id) = &begin.client_id {
+            require_client_id(client_id)?;
+        }
         let (id, records) = beginning(begin, (self.shared.stamps)().as_mut());
         let shelf = self.shared.shelf.clone();
-        blocking(move || shelf.create(&records).map_err(|error| not_created(&error))).await?;
+        let created = blocking(move || Ok(shelf.create(&records))).await?;
+        match created {
+            // Its id is that of the request, so it began with it.
+            Err(CreateError::Exists(_)) if is_again => {}
+            created => created.map_err(|error| not_created(&error))?,
+        }
         let open = request::Open { session: id.to_string(), turns: None };
         self.ask(&id, Request::Open(open)).await
     }
@@ -271,7 +282,8 @@ async fn blocking<T: Send + 'static>(
     tokio::task::spawn_blocking(work).await.map_err(|_| internal("the store broke down"))?
 }
 
-fn beginning(begin: request::Begin, stamps: &mut dyn Stamps) -> (SessionId, Vec<Record>) {
+fn beginning(begin: request::Begin, stamps: &mut (dyn Stamps + Send)) -> (SessionId, Vec<Record>) {
+    let stamps = &mut chosen_ids(stamps, begin.client_id.as_deref());
     let id = stamps.session_id();
     let now = stamps.now();
     let mut header = SessionHeader::new(id.clone(), now);
@@ -283,7 +295,8 @@ fn beginning(begin: request::Begin, stamps: &mut dyn Stamps) -> (SessionId, Vec<
         let fact = Fact::Title { title: Some(title), source: TitleSource::User };
         records.push(Record::marked(now, fact));
     }
-    born(&mut records, "new session", stamps.operation_id(), stamps);
+    let operation = stamps.operation_id();
+    born(&mut records, "new session", operation, stamps);
     (id, records)
 }
 

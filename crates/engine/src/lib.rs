@@ -26,6 +26,7 @@
 //! | what can be set | [`settings`] |
 //! | with what a conversation begins | `usual` |
 //! | sessions as they are seen | `view` |
+//! | images that come with a prompt | `images` |
 //! | requests as the log tells them | `told` |
 //! | in which folders agents are at work | `workplaces` |
 
@@ -35,6 +36,7 @@ pub mod engine;
 mod failure;
 mod feed;
 pub mod hooks;
+mod images;
 pub mod installed;
 mod open_sessions;
 pub mod rules;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use offshoot_session::Model;
 use offshoot_session::compaction::CompactionSettings;
 use offshoot_session::cost::Prices;
-use offshoot_session::plan::ConfigChangeBranching;
+pub use offshoot_session::plan::ConfigChangeBranching;
 
 use crate::hooks::Hook;
 

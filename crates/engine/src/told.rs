@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn a_request_is_told_by_its_name() {
-        let rename = Rename { session: "s".to_owned(), title: Some("what was said".to_owned()) };
+        let rename =
+            Rename { session: "s".to_owned(), title: Some("what was said".to_owned()), client_id: None };
         assert_eq!(word(&Request::Rename(rename)), "Rename");
         assert_eq!(word(&Request::Hello), "Hello");
     }

@@ -101,6 +101,19 @@ pub fn destination_of(tree: &SessionTree, text: &str, at: EntryId) -> EntryId {
     turn.and_then(|turn| turn.entries.last()).map_or(at, |last| last.id.clone())
 }
 
+/// The first entry of a branch that is addressed as a whole: under its name, the entry that carries the name.
+pub fn branch_beginning(tree: &SessionTree, text: &str) -> Result<EntryId, AddressError> {
+    let at = resolve(tree, text)?;
+    let wanted = text.trim().to_lowercase();
+    let leads_there = |id: &&EntryId| tree.remembered_leaf(id).is_some_and(|tip| tip.id == at);
+    let mut names = tree
+        .branch_names()
+        .into_iter()
+        .filter(|(_, name)| name.trim().to_lowercase() == wanted)
+        .map(|(id, _)| id);
+    Ok(names.find(leads_there).cloned().unwrap_or(at))
+}
+
 fn names_an_entry(named: &str, found: &EntryId) -> bool {
     let named = named.trim().to_lowercase();
     let is_number = named.bytes().all(|byte| byte.is_ascii_digit());

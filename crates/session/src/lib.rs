@@ -37,6 +37,7 @@ pub mod graph;
 pub mod guard;
 pub mod handoff;
 pub mod id;
+pub mod image;
 pub mod live;
 pub mod oddity;
 pub mod outline;
@@ -69,6 +70,6 @@ pub use record::{
     BranchReason, Change, Fact, ForeignSource, HeadMove, Lineage, Mark, Missing, Provenance, RawLine, Record,
     SessionHeader, TitleSource,
 };
-pub use stamps::Stamps;
+pub use stamps::{ChosenIds, Stamps};
 pub use tree::{Binding, Operation, Rejected, SessionTree};
 pub use watch::Watch;

@@ -1,4 +1,4 @@
-//! Rules of the whole house, checked: which crate knows which, what is absent from the sources, on whose terms
+//! Rules of the whole house, checked: which crate knows which, what is absent from the sources, who writes sessions, on whose terms
 //! we use what others wrote, and that ARCHITECTURE.md tells the same.
 
 mod architecture;
@@ -6,3 +6,4 @@ mod arrows;
 mod licences;
 mod metadata;
 mod purity;
+mod write_path;

@@ -92,7 +92,7 @@ fn words_in_comments_and_literals_are_no_offence() {
     assert_eq!(check("let quote = '\"';\nrand::random()"), [(2, "rand::")]);
 }
 
-fn offences_in(package: &Path, banned: &[&'static str]) -> anyhow::Result<Vec<String>> {
+pub(crate) fn offences_in(package: &Path, banned: &[&'static str]) -> anyhow::Result<Vec<String>> {
     let mut found = Vec::new();
     for file in rust_files(&package.join("src"))? {
         let source =

@@ -8,7 +8,7 @@ use offshoot_session::status::{State, Status};
 use offshoot_session::{Binding, HeadName, Missing, Provenance, SessionTree, Usage};
 use serde::{Deserialize, Serialize};
 
-use super::{AskView, EntryView, ModelView, PromptView};
+use super::{AskView, EntryView, ModelView, PlaceView, PromptView};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRow {
@@ -139,11 +139,22 @@ pub struct VersionView {
     pub of: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadView {
     pub name: String,
     /// `null` is before the first entry.
     pub at: Option<String>,
+    /// The same for people, in answers to changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<PlaceView>,
+}
+
+/// A session, as an answer about another thing names it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionBrief {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// One prompt of the tree.
@@ -344,7 +355,7 @@ impl From<&Queued> for QueuedView {
 
 impl HeadView {
     pub fn of(tree: &SessionTree, head: &HeadName) -> Self {
-        Self { name: head.to_string(), at: tree.head(head).map(ToString::to_string) }
+        Self { name: head.to_string(), at: tree.head(head).map(ToString::to_string), place: None }
     }
 }
 

@@ -15,7 +15,7 @@ use offshoot_session::{SessionId, Stamps};
 use serde_json::{Value, json};
 use tokio::signal::unix::Signal;
 
-use super::edit::{Wording, may_be_said};
+use super::edit::Wording;
 use super::json::{printed_line, printed_object};
 use crate::Answer;
 use crate::args::JsonShape;
@@ -60,12 +60,6 @@ pub(super) enum Saying {
 pub(super) struct Chosen {
     pub(super) agent: Option<String>,
     pub(super) model: Option<ModelView>,
-}
-
-impl Chosen {
-    pub(super) fn is_nobody(&self) -> bool {
-        self.agent.is_none() && self.model.is_none()
-    }
 }
 
 impl Saying {
@@ -197,18 +191,18 @@ impl Sending<'_> {
         let request = if is_again { self.said_before() } else { self.request() };
         let Answered { answer, came_too_late } = unless_called_off(reached, request, &mut ctrl_c).await?;
         let sent = match answer {
-            Ok(Response::Sent(sent)) => sent,
+            Ok(Response::Changed(sent)) => *sent,
             Ok(other) => return Err(unexpected(other).into()),
             Err(error) => {
                 events.catch_up(reached).await;
                 return Err(self.stopped(&error));
             }
         };
-        self.heard.prompt = sent.prompt.or(self.heard.prompt.take());
-        self.turn = sent.turn.unwrap_or_else(|| self.turn.clone());
+        self.heard.prompt = sent.prompt.clone().or(self.heard.prompt.take());
+        self.turn = sent.turn.clone().unwrap_or_else(|| self.turn.clone());
         let turn = self.turn.clone();
         // Where it ran when it was looked at, its end is among the events that follow, behind its last words.
-        if let Some(end) = sent.end.filter(|_| !is_running) {
+        if let Some(end) = sent.end.clone().filter(|_| !is_running) {
             return Ok(self.ended_meanwhile(&end)?);
         }
         let mut goes = if sent.queued.is_some() { Goes::Waits } else { Goes::IsAnswered };
@@ -228,12 +222,14 @@ impl Sending<'_> {
                 }
             };
             let event = event.map_err(|error| self.stopped(&error))?;
-            if let (EventKind::Queue { queue }, Goes::Waits) = (&event.kind, goes)
+            // What the queue was before the message was put into it says nothing about the message.
+            let is_about_it = event.seq > sent.seq;
+            if let (EventKind::Queue { queue }, Goes::Waits, true) = (&event.kind, goes, is_about_it)
                 && queue.iter().all(|waits| waits.id != turn)
             {
                 return Err(Failure::refused(words::TAKEN_OUT).into());
             }
-            if let (EventKind::Queue { queue }, Goes::Waits) = (&event.kind, goes)
+            if let (EventKind::Queue { queue }, Goes::Waits, true) = (&event.kind, goes, is_about_it)
                 && queue.iter().any(|waits| waits.id == turn && waits.held)
                 && self.give_up(reached, &turn, goes).await.is_ok()
             {
@@ -389,9 +385,6 @@ impl Sending<'_> {
         let known = match (&self.message.saying, error.code) {
             // It was said again by the id under which it waited.
             (Saying::Queued { .. }, ErrorCode::Blank) => Some(Failure::refused(words::TAKEN_OUT)),
-            (Saying::Version { at, wording, .. }, ErrorCode::SameText) => {
-                may_be_said(here, session, at, wording).err()
-            }
             _ => None,
         };
         known.unwrap_or_else(|| explained(here, session, error))

@@ -4,21 +4,20 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 use offshoot_api::{Request, request};
-use offshoot_session::address::{ShortIds, short_id};
+use offshoot_session::address::ShortIds;
 use offshoot_session::outline::one_line;
-use offshoot_session::plan::plan_branch_name;
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{Body, EntryId, Note, SessionTree};
 use serde_json::{Value, json};
 
+use super::head::short_of;
 use super::json::printed;
 use crate::args::{BranchArgs, BranchCommand, BranchNameArgs};
-use crate::doing::{Done, Step, exactly, take};
+use crate::change::change;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, moment};
-use crate::opened::point;
 use crate::stored::read;
 use crate::table::{self, Row};
 use crate::text::{cut, harmless_line, padded, width};
@@ -38,49 +37,20 @@ pub(crate) fn run(args: &BranchArgs, here: &Here) -> Result<Answer, Failure> {
 fn name(args: &BranchNameArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, [at, name]) = args.words.split("POINT NAME")?;
     let id = stored(here, session)?;
-    let mut named = String::new();
-    let Done { changed, .. } = take(here, &id, |tree, stamps| {
-        let at = beginning(tree, at)?;
-        named = short_id(tree, &at);
-        require_free(tree, &at, name.trim())?;
-        let plan = plan_branch_name(tree, &at, Some(name), stamps)
-            .map_err(|refused| Failure::not_found(refused.to_string()))?;
-        let (session, at, name) = (id.to_string(), exactly(&at), Some(name.to_owned()));
-        Ok(Step::of(plan, Request::NameBranch(request::NameBranch { session, at, name })))
-    })?;
-    let text = match (changed.is_change, name.trim()) {
+    let request = request::NameBranch {
+        session: id.to_string(),
+        at: at.to_owned(),
+        name: Some(name.to_owned()),
+        client_id: Some(here.client_id()),
+    };
+    let changed = change(here, &id, Request::NameBranch(request))?;
+    let named = short_of(changed.place.as_ref());
+    let text = match (changed.changed, name.trim()) {
         (false, _) => words::nothing_to_change(),
-        (true, "") => words::branch_name_gone(&named),
-        (true, name) => words::branch_named(&named, &harmless_line(name, here.look.ascii)),
+        (true, "") => words::branch_name_gone(named),
+        (true, name) => words::branch_named(named, &harmless_line(name, here.look.ascii)),
     };
     Ok(Answer { text, ..Answer::default() })
-}
-
-/// The entry a person means who speaks of a whole branch: under its name, the one that carries the name.
-pub(super) fn beginning(tree: &SessionTree, named: &str) -> Result<EntryId, Failure> {
-    let at = point(tree, named)?;
-    let leads_here = |id: &&EntryId| tree.remembered_leaf(id).is_some_and(|tip| tip.id == at);
-    let same = |name: &str| name.trim().to_lowercase() == named.trim().to_lowercase();
-    let mut names = tree.branch_names().into_iter().filter(|(_, name)| same(name)).map(|(id, _)| id);
-    Ok(names.find(leads_here).cloned().unwrap_or(at))
-}
-
-/// A name that could not be used to find the branch again is refused.
-fn require_free(tree: &SessionTree, at: &EntryId, name: &str) -> Result<(), Failure> {
-    if !name.is_empty() && name.trim_start_matches('#').bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(Failure::refused(words::name_is_a_number(name)));
-    }
-    let taken = tree
-        .branch_names()
-        .into_iter()
-        .find(|(other, taken)| *other != at && taken.to_lowercase() == name.to_lowercase());
-    match taken {
-        Some((other, _)) => {
-            let other = short_id(tree, other);
-            Err(Failure::refused(words::name_taken(name, &other)).hint(words::name_taken_hint(&other)))
-        }
-        None => Ok(()),
-    }
 }
 
 fn list(args: &BranchArgs, here: &Here) -> Result<Answer, Failure> {

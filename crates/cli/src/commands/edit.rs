@@ -2,22 +2,22 @@
 
 use std::path::Path;
 
-use offshoot_api::{Request, Response, request};
+use offshoot_api::response::Changed;
+use offshoot_api::{Request, request};
 use offshoot_session::address::short_id;
-use offshoot_session::plan::{EditRefused, Sent, plan_edit, plan_edit_with_files};
 use offshoot_session::versions::turn_prompt;
-use offshoot_session::{EntryId, HeadName, SessionId, SessionTree, Stamps};
+use offshoot_session::{EntryId, SessionId, SessionTree};
 use serde_json::json;
 
 use super::answered::{Chosen, Message, Saying, answered};
-use super::head::{self, Told, head_line, turn_number, version_of, wants_json, with_session};
-use crate::args::{AttachArgs, EditArgs};
+use super::head::{self, Told, head_line, short_of, wants_json, with_session};
+use crate::args::{AttachArgs, EditArgs, JsonShape};
 use crate::attached::{Attachments, look_at_all};
-use crate::doing::{Done, Step, exactly, if_running, take};
+use crate::change::{change, if_running};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::opened::point;
-use crate::stored::{Changed, read};
+use crate::stored::read;
 use crate::which::stored;
 use crate::{Answer, editor, stdin, words};
 
@@ -49,32 +49,20 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
     };
     let wording = Wording { text, files };
     if args.send {
-        may_be_said(here, &id, at, &wording)?;
         let saying = Saying::Version { at: at.to_owned(), wording, chosen: Chosen::default() };
         let if_running = if_running(args.running.abort_first);
         return answered(Message { session: id, saying, if_running, json: args.json.json }, here);
     }
-    let mut written = None;
-    let done = take(here, &id, |tree, stamps| {
-        let at = point(tree, at)?;
-        let sent = wording.planned(tree, &at, stamps);
-        let Sent { plan, prompt, .. } = sent.map_err(|refused| explained(tree, &refused))?;
-        written = Some(prompt);
-        let request = Request::Edit(request::Edit {
-            session: id.to_string(),
-            at: exactly(&at),
-            if_running: if_running(args.running.abort_first),
-            only_write: true,
-            ..wording.edit()
-        });
-        Ok(Some(Step { plan, request }))
-    })?;
-    let Some(prompt) = new_prompt(&done).or(written) else { return Ok(Answer::default()) };
-    let changed = done.changed;
-    if wants_json(args.json.json) {
-        return Ok(new_version_json(&id, &changed, &prompt));
-    }
-    Ok(told_of_version(here, session, &id, &changed, &prompt))
+    let request = request::Edit {
+        session: id.to_string(),
+        at: at.to_owned(),
+        if_running: if_running(args.running.abort_first),
+        only_write: true,
+        client_id: Some(here.client_id()),
+        ..wording.edit()
+    };
+    let changed = change(here, &id, Request::Edit(request))?;
+    Ok(new_version(here, session, &id, &changed, args.json.json))
 }
 
 /// What an old prompt is to say instead.
@@ -86,21 +74,6 @@ pub(super) struct Wording {
 }
 
 impl Wording {
-    fn planned(
-        &self,
-        tree: &SessionTree,
-        at: &EntryId,
-        stamps: &mut dyn Stamps,
-    ) -> Result<Sent, EditRefused> {
-        let (head, text) = (HeadName::main(), self.text.clone());
-        match &self.files {
-            None => plan_edit(tree, &head, at, &text, stamps),
-            Some(files) => {
-                plan_edit_with_files(tree, &head, at, files.clone().with(text).into_prompt(), stamps)
-            }
-        }
-    }
-
     /// As it is asked of the engine.
     pub(super) fn edit(&self) -> request::Edit {
         let (attachments, images) = match self.files.clone() {
@@ -126,54 +99,26 @@ pub(super) fn attachments(
     Ok(Some(Attachments::of(&attached, project.unwrap_or(&here.folder))))
 }
 
-/// Refused in words that know the session: whoever sends it would be refused too, in fewer words.
-pub(super) fn may_be_said(here: &Here, id: &SessionId, at: &str, wording: &Wording) -> Result<(), Failure> {
-    let tree = read(here, id)?.tree;
-    let at = point(&tree, at)?;
-    let planned = wording.planned(&tree, &at, &mut here.stamps());
-    planned.map(|_| ()).map_err(|refused| explained(&tree, &refused))
-}
-
-/// The prompt that an engine wrote; alone it is the one that was planned.
-pub(super) fn new_prompt(done: &Done) -> Option<EntryId> {
-    match &done.answer {
-        Some(Response::Sent(sent)) => sent.prompt.as_deref().map(EntryId::from),
-        _ => None,
-    }
-}
-
-/// The new version, where the head went, and how to take it back.
-pub(super) fn told_of_version(
+/// `Version 4 of #3 is a3f9d8`: the new version, where the head went, and how to take it back.
+pub(super) fn new_version(
     here: &Here,
     session: Option<&str>,
     id: &SessionId,
     changed: &Changed,
-    prompt: &EntryId,
+    json: Option<JsonShape>,
 ) -> Answer {
-    let mut told = new_version(changed, prompt, here);
+    let version = head::version_of(changed);
+    if wants_json(json) {
+        let more = json!({"id": changed.prompt, "version": head::version_json(version)});
+        return head::as_json(changed, more);
+    }
+    let place = changed.place.as_ref();
+    let number = place.map_or(1, |place| place.number);
+    let first = words::new_version(version.index, number, short_of(place));
+    let rest = format!("{}{}", head_line(changed, &here.look), words::versions_stay(version.index - 1));
     let answer = words::scripts::answer_with(&with_session(here, "chat", session, id));
-    told.hint = format!("{answer}   {}", words::take_back(&with_session(here, "undo", session, id)));
-    told.answer(&here.look)
-}
-
-/// `Version 4 of #3 is a3f9d8`
-fn new_version(changed: &Changed, prompt: &EntryId, here: &Here) -> Told {
-    let tree = &changed.after;
-    let (version, _) = version_of(tree, prompt).unwrap_or((1, 1));
-    let number = turn_number(tree, prompt).unwrap_or(1);
-    let first = words::new_version(version, number, &short_id(tree, prompt));
-    let rest = format!("{}{}", head_line(changed, &here.look), words::versions_stay(version - 1));
-    Told { first, rest, ..Told::default() }
-}
-
-pub(super) fn new_version_json(
-    id: &offshoot_session::SessionId,
-    changed: &Changed,
-    prompt: &EntryId,
-) -> Answer {
-    let (version, of) = version_of(&changed.after, prompt).unwrap_or((1, 1));
-    let version = json!({"number": version, "of": of});
-    head::as_json(id, changed, json!({"id": prompt.as_str(), "version": version}))
+    let hint = format!("{answer}   {}", words::take_back(&with_session(here, "undo", session, id)));
+    Told { first, rest, hint }.answer(&here.look)
 }
 
 fn old_text(tree: &SessionTree, at: &EntryId) -> Result<String, Failure> {
@@ -183,16 +128,7 @@ fn old_text(tree: &SessionTree, at: &EntryId) -> Result<String, Failure> {
     }
 }
 
-fn explained(tree: &SessionTree, refused: &EditRefused) -> Failure {
-    match refused {
-        EditRefused::SameText { version } => Failure::refused(words::same_text(*version)),
-        EditRefused::Blank => Failure::refused(words::BLANK_PROMPT),
-        EditRefused::NotAPrompt(at) => not_a_prompt(tree, at),
-        EditRefused::NotFound(_) | EditRefused::UnknownHead(_) => Failure::not_found(refused.to_string()),
-    }
-}
-
-pub(super) fn not_a_prompt(tree: &SessionTree, at: &EntryId) -> Failure {
+fn not_a_prompt(tree: &SessionTree, at: &EntryId) -> Failure {
     let failure = Failure::refused(words::not_a_prompt(&short_id(tree, at)));
     match turn_prompt(tree, at) {
         Some(prompt) => failure.hint(words::prompt_of_turn(&short_id(tree, &prompt.id))),

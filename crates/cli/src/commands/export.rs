@@ -16,11 +16,10 @@ use offshoot_session::foreign::by_itself;
 use offshoot_session::{Entry, EntryId, Record, SessionTree};
 use offshoot_transcripts::{Loss, Lost, Target, pi, rollouts};
 
-use super::head::destination;
 use crate::args::{ExportArgs, Format};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::opened::{Opened, open_this, point};
+use crate::opened::{Opened, destination, open_this, point};
 use crate::which::which;
 use crate::words::reading as words;
 use crate::{Answer, imported, output};

@@ -1,91 +1,78 @@
 //! What a change did to the head, in the few lines that every such command prints.
 
-use offshoot_session::address::{self, active_branch, short_id};
-use offshoot_session::outline::{Turn, one_line, turns_of};
-use offshoot_session::versions::versions_of;
-use offshoot_session::{EntryId, SessionId, SessionTree};
+use offshoot_api::response::Changed;
+use offshoot_api::views::{PlaceView, VersionBrief};
+use offshoot_session::SessionId;
 use serde_json::{Value, json};
 
 use super::json::printed_object;
 use crate::args::JsonShape;
-use crate::failure::Failure;
 use crate::here::Here;
 use crate::look::{Look, Sign};
-use crate::opened::point;
-use crate::stored::Changed;
 use crate::{Answer, text, which, words};
 
 /// `  head   #5 → #3, version 4`; nothing where the head stayed.
 pub(super) fn head_line(changed: &Changed, look: &Look) -> String {
-    let Changed { before, after, .. } = changed;
-    if before.main_head() == after.main_head() {
+    if changed.head_before.at == changed.head.at {
         return String::new();
     }
     let arrow = look.sign(Sign::GoesTo);
-    let to = text::harmless_line(&place_in_full(after), look.ascii);
-    format!("  head   {} {arrow} {to}\n", place(before))
+    let to = text::harmless_line(&place_in_full(changed.head.place.as_ref()), look.ascii);
+    format!("  head   {} {arrow} {to}\n", place(changed.head_before.place.as_ref()))
 }
 
 /// `#5`
-pub(super) fn place(tree: &SessionTree) -> String {
-    match last_turn(tree) {
-        Some(turn) => format!("#{}", turn.number),
+pub(super) fn place(at: Option<&PlaceView>) -> String {
+    match at.map(|place| place.number).filter(|number| *number > 0) {
+        Some(number) => format!("#{number}"),
         None => words::BEFORE_FIRST.to_owned(),
     }
 }
 
 /// `#3, version 4`, `#8 on keep-bucket`
-fn place_in_full(tree: &SessionTree) -> String {
-    let mut place = place(tree);
-    let prompt = last_turn(tree).and_then(|turn| turn.prompt());
-    let branch = active_branch(tree);
-    let version = prompt.and_then(|prompt| version_of(tree, &prompt.id));
-    if let Some((version, _)) = version.filter(|(_, of)| *of > 1) {
-        place.push_str(&words::comma_version(version));
+fn place_in_full(at: Option<&PlaceView>) -> String {
+    let mut told = place(at);
+    let Some(at) = at else { return told };
+    if let Some(version) = at.version.filter(|_| at.number > 0) {
+        told.push_str(&words::comma_version(version.index));
     }
-    if let Some(branch) = branch {
-        place.push_str(&words::on_branch(branch));
+    if let Some(branch) = &at.branch {
+        told.push_str(&words::on_branch(branch));
     }
-    let stands_on_prompt = prompt.map(|prompt| &prompt.id) == tree.main_head();
-    if let Some(prompt) = prompt.filter(|_| stands_on_prompt)
-        && tree.children(Some(&prompt.id)).iter().any(|child| !child.body.is_prompt())
-    {
-        place.push_str(words::BEFORE_ITS_ANSWER);
+    if at.before_answer {
+        told.push_str(words::BEFORE_ITS_ANSWER);
     }
-    place
+    told
 }
 
-fn last_turn(tree: &SessionTree) -> Option<Turn<'_>> {
-    turns_of(tree, tree.main_head()).pop().filter(|turn| turn.number > 0)
+/// Which version of its prompt the change is about; the only one where there is no other.
+pub(super) fn version_of(changed: &Changed) -> VersionBrief {
+    changed.version.unwrap_or(VersionBrief { index: 1, total: 1 })
 }
 
-/// Which of how many, counted from 1.
-pub(super) fn version_of(tree: &SessionTree, prompt: &EntryId) -> Option<(usize, usize)> {
-    let versions = versions_of(tree, prompt);
-    let at = versions.iter().position(|version| version.id == *prompt)?;
-    Some((at + 1, versions.len()))
+pub(super) fn version_json(version: VersionBrief) -> Value {
+    json!({"number": version.index, "of": version.total})
 }
 
-/// The number of the turn an entry belongs to; `None` before the first prompt.
-pub(super) fn turn_number(tree: &SessionTree, at: &EntryId) -> Option<usize> {
-    turns_of(tree, Some(at)).last().map(|turn| turn.number).filter(|number| *number > 0)
+/// The short id of the entry at a place.
+pub(super) fn short_of(place: Option<&PlaceView>) -> &str {
+    place.and_then(|place| place.short.as_deref()).unwrap_or_default()
 }
 
 /// `#8  d2c7f0  Hold the lock only while refilling`: the turn that the head is in.
-pub(super) fn turn_line(tree: &SessionTree, look: &Look) -> String {
-    match last_turn(tree).and_then(|turn| turn.prompt()) {
-        Some(prompt) => prompt_line(tree, &prompt.id, "", look),
+pub(super) fn turn_line(head: Option<&PlaceView>, look: &Look) -> String {
+    match head.filter(|place| place.number > 0) {
+        Some(place) => prompt_line(Some(place), "", look),
         None => format!("{}\n", words::BEFORE_FIRST),
     }
 }
 
-/// The same for any prompt, with `about` between its id and what it says.
-pub(super) fn prompt_line(tree: &SessionTree, prompt: &EntryId, about: &str, look: &Look) -> String {
-    let number = turn_number(tree, prompt).unwrap_or_default();
-    let id = text::harmless_line(&short_id(tree, prompt), look.ascii);
-    let lead = format!("#{number}  {id}  {about}");
-    let said = tree.entry(prompt).map(|entry| one_line(&entry.body)).unwrap_or_default();
-    let said = text::harmless_line(&said, look.ascii);
+/// The same for the turn at any place, with `about` between the prompt's id and its text.
+pub(super) fn prompt_line(place: Option<&PlaceView>, about: &str, look: &Look) -> String {
+    let number = place.map_or(0, |place| place.number);
+    let id = place.and_then(|place| place.prompt_short.as_deref()).unwrap_or_default();
+    let lead = format!("#{number}  {}  {about}", text::harmless_line(id, look.ascii));
+    let said = text::harmless_line(place.map_or("", |place| &place.text), look.ascii);
     let said = match look.width {
         Some(width) => text::cut(&said, width.saturating_sub(text::width(&lead)), look.sign(Sign::Cut)),
         None => said,
@@ -93,7 +80,7 @@ pub(super) fn prompt_line(tree: &SessionTree, prompt: &EntryId, about: &str, loo
     format!("{}\n", format!("{lead}{said}").trim_end())
 }
 
-/// `  text   Write a failing test first.`: what was said there, to be said otherwise.
+/// `  text   Write a failing test first.`: the text of a prompt that was picked, to be edited.
 pub(super) fn words_back(said: Option<&str>, look: &Look) -> String {
     let Some(said) = said else { return String::new() };
     let said = text::harmless_line(&said.split_whitespace().collect::<Vec<_>>().join(" "), look.ascii);
@@ -103,11 +90,6 @@ pub(super) fn words_back(said: Option<&str>, look: &Look) -> String {
         None => said,
     };
     format!("{lead}{said}\n")
-}
-
-/// Where the head goes for whoever names a point.
-pub(super) fn destination(tree: &SessionTree, named: &str) -> Result<EntryId, Failure> {
-    Ok(address::destination_of(tree, named, point(tree, named)?))
 }
 
 /// What to type to take the change back; whoever named the session has to name it again.
@@ -145,12 +127,12 @@ impl Told {
 }
 
 /// The same for scripts: the session, where its head is now, and what the command adds.
-pub(super) fn as_json(id: &SessionId, changed: &Changed, more: Value) -> Answer {
+pub(super) fn as_json(changed: &Changed, more: Value) -> Answer {
     let mut object = json!({
-        "session": id.as_str(),
-        "head": changed.after.main_head().map(|head| head.as_str()),
-        "head_before": changed.before.main_head().map(|head| head.as_str()),
-        "changed": changed.is_change,
+        "session": changed.session.id,
+        "head": changed.head.at,
+        "head_before": changed.head_before.at,
+        "changed": changed.changed,
     });
     if let (Some(object), Value::Object(more)) = (object.as_object_mut(), more) {
         object.extend(more);

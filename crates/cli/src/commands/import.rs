@@ -3,9 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use offshoot_api::Request;
+use offshoot_api::request::History;
 use offshoot_session::foreign::by_itself;
 use offshoot_session::plan::born;
-use offshoot_session::{Change, Fact, OperationId, Record, SessionHeader, SessionId, SessionTree, Stamps};
+use offshoot_session::{Change, Record, SessionHeader, SessionId, SessionTree, Stamps};
 use offshoot_store::SessionStore;
 use offshoot_store::home::is_file_name;
 use serde_json::{Value, json};
@@ -13,8 +15,8 @@ use serde_json::{Value, json};
 use super::json::printed;
 use super::title_of;
 use crate::args::ImportArgs;
+use crate::change::change;
 use crate::database::{self, InDatabase};
-use crate::doing::tell_of_news;
 use crate::failure::{Exit, Failure};
 use crate::foreign::journal_of;
 use crate::here::Here;
@@ -125,12 +127,8 @@ fn import(path: &Path, again: bool, here: &Here) -> Result<Imported, Failure> {
 
 /// Imported once, taken back, and imported again: nothing has to be written twice.
 fn bring_back(here: &Here, id: &SessionId) -> Result<(), Failure> {
-    stored::change_records(here, id, |tree, stamps| {
-        let redone = |began: &OperationId| Fact::Redone { operation: began.clone() };
-        Ok(tree.began().map(|began| Record::marked(stamps.now(), redone(began))).into_iter().collect())
-    })?;
-    tell_of_news(here, id);
-    Ok(())
+    let redo = History { session: id.to_string(), client_id: Some(here.client_id()), ..History::default() };
+    change(here, id, Request::Redo(redo)).map(drop)
 }
 
 fn changed_here(here: &Here, path: &Path, id: &SessionId) -> Failure {

@@ -1,6 +1,6 @@
 //! `offshoot ops [SESSION]`: the steps taken, the latest first.
 
-use offshoot_session::Operation;
+use offshoot_api::views::OperationView;
 use serde_json::{Value, json};
 
 use super::json::printed;
@@ -10,7 +10,7 @@ use crate::here::Here;
 use crate::last_used::Whose;
 use crate::look::Ink;
 use crate::numbers::{moment, moment_after};
-use crate::steps::Steps;
+use crate::steps::told_of_step;
 use crate::stored::read_even_if_taken_back;
 use crate::text::{cut, harmless_line, width};
 use crate::which::{Among, stored_among};
@@ -20,14 +20,14 @@ pub(crate) fn run(args: &OpsArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, []) = args.words.split("")?;
     let id = stored_among(here, session, Among::All, Whose::Ours)?;
     let tree = read_even_if_taken_back(here, &id)?.tree;
-    let steps = Steps::of(&tree);
-    let operations: Vec<&Operation> = tree.operations().rev().collect();
+    let mut operations = OperationView::all(&tree);
+    operations.reverse();
     if let Some(shape) = args.json.json {
         let list: Vec<Value> = operations
             .iter()
             .map(|step| {
                 json!({
-                    "id": step.id.as_str(), "name": step.name, "what": steps.told(step),
+                    "id": step.id, "name": step.kind, "what": told_of_step(step),
                     "at": step.at.to_string(), "undone": step.undone,
                 })
             })
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &OpsArgs, here: &Here) -> Result<Answer, Failure> {
     let mut text = String::new();
     let mut before = None;
     for step in &operations {
-        let what = harmless_line(&steps.told(step), look.ascii);
+        let what = harmless_line(&told_of_step(step), look.ascii);
         let undone = if step.undone { words::UNDONE } else { "" };
         if !look.for_a_person {
             text.push_str(&format!("{}\t{what}\t{undone}\n", moment(step.at, look)));

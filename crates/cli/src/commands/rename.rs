@@ -4,11 +4,10 @@
 use std::path::Path;
 
 use offshoot_api::{Request, request};
-use offshoot_session::plan::plan_rename;
-use offshoot_session::{SessionId, TitleSource};
+use offshoot_session::SessionId;
 
 use crate::args::RenameArgs;
-use crate::doing::{Done, Step, take};
+use crate::change::change;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::stored::read;
@@ -45,15 +44,16 @@ fn in_both(id: &SessionId, file: &Path, title: &str, here: &Here) -> Result<Stri
 }
 
 fn rename(id: &SessionId, title: &str, here: &Here) -> Result<String, Failure> {
-    let Done { changed, .. } = take(here, id, |tree, stamps| {
-        let plan = plan_rename(tree, Some(title), TitleSource::User, stamps);
-        let asked = request::Rename { session: id.to_string(), title: Some(title.to_owned()) };
-        Ok(Step::of(plan, Request::Rename(asked)))
-    })?;
+    let request = request::Rename {
+        session: id.to_string(),
+        title: Some(title.to_owned()),
+        client_id: Some(here.client_id()),
+    };
+    let changed = change(here, id, Request::Rename(request))?;
     let name = short(here, id);
-    Ok(match (changed.is_change, changed.after.title()) {
+    Ok(match (changed.changed, changed.session.title) {
         (false, _) => words::nothing_to_change(),
-        (true, Some(title)) => words::renamed(&name, &harmless_line(title, here.look.ascii)),
+        (true, Some(title)) => words::renamed(&name, &harmless_line(&title, here.look.ascii)),
         (true, None) => words::title_gone(&name),
     })
 }

@@ -1,70 +1,43 @@
-//! `offshoot rewind [SESSION] POINT`: the conversation goes back to before a turn, and its words come back to be said
-//! otherwise. What is left behind stays in the tree. Files are not rewound yet.
+//! `offshoot rewind [SESSION] POINT`: the conversation goes back to before a turn, and its text comes back to be edited.
+//! What is left behind stays in the tree. Files are not rewound yet.
 
-use offshoot_api::{Request, request};
-use offshoot_session::plan::plan_rewind_conversation;
-use offshoot_session::versions::turn_prompt;
-use offshoot_session::{EntryId, HeadName, SessionTree};
+use offshoot_api::request::{Rewind, RewindScope};
+use offshoot_api::response::{Changed, RewindPreview};
+use offshoot_api::{ErrorCode, Request, Response};
+use offshoot_session::SessionId;
 use serde_json::json;
 
-use super::head::{self, Told, head_line, turn_number, wants_json, with_session, words_back};
+use super::head::{self, Told, head_line, wants_json, with_session, words_back};
 use crate::args::RewindArgs;
-use crate::doing::{Done, Step, exactly, if_running, take};
+use crate::change::{answered, if_running};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::numbers::counted;
-use crate::opened::point;
-use crate::stored::{Changed, read};
+use crate::refusals::explained;
+use crate::talk::unexpected;
 use crate::which::stored;
 use crate::{Answer, words};
-
-/// The turn that is gone back to.
-struct Target {
-    prompt: EntryId,
-    /// Where the head goes; `None` is before the first entry.
-    above: Option<EntryId>,
-    number: usize,
-    text: String,
-    /// Turns on the way to the head that are left behind.
-    left: usize,
-}
 
 pub(crate) fn run(args: &RewindArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, [at]) = args.words.split("POINT")?;
     let id = stored(here, session)?;
-    let target = Target::of(&read(here, &id)?.tree, at)?;
-    let changed = match args.dry_run {
-        true => would_be(read(here, &id)?.tree, &target)?,
-        false => {
-            let Done { changed, .. } = take(here, &id, |tree, stamps| {
-                let plan = plan_rewind_conversation(tree, &HeadName::main(), target.above.as_ref(), stamps)
-                    .map_err(|refused| Failure::not_found(refused.to_string()))?;
-                let rewind = request::Rewind {
-                    session: id.to_string(),
-                    to: exactly(&target.prompt),
-                    scope: request::RewindScope::Conversation,
-                    dry_run: false,
-                    if_running: if_running(args.running.abort_first),
-                };
-                Ok(Step::of(plan, Request::Rewind(rewind)))
-            })?;
-            changed
-        }
-    };
+    let changed = rewound(args, here, &id, at)?;
+    let number = changed.place.as_ref().map_or(0, |place| place.number);
+    let left = changed.turns_left_behind.unwrap_or_default();
+    let text = changed.editor_text.as_deref();
     if wants_json(args.json.json) {
-        let more = json!({ "turn": target.number, "turns_left_behind": target.left, "text": target.text });
-        let is_change = changed.is_change && !args.dry_run;
-        return Ok(head::as_json(&id, &Changed { is_change, ..changed }, more));
+        let more = json!({ "turn": number, "turns_left_behind": left, "text": text });
+        return Ok(head::as_json(&changed, more));
     }
     let mut rest = head_line(&changed, &here.look);
-    if target.left > 0 {
-        rest.push_str(&words::scripts::left_behind(&counted(target.left, "turn", "turns"), target.left));
+    if left > 0 {
+        rest.push_str(&words::scripts::left_behind(&counted(left, "turn", "turns"), left));
     }
-    rest.push_str(&words_back(Some(&target.text), &here.look));
+    rest.push_str(&words_back(text, &here.look));
     let told = Told {
-        first: words::scripts::rewound(target.number, args.dry_run),
+        first: words::scripts::rewound(number, args.dry_run),
         rest,
-        hint: match args.dry_run || !changed.is_change {
+        hint: match args.dry_run || !changed.changed {
             true => String::new(),
             false => words::take_back(&with_session(here, "undo", session, &id)),
         },
@@ -72,26 +45,36 @@ pub(crate) fn run(args: &RewindArgs, here: &Here) -> Result<Answer, Failure> {
     Ok(told.answer(&here.look))
 }
 
-impl Target {
-    fn of(tree: &SessionTree, at: &str) -> Result<Self, Failure> {
-        let at = point(tree, at)?;
-        let prompt = turn_prompt(tree, &at).ok_or_else(|| Failure::refused(words::scripts::NO_TURN_THERE))?;
-        let above = tree.parent(&prompt.id).map(|above| above.id.clone());
-        let path = tree.path_to(tree.main_head());
-        let stays = tree.path_to(above.as_ref());
-        let shared = path.iter().zip(&stays).take_while(|(one, other)| one.id == other.id).count();
-        let left = path.iter().skip(shared).filter(|entry| entry.body.is_prompt()).count();
-        let number = turn_number(tree, &prompt.id).unwrap_or_default();
-        Ok(Self { prompt: prompt.id.clone(), above, number, text: prompt.body.text(), left })
+/// A preview says what would be changed, and nothing is.
+fn rewound(args: &RewindArgs, here: &Here, id: &SessionId, at: &str) -> Result<Changed, Failure> {
+    let request = Rewind {
+        session: id.to_string(),
+        to: at.to_owned(),
+        scope: RewindScope::Conversation,
+        dry_run: args.dry_run,
+        if_running: if_running(args.running.abort_first),
+        client_id: Some(here.client_id()),
+    };
+    match answered(here, Request::Rewind(request))? {
+        Ok(Response::Changed(changed)) => Ok(*changed),
+        Ok(Response::RewindPreview(preview)) => Ok(as_changed(preview)),
+        Ok(other) => Err(unexpected(other)),
+        Err(error) if error.code == ErrorCode::NothingToDo => {
+            Err(Failure::refused(words::scripts::NO_TURN_THERE))
+        }
+        Err(error) => Err(explained(here, id, &error)),
     }
 }
 
-/// As it would be afterwards.
-fn would_be(before: SessionTree, target: &Target) -> Result<Changed, Failure> {
-    let stamps = &mut crate::stamps::SystemStamps::new();
-    let plan = plan_rewind_conversation(&before, &HeadName::main(), target.above.as_ref(), stamps)
-        .map_err(|refused| Failure::not_found(refused.to_string()))?;
-    let records = plan.map(|plan| plan.records).unwrap_or_default();
-    let after = before.extended(&records).map_err(|rejected| Failure::failed(words::rejected(&rejected)))?;
-    Ok(Changed { before, after, is_change: !records.is_empty() })
+fn as_changed(preview: RewindPreview) -> Changed {
+    let RewindPreview { session, head_before, head, to, editor_text, turns_left_behind, .. } = preview;
+    Changed {
+        session,
+        head_before,
+        head,
+        place: to,
+        editor_text,
+        turns_left_behind: Some(turns_left_behind),
+        ..Changed::default()
+    }
 }

@@ -25,12 +25,6 @@ pub(crate) fn run(args: &SendArgs, here: &Here) -> Result<Answer, Failure> {
             (session, saying)
         }
     };
-    // The same words may be said again to somebody else.
-    if let Saying::Version { at, wording, chosen } = &saying
-        && chosen.is_nobody()
-    {
-        edit::may_be_said(here, &session, at, wording)?;
-    }
     let message = Message { session, saying, if_running: if_running(args), json: args.json.json };
     let said = answered(message, here);
     // Below another point it does not wait for a turn of another branch.

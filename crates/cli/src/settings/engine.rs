@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use offshoot_engine::settings::ConfigChangeBranching;
 use offshoot_engine::{Settings as EngineSettings, SettingsSource};
 use offshoot_session::Model;
 use offshoot_session::compaction::CompactionSettings;
 use offshoot_session::cost::Prices;
-use offshoot_session::plan::ConfigChangeBranching;
 
 use super::hook::HookSetting;
 use super::keys;

@@ -56,10 +56,6 @@ pub(crate) fn versions_stay(others: usize) -> String {
     }
 }
 
-pub(crate) fn same_text(version: usize) -> String {
-    format!("this is the same text as version {version}")
-}
-
 pub(crate) const BLANK_PROMPT: &str = "a prompt needs some text";
 
 pub(crate) fn not_a_prompt(id: &str) -> String {
@@ -155,10 +151,6 @@ pub(crate) fn branch_name_gone(point: &str) -> String {
     format!("The branch of {point} has no name now\n")
 }
 
-pub(crate) fn name_is_a_number(name: &str) -> String {
-    format!("`{name}` cannot name a branch: it would be read as a turn")
-}
-
 pub(crate) fn name_taken(name: &str, point: &str) -> String {
     format!("`{name}` is the branch of `{point}` already")
 }
@@ -188,13 +180,8 @@ pub(crate) fn head_is_below(point: &str) -> String {
 
 pub(crate) const HEAD_IS_BELOW_HINT: &str = "`offshoot switch POINT` goes to another branch first";
 
-/// Names of steps by which a session comes to be.
-pub(crate) const NEW_STEP: &str = "new session";
+/// The name of the step by which a session is imported.
 pub(crate) const IMPORT_STEP: &str = "import";
-
-pub(crate) fn fork_step(origin: &str) -> String {
-    format!("fork from {origin}")
-}
 
 pub(crate) fn taken_back(session: &SessionId) -> String {
     format!("session `{session}` was taken back")
@@ -218,10 +205,6 @@ pub(crate) fn has_gone_on(session: &str) -> String {
 
 pub(crate) fn has_gone_on_hint(session: &str) -> String {
     format!("`offshoot undo {session}` takes back what was done there, step by step")
-}
-
-pub(crate) fn other_side_not_told(session: &SessionId, reason: &str) -> String {
-    format!("the list of steps of session `{session}` does not show it: {reason}")
 }
 
 pub(crate) fn undid(what: &str, when: &str) -> String {

@@ -123,7 +123,7 @@ fn a_program_calls_a_move_off_and_counts_no_more_when_it_is_taken_out() {
     settings(&folder, "");
     assert_eq!(
         host.navigate("none")["response"]["type"],
-        "moved",
+        "changed",
         "the file is looked at with every request"
     );
     host.end();
@@ -135,7 +135,7 @@ fn a_program_writes_the_summary_and_it_is_kept_with_what_belongs_to_it() {
     let answer = r#"{"summary":{"summary":"From outside.","details":{"runs":3}}}"#;
     settings(&folder, &hook("session_before_tree", &keeping(&folder, "writer", answer)));
     let mut host = Host::begin(&folder);
-    assert_eq!(host.navigate("default")["response"]["type"], "moved");
+    assert_eq!(host.navigate("default")["response"]["type"], "changed");
     host.end();
     let journal = std::fs::read_to_string(folder.journals().pop().expect("a session")).expect("text");
     let line = journal.lines().find(|line| line.contains("From outside.")).expect("the summary");
@@ -157,7 +157,7 @@ fn programs_that_hang_or_fail_are_reported_and_stop_nobody() {
         &(hook(event, &hanging) + limit + &hook(event, &failing) + &hook(event, "/no/such/hook")),
     );
     let mut host = Host::begin(&folder);
-    assert_eq!(host.navigate("none")["response"]["type"], "moved");
+    assert_eq!(host.navigate("none")["response"]["type"], "changed");
     assert_eq!(host.until("hook `hangs`"), "hook `hangs`: took longer than 100 ms\n");
     assert_eq!(host.until("hook `fails`"), "hook `fails`: failed with exit status: 3\n");
     host.until("hook `hook`: could not be run");

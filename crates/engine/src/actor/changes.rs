@@ -2,18 +2,22 @@
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ConfigBranching, IfRunning};
-use offshoot_api::{ApiError, ErrorCode, Hint, Response, response};
-use offshoot_session::address::resolve;
+use offshoot_api::response::{Changed, Notice};
+use offshoot_api::views::SessionBrief;
+use offshoot_api::{ApiError, ErrorCode, Hint, Response};
+use offshoot_session::address::{branch_beginning, resolve};
 use offshoot_session::guard::{Action, AgentState, Refusal};
 use offshoot_session::plan::{
     ConfigChangeWay, NewSession, Plan, born, plan_archive, plan_branch_name, plan_config_change,
     plan_config_session, plan_forked, plan_label, plan_rename,
 };
 use offshoot_session::{
-    Body, BranchReason, Entry, Fact, HeadMove, HeadName, Record, SessionId, Setting, TitleSource,
+    Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, Record, SessionId, Setting,
+    TitleSource,
 };
 use serde_json::json;
 
+use super::changed::{answered, chosen_ids};
 use super::halt::{Halt, refused};
 use super::{Brought, SessionActor};
 use crate::failure::{internal, not_created};
@@ -37,7 +41,8 @@ impl SessionActor {
             return Err(refused(Refusal::NoAgent));
         }
         let way = self.settings.config_change_branching.way(this_once);
-        let if_running = configure.if_running;
+        let (if_running, client_id) = (configure.if_running, configure.client_id.clone());
+        let client_id = client_id.as_deref();
         let settings = settings(configure);
         match way {
             None => {
@@ -51,21 +56,21 @@ impl SessionActor {
             Some(ConfigChangeWay::Entry) => {
                 self.may(Action::Change, AgentState::Reachable, if_running)?;
                 let head = HeadName::main();
-                let plan = plan_config_change(&self.tree, &head, settings, self.stamps.as_mut());
-                let moved = self.take(plan.map_err(refused)?).await?;
-                Ok(Response::Moved(moved))
+                let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
+                let plan = plan_config_change(&self.tree, &head, settings, ids);
+                Ok(answered(self.take(plan.map_err(refused)?).await?))
             }
             Some(ConfigChangeWay::File) => {
                 self.may(Action::Change, AgentState::Reachable, if_running)?;
                 let head = HeadName::main();
-                let session = plan_config_session(&self.tree, &head, settings, self.stamps.as_mut());
+                let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
+                let session = plan_config_session(&self.tree, &head, settings, ids);
                 let Some(session) = session.map_err(refused)? else {
-                    return Ok(Response::Moved(self.moved(self.tree.main_head().cloned())));
+                    return Ok(answered(self.take(None).await?));
                 };
                 self.before_branch(self.tree.main_head(), brought)?;
-                let moved =
-                    self.begin_another(session, "change settings", BranchReason::ConfigChange).await?;
-                Ok(Response::Moved(moved))
+                let reason = BranchReason::ConfigChange;
+                Ok(answered(self.begin_another(session, "change settings", reason, client_id).await?))
             }
         }
     }
@@ -73,14 +78,14 @@ impl SessionActor {
     pub(super) async fn fork_to_new_session(
         &mut self,
         mut session: NewSession,
-        title: Option<&str>,
-    ) -> Result<response::Moved, Halt> {
-        if let Some(title) = title.map(str::trim).filter(|title| !title.is_empty()) {
+        fork: &request::Fork,
+    ) -> Result<Changed, Halt> {
+        if let Some(title) = fork.title.as_deref().map(str::trim).filter(|title| !title.is_empty()) {
             let fact = Fact::Title { title: Some(title.to_owned()), source: TitleSource::User };
             session.records.push(Record::marked(self.stamps.now(), fact));
         }
         let step = format!("fork from {}", short_name(&self.id));
-        self.begin_another(session, &step, BranchReason::Fork).await
+        self.begin_another(session, &step, BranchReason::Fork, fork.client_id.as_deref()).await
     }
 
     /// A session out of this one. It stands by itself; what this one knows of it only helps to take it back.
@@ -89,18 +94,24 @@ impl SessionActor {
         session: NewSession,
         step: &str,
         reason: BranchReason,
-    ) -> Result<response::Moved, Halt> {
+        client_id: Option<&str>,
+    ) -> Result<Changed, Halt> {
+        let before = self.head_now();
         let NewSession { id, mut records, head } = session;
-        let told = plan_forked(&id, self.stamps.as_mut());
+        let title = title_in(&records);
+        let told = plan_forked(&id, &mut chosen_ids(self.stamps.as_mut(), client_id));
         born(&mut records, step, told.operation.clone(), self.stamps.as_mut());
         let shelf = self.shared.shelf.clone();
         let created = tokio::task::spawn_blocking(move || shelf.create(&records)).await;
         created
             .map_err(|_| Halt::Refused(internal("the store broke down")))?
             .map_err(|error| Halt::Refused(not_created(&error)))?;
+        let operation = told.operation.clone();
+        let mut notices = Vec::new();
         if let Err(error) = self.commit(told.records).await {
             let text = format!("this session does not know of its fork: {error}");
-            self.publish(None, EventKind::Notice { text });
+            self.publish(None, EventKind::Notice { text: text.clone() });
+            notices.push(Notice::new(Notice::OTHER_SIDE, text));
         }
         // Whoever looks at this session would wait here for what is said there.
         self.publish(None, EventKind::Branched { into: id.to_string(), reason: reason.word().to_owned() });
@@ -109,36 +120,43 @@ impl SessionActor {
             HookEvent::SessionBranch,
             || json!({ "previousSession": origin, "newSession": id.as_str() }),
         );
-        Ok(response::Moved {
-            session: id.to_string(),
-            from: self.tree.main_head().map(ToString::to_string),
-            to: head.map(|head| head.to_string()),
-            ..response::Moved::default()
+        let place = head.as_ref().and_then(|head| self.place(Some(head)));
+        Ok(Changed {
+            place,
+            new_session: Some(SessionBrief { id: id.to_string(), title }),
+            new_head: head.map(|head| head.to_string()),
+            notices,
+            // The agent's session belongs to the origin.
+            agent_session: None,
+            ..self.changed(before, Some(&operation))
         })
     }
 
     pub(super) async fn rename(&mut self, rename: &request::Rename) -> Result<Response, Halt> {
-        let stamps = self.stamps.as_mut();
-        let plan = plan_rename(&self.tree, rename.title.as_deref(), TitleSource::User, stamps);
-        self.mark(plan).await
+        let ids = &mut chosen_ids(self.stamps.as_mut(), rename.client_id.as_deref());
+        let plan = plan_rename(&self.tree, rename.title.as_deref(), TitleSource::User, ids);
+        Ok(answered(self.take(plan).await?))
     }
 
     pub(super) async fn label(&mut self, label: &request::Label) -> Result<Response, Halt> {
         let at = resolve(&self.tree, &label.at).map_err(refused)?;
-        let plan = plan_label(&self.tree, &at, label.label.as_deref(), self.stamps.as_mut());
-        self.mark(plan.map_err(refused)?).await
+        let ids = &mut chosen_ids(self.stamps.as_mut(), label.client_id.as_deref());
+        let plan = plan_label(&self.tree, &at, label.label.as_deref(), ids);
+        self.mark(plan.map_err(refused)?, &at).await
     }
 
     pub(super) async fn name_branch(&mut self, name: &request::NameBranch) -> Result<Response, Halt> {
-        let at = resolve(&self.tree, &name.at).map_err(refused)?;
-        let plan = plan_branch_name(&self.tree, &at, name.name.as_deref(), self.stamps.as_mut());
-        self.mark(plan.map_err(refused)?).await
+        let at = branch_beginning(&self.tree, &name.at).map_err(refused)?;
+        let ids = &mut chosen_ids(self.stamps.as_mut(), name.client_id.as_deref());
+        let plan = plan_branch_name(&self.tree, &at, name.name.as_deref(), ids);
+        self.mark(plan.map_err(refused)?, &at).await
     }
 
     pub(super) async fn archive(&mut self, archive: &request::Archive) -> Result<Response, Halt> {
-        let at = resolve(&self.tree, &archive.at).map_err(refused)?;
-        let plan = plan_archive(&self.tree, &at, archive.archived, self.stamps.as_mut());
-        self.mark(plan.map_err(refused)?).await
+        let at = branch_beginning(&self.tree, &archive.at).map_err(refused)?;
+        let ids = &mut chosen_ids(self.stamps.as_mut(), archive.client_id.as_deref());
+        let plan = plan_archive(&self.tree, &at, archive.archived, ids);
+        self.mark(plan.map_err(refused)?, &at).await
     }
 
     /// The agents forget; the conversation, the model and the permissions stay.
@@ -146,15 +164,16 @@ impl SessionActor {
         self.when_nothing_runs(clear.if_running)?;
         let from = self.tree.main_head().cloned();
         let (id, written_at) = (self.stamps.entry_id(), self.stamps.now());
-        let mut plan = Plan::named("clear", self.stamps.as_mut());
+        let mut plan =
+            Plan::named("clear", &mut chosen_ids(self.stamps.as_mut(), clear.client_id.as_deref()));
         let (parent, body) = (from.clone(), Body::Cleared);
         plan.push(Record::entry(Entry { id: id.clone(), parent, written_at, turn: None, body }));
         let moved_at = self.stamps.now();
         let to = Some(id);
         plan.push(Record::head_moved(HeadMove { head: HeadName::main(), moved_at, from, to }));
-        let moved = self.take(Some(plan)).await?;
+        let changed = self.take(Some(plan)).await?;
         self.close_idle_agents();
-        Ok(Response::Moved(moved))
+        Ok(answered(changed))
     }
 
     /// Agents that answer elsewhere in the tree would have to go too.
@@ -168,11 +187,22 @@ impl SessionActor {
         }
     }
 
-    async fn mark(&mut self, plan: Option<Plan>) -> Result<Response, Halt> {
-        let changed = plan.is_some();
-        self.take(plan).await?;
-        Ok(Response::Done { changed })
+    /// A fact about one entry.
+    async fn mark(&mut self, plan: Option<Plan>, at: &EntryId) -> Result<Response, Halt> {
+        let changed = self.take(plan).await?;
+        Ok(answered(Changed { place: self.place(Some(at)), ..changed }))
     }
+}
+
+/// The title of a session that is about to begin.
+fn title_in(records: &[Record]) -> Option<String> {
+    records.iter().rev().find_map(|record| match &record.change {
+        Change::Marked(mark) => match &mark.fact {
+            Fact::Title { title, source: TitleSource::User } => title.clone(),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 fn settings(configure: request::Configure) -> Vec<Setting> {

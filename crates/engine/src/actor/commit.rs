@@ -1,6 +1,7 @@
 //! Durable, then visible.
 
 use offshoot_api::event::EventKind;
+use offshoot_api::response::Notice;
 use offshoot_api::views::{BoundView, EntryView, HeadView, MissingView, StatusView};
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::status::{State, Status};
@@ -32,6 +33,7 @@ impl SessionActor {
         let (tree, records, repaired) = written?;
         if repaired.is_some() {
             self.publish(None, EventKind::Notice { text: REPAIRED.to_owned() });
+            self.notices.push(Notice::new(Notice::REPAIRED, REPAIRED));
         }
         let before = std::mem::replace(&mut self.tree, tree);
         self.tell_records(&records);

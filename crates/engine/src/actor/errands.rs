@@ -239,11 +239,18 @@ impl SessionActor {
         match wish {
             HookRequest::Branch { entry } => {
                 let to = ForkTo::NewSessionBefore;
-                Request::Fork(request::Fork { session, at: entry, to, title: None, if_running })
+                let at = Some(entry);
+                Request::Fork(request::Fork { session, at, to, if_running, ..request::Fork::default() })
             }
             HookRequest::NavigateTree { target, summarize } => {
                 let summary = if summarize { Summary::Default } else { Summary::None };
-                Request::Navigate(request::Navigate { session, to: target, summary, if_running })
+                Request::Navigate(request::Navigate {
+                    session,
+                    to: target,
+                    summary,
+                    if_running,
+                    client_id: None,
+                })
             }
         }
     }

@@ -4,24 +4,24 @@ use std::sync::Arc;
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, RewindScope, Summary};
-use offshoot_api::views::EntryView;
-use offshoot_api::{ApiError, ErrorCode, Hint, Response, response};
+use offshoot_api::response::{Changed, Notice};
+use offshoot_api::views::{EntryView, HeadView, OperationView, SessionBrief, VersionBrief};
+use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint, Response, response};
 use offshoot_session::address::{destination, resolve};
 use offshoot_session::branch_summary::{LeftBehind, collect_left_behind, prepare_branch_summary};
 use offshoot_session::guard::{Action, AgentState};
-use offshoot_session::handoff::branch_session;
-use offshoot_session::outline::version_of;
 use offshoot_session::plan::{
-    BranchedSession, Navigation, OtherSide, Plan, SummaryChoice, VersionStep, WrittenSummary,
-    branched_session, other_side, plan_branch_session, plan_fork, plan_navigation, plan_redo,
-    plan_rewind_conversation, plan_switch, plan_undo, plan_undo_beginning, plan_version,
+    BeginningRefused, BranchedSession, Navigation, OtherSide, Plan, SummaryChoice, VersionStep,
+    WrittenSummary, branched_session, other_side, plan_branch_session, plan_fork, plan_navigation,
+    plan_rewind_conversation, plan_switch, plan_undo_beginning, plan_version, step_to_redo, step_to_undo,
 };
 use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
-use offshoot_session::versions::{active_version, last_with_versions, turn_prompt};
-use offshoot_session::{Change, Entry, EntryId, Fact, HeadName, Mark, Record, TurnId};
+use offshoot_session::versions::{active_version, last_with_versions, turn_prompt, versions_of};
+use offshoot_session::{Change, Entry, EntryId, Fact, HeadName, Mark, OperationId, Record, TurnId};
 use serde_json::json;
 
+use super::changed::{answered, chosen_ids};
 use super::halt::{Halt, nothing_to_do, refused};
 use super::talk::no_checkpoints;
 use super::{Brought, SessionActor};
@@ -42,22 +42,21 @@ impl SessionActor {
             request::Step::Previous => VersionStep::Previous,
             request::Step::Next => VersionStep::Next,
         };
-        let plan = plan_version(&self.tree, &HeadName::main(), &at, step, self.stamps.as_mut());
-        let plan = plan.map_err(refused)?;
-        let plan = plan.ok_or_else(|| {
-            refused(ApiError::new(ErrorCode::NoSuchVersion, "there is no other version on this side"))
-        })?;
-        let from = self.tree.main_head().cloned();
-        self.commit(plan.records).await.map_err(Halt::Refused)?;
-        let mut moved = self.moved(from);
-        moved.version = self.version_at(&at);
-        Ok(Response::Moved(moved))
+        let ids = &mut chosen_ids(self.stamps.as_mut(), version.client_id.as_deref());
+        let plan = plan_version(&self.tree, &HeadName::main(), &at, step, ids).map_err(refused)?;
+        let plan = plan.ok_or_else(|| refused(self.no_other_version(&at)))?;
+        let changed = self.take(Some(plan)).await?;
+        let shown = active_version(&self.tree, &HeadName::main(), &at).map_or(at, |shown| shown.id.clone());
+        let version = VersionBrief::of(&self.tree, &shown);
+        Ok(answered(Changed { version, place: self.place(Some(&shown)), ..changed }))
     }
 
-    /// The number of the version that is shown at a place, and of how many.
-    fn version_at(&self, at: &EntryId) -> Option<(usize, usize)> {
-        let shown = active_version(&self.tree, &HeadName::main(), at)?;
-        version_of(&self.tree, &shown.id).map(|version| (version.number, version.of))
+    fn no_other_version(&self, at: &EntryId) -> ApiError {
+        let versions = versions_of(&self.tree, at);
+        let index = versions.iter().position(|version| version.id == *at).map(|index| index + 1);
+        let (place, head) = (self.place(Some(at)), Some(self.head_now()));
+        let data = ErrorData { index, total: Some(versions.len()), place, head, ..ErrorData::default() };
+        ApiError::new(ErrorCode::NoSuchVersion, "there is no other version on this side").with(data)
     }
 
     pub(super) async fn switch(
@@ -65,12 +64,18 @@ impl SessionActor {
         switch: &request::Switch,
         brought: &Brought,
     ) -> Result<Response, Halt> {
-        let to = switch.to.as_deref().map(|to| resolve(&self.tree, to)).transpose().map_err(refused)?;
+        let to = switch.to.as_deref().map(|to| destination(&self.tree, to)).transpose().map_err(refused)?;
+        match (&to, &switch.summary) {
+            (Some(to), Summary::Default | Summary::With { .. }) if self.tree.main_head() != Some(to) => {
+                return self.select(to, Selecting::from(switch), brought).await;
+            }
+            (Some(_), Summary::None | Summary::Default | Summary::With { .. }) | (None, _) => {}
+        }
         self.may(Action::MoveHead, AgentState::Reachable, switch.if_running)?;
         self.before_going(to.as_ref(), brought)?;
-        let plan = plan_switch(&self.tree, &HeadName::main(), to.as_ref(), self.stamps.as_mut());
-        let moved = self.go(plan.map_err(refused)?).await?;
-        Ok(Response::Moved(moved))
+        let ids = &mut chosen_ids(self.stamps.as_mut(), switch.client_id.as_deref());
+        let plan = plan_switch(&self.tree, &HeadName::main(), to.as_ref(), ids);
+        Ok(answered(self.go(plan.map_err(refused)?).await?))
     }
 
     /// Hooks have a say in every move to another place, also where nobody wants a summary.
@@ -98,13 +103,13 @@ impl SessionActor {
     }
 
     /// A move that hooks were asked about.
-    async fn go(&mut self, plan: Option<Plan>) -> Result<response::Moved, Halt> {
+    async fn go(&mut self, plan: Option<Plan>) -> Result<Changed, Halt> {
         let old = self.tree.main_head().cloned();
-        let moved = self.take(plan).await?;
+        let changed = self.take(plan).await?;
         if old.as_ref() != self.tree.main_head() {
             self.tell_hooks_of_move(old, false, false);
         }
-        Ok(moved)
+        Ok(changed)
     }
 
     pub(super) async fn navigate(
@@ -113,18 +118,29 @@ impl SessionActor {
         brought: &Brought,
     ) -> Result<Response, Halt> {
         let to = resolve(&self.tree, &navigate.to).map_err(refused)?;
-        self.may(Action::MoveHead, AgentState::Reachable, navigate.if_running)?;
-        let choice = match &navigate.summary {
+        self.select(&to, Selecting::from(navigate), brought).await
+    }
+
+    /// Goes to an entry, with a summary of what is left where one is wanted. A prompt is picked to be edited: the head goes
+    /// above it, and its text comes back.
+    async fn select(
+        &mut self,
+        to: &EntryId,
+        selecting: Selecting<'_>,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
+        self.may(Action::MoveHead, AgentState::Reachable, selecting.if_running)?;
+        let choice = match selecting.summary {
             Summary::None => SummaryChoice::NoSummary,
             Summary::Default | Summary::With { .. } => SummaryChoice::Summarize,
         };
         // A hook may write the summary, so whether there is a model is asked when one is needed.
-        let navigation = plan_navigation(&self.tree, &HeadName::main(), &to, choice, true);
+        let navigation = plan_navigation(&self.tree, &HeadName::main(), to, choice, true);
         let navigation = navigation.map_err(refused)?;
         let Navigation::Move { editor_text, common_ancestor, to_summarize, wants_summary, .. } =
             navigation.clone()
         else {
-            return Ok(Response::Moved(self.moved(self.tree.main_head().cloned())));
+            return Ok(answered(self.take(None).await?));
         };
         let old = self.tree.main_head().cloned();
         let left: Vec<Arc<Entry>> =
@@ -144,29 +160,29 @@ impl SessionActor {
             Some(Supplied { summary, details }) => {
                 Some(WrittenSummary { summary, details, from_extension: true, ..WrittenSummary::default() })
             }
-            None if wants_summary => Some(self.summary_of(&left, navigate, brought)?),
+            None if wants_summary => Some(self.summary_of(&left, selecting.summary, brought)?),
             None => None,
         };
         let from_extension = summary.as_ref().is_some_and(|summary| summary.from_extension);
         let is_summarised = summary.is_some();
-        let plan = navigation.into_plan(&self.tree, &HeadName::main(), summary, self.stamps.as_mut());
-        let mut moved = self.take(plan).await?;
-        moved.editor_text = editor_text;
+        let ids = &mut chosen_ids(self.stamps.as_mut(), selecting.client_id);
+        let plan = navigation.into_plan(&self.tree, &HeadName::main(), summary, ids);
+        let changed = self.take(plan).await?;
         self.tell_hooks_of_move(old, is_summarised, from_extension);
-        Ok(Response::Moved(moved))
+        Ok(answered(Changed { editor_text, ..changed }))
     }
 
     /// What is left behind in a few words, by the model of the branch that is left.
     fn summary_of(
         &self,
         left: &[Arc<Entry>],
-        navigate: &request::Navigate,
+        summary: &Summary,
         brought: &Brought,
     ) -> Result<WrittenSummary, Halt> {
         self.writer().map_err(refused)?;
         let left: Vec<&Arc<Entry>> = left.iter().collect();
         let preparation = prepare_branch_summary(&left, self.settings.summary_budget);
-        let focus = match &navigate.summary {
+        let focus = match summary {
             Summary::With { instructions } => Some(instructions.as_str()),
             Summary::None | Summary::Default => None,
         };
@@ -200,64 +216,90 @@ impl SessionActor {
     ) -> Result<Response, Halt> {
         let to = resolve(&self.tree, &rewind.to).map_err(refused)?;
         let prompt = turn_prompt(&self.tree, &to).cloned();
-        let prompt = prompt.ok_or_else(|| nothing_to_do("there is no prompt at this point"))?;
+        let prompt = prompt.ok_or_else(|| nothing_to_do("there is no turn at this point"))?;
+        let above = self.tree.parent(&prompt.id).map(|above| above.id.clone());
         if rewind.dry_run {
-            return Ok(Response::RewindPreview(self.rewind_preview(&prompt.id, rewind.scope)));
+            return Ok(Response::RewindPreview(self.rewind_preview(&prompt, above.as_ref(), rewind.scope)));
         }
         if rewind.scope != RewindScope::Conversation {
             return Err(refused(no_checkpoints()));
         }
         self.may(Action::MoveHead, AgentState::Reachable, rewind.if_running)?;
-        let above = self.tree.parent(&prompt.id).map(|above| above.id.clone());
         self.before_going(above.as_ref(), brought)?;
-        let stamps = self.stamps.as_mut();
-        let plan = plan_rewind_conversation(&self.tree, &HeadName::main(), above.as_ref(), stamps);
-        let mut moved = self.go(plan.map_err(refused)?).await?;
-        moved.editor_text = Some(prompt.body.text());
-        Ok(Response::Moved(moved))
+        let turns_left_behind = Some(self.turns_left_behind(above.as_ref()));
+        let ids = &mut chosen_ids(self.stamps.as_mut(), rewind.client_id.as_deref());
+        let plan = plan_rewind_conversation(&self.tree, &HeadName::main(), above.as_ref(), ids);
+        let changed = self.go(plan.map_err(refused)?).await?;
+        let (place, editor_text) = (self.place(Some(&prompt.id)), Some(prompt.body.text()));
+        Ok(answered(Changed { place, editor_text, turns_left_behind, ..changed }))
     }
 
-    fn rewind_preview(&self, prompt: &EntryId, scope: RewindScope) -> response::RewindPreview {
-        // Where the prompt is on another branch, all is left that the two branches do not share.
-        let path = self.tree.path_to(self.tree.main_head());
-        let stays = self.tree.path_to(self.tree.parent(prompt).map(|above| &above.id));
-        let shared = path.iter().zip(&stays).take_while(|(one, other)| one.id == other.id).count();
-        let left = path.get(shared..).unwrap_or_default();
+    fn rewind_preview(
+        &self,
+        prompt: &Entry,
+        above: Option<&EntryId>,
+        scope: RewindScope,
+    ) -> response::RewindPreview {
         let can_rewind = scope == RewindScope::Conversation;
+        let to = HeadView {
+            name: HeadName::main().to_string(),
+            at: above.map(ToString::to_string),
+            place: self.place(above),
+        };
         response::RewindPreview {
+            session: self.brief(),
             can_rewind,
+            head_before: self.head_now(),
+            head: to,
+            to: self.place(Some(&prompt.id)),
+            editor_text: Some(prompt.body.text()),
             error: (!can_rewind).then(|| no_checkpoints().message),
-            turns_left_behind: left.iter().filter(|entry| entry.body.is_prompt()).count(),
+            turns_left_behind: self.turns_left_behind(above),
             ..response::RewindPreview::default()
         }
     }
 
+    /// How many turns on the way to the head the way to another entry does not have.
+    fn turns_left_behind(&self, to: Option<&EntryId>) -> usize {
+        let path = self.tree.path_to(self.tree.main_head());
+        let stays = self.tree.path_to(to);
+        let shared = path.iter().zip(&stays).take_while(|(one, other)| one.id == other.id).count();
+        path.iter().skip(shared).filter(|entry| entry.body.is_prompt()).count()
+    }
+
     pub(super) async fn fork(&mut self, fork: &request::Fork, brought: &Brought) -> Result<Response, Halt> {
-        match fork.to {
-            ForkTo::Here => {
-                let at = destination(&self.tree, &fork.at).map_err(refused)?;
+        let client_id = fork.client_id.as_deref();
+        let at = match &fork.at {
+            Some(at) if fork.to == ForkTo::NewSessionBefore => {
+                Some(resolve(&self.tree, at).map_err(refused)?)
+            }
+            Some(at) => Some(destination(&self.tree, at).map_err(refused)?),
+            None => self.tree.main_head().cloned(),
+        };
+        match (fork.to, at) {
+            (ForkTo::Here, None) => Ok(answered(self.take(None).await?)),
+            (ForkTo::Here, Some(at)) => {
                 self.may(Action::MoveHead, AgentState::Reachable, fork.if_running)?;
                 self.before_going(Some(&at), brought)?;
-                let plan = plan_fork(&self.tree, &HeadName::main(), &at, self.stamps.as_mut());
-                let moved = self.go(plan.map_err(refused)?).await?;
-                Ok(Response::Moved(moved))
+                let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
+                let plan = plan_fork(&self.tree, &HeadName::main(), &at, ids);
+                Ok(answered(self.go(plan.map_err(refused)?).await?))
             }
-            ForkTo::NewSession => {
-                let at = destination(&self.tree, &fork.at).map_err(refused)?;
-                let session = branched_session(&self.tree, Some(&at), self.stamps.as_mut());
-                let session = session.map_err(refused)?;
-                self.before_branch(Some(&at), brought)?;
-                let moved = self.fork_to_new_session(session, fork.title.as_deref()).await?;
-                Ok(Response::Moved(moved))
+            (ForkTo::NewSession, at) => {
+                let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
+                let session = branched_session(&self.tree, at.as_ref(), ids).map_err(refused)?;
+                self.before_branch(at.as_ref(), brought)?;
+                Ok(answered(self.fork_to_new_session(session, fork).await?))
             }
-            ForkTo::NewSessionBefore => {
-                let at = resolve(&self.tree, &fork.at).map_err(refused)?;
-                let branched = plan_branch_session(&self.tree, &at, self.stamps.as_mut());
+            (ForkTo::NewSessionBefore, None) => Err(nothing_to_do("there is no prompt at the head")),
+            (ForkTo::NewSessionBefore, Some(at)) => {
+                let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
+                let branched = plan_branch_session(&self.tree, &at, ids);
                 let BranchedSession { session, editor_text } = branched.map_err(refused)?;
                 self.before_branch(Some(&at), brought)?;
-                let mut moved = self.fork_to_new_session(session, fork.title.as_deref()).await?;
-                moved.editor_text = Some(editor_text);
-                Ok(Response::Moved(moved))
+                let changed = self.fork_to_new_session(session, fork).await?;
+                let (place, editor_text) = (self.place(Some(&at)), Some(editor_text));
+                Ok(answered(Changed { place, editor_text, ..changed }))
             }
         }
     }
@@ -267,95 +309,142 @@ impl SessionActor {
         self.verdict(HookEvent::SessionBeforeBranch, brought, payload).map(|_| ())
     }
 
-    pub(super) async fn undo(&mut self, if_running: IfRunning) -> Result<Response, Halt> {
-        self.may(Action::MoveHead, AgentState::Reachable, if_running)?;
+    pub(super) async fn undo(&mut self, undo: &request::History) -> Result<Response, Halt> {
+        self.may(Action::MoveHead, AgentState::Reachable, undo.if_running)?;
         self.after_stopping(self.tree.main_head())?;
-        let records = plan_undo(&self.tree, self.stamps.as_mut());
-        self.rearrange(records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?, if_running).await
+        let step = step_to_undo(&self.tree).map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
+        let fact = Fact::Undone { operation: step.clone() };
+        self.rearrange(&step, fact, undo).await
     }
 
-    pub(super) async fn redo(&mut self, if_running: IfRunning) -> Result<Response, Halt> {
-        self.may(Action::MoveHead, AgentState::Reachable, if_running)?;
+    pub(super) async fn redo(&mut self, redo: &request::History) -> Result<Response, Halt> {
+        self.may(Action::MoveHead, AgentState::Reachable, redo.if_running)?;
         self.after_stopping(self.tree.main_head())?;
-        let records = plan_redo(&self.tree, self.stamps.as_mut());
-        self.rearrange(records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?, if_running).await
+        let step = step_to_redo(&self.tree).map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
+        let fact = Fact::Redone { operation: step.clone() };
+        self.rearrange(&step, fact, redo).await
     }
 
     /// A step back or forth may not take the ground from under a turn that runs elsewhere. The beginning of a session out
     /// of another one is a step in both.
-    async fn rearrange(&mut self, records: Vec<Record>, if_running: IfRunning) -> Result<Response, Halt> {
+    async fn rearrange(
+        &mut self,
+        step: &OperationId,
+        fact: Fact,
+        asked: &request::History,
+    ) -> Result<Response, Halt> {
+        let mark = Record::marked(self.stamps.now(), fact);
+        // The mark has the id of the request, so that it is recognised; it is not a step for that.
+        let records = vec![match &asked.client_id {
+            Some(client_id) => mark.in_operation(client_id.as_str().into()),
+            None => mark,
+        }];
         let after = self.tree.extended(&records);
         let after = after.map_err(|why| refused(ApiError::new(ErrorCode::Internal, why.to_string())))?;
         let lost = self.turns.values().find(|running| !after.contains(running.turn.prompt()));
         match lost.map(|running| running.turn.id().clone()) {
             None => {}
-            Some(turn) if if_running == IfRunning::AbortFirst => return Err(Halt::AbortFirst(turn)),
+            Some(turn) if asked.if_running == IfRunning::AbortFirst => return Err(Halt::AbortFirst(turn)),
             Some(turn) => return Err(Halt::Refused(would_be_undone(&turn))),
         }
-        self.rearrange_other_side(&records).await.map_err(Halt::Refused)?;
-        let from = self.tree.main_head().cloned();
+        let other = self.rearrange_other_side(&records).await.map_err(Halt::Refused)?;
+        let (before, was_there) = (self.head_now(), !self.tree.is_taken_back());
         self.commit(records).await.map_err(Halt::Refused)?;
-        Ok(Response::Moved(self.moved(from)))
+        let is_own = was_there == self.tree.is_taken_back();
+        let OtherTurned { child, notices } = other;
+        Ok(answered(Changed {
+            changed: true,
+            operation: OperationView::of(&self.tree, step),
+            other_session: child.or_else(|| is_own.then(|| self.brief())),
+            notices,
+            ..self.changed(before, None)
+        }))
     }
 
-    async fn rearrange_other_side(&mut self, records: &[Record]) -> Result<(), ApiError> {
+    async fn rearrange_other_side(&mut self, records: &[Record]) -> Result<OtherTurned, ApiError> {
         let step = records.iter().find_map(|record| match &record.change {
             Change::Marked(Mark { fact: Fact::Undone { operation }, .. }) => Some((operation.clone(), true)),
             Change::Marked(Mark { fact: Fact::Redone { operation }, .. }) => Some((operation.clone(), false)),
             _ => None,
         });
-        let Some((operation, is_undo)) = step else { return Ok(()) };
+        let Some((operation, is_undo)) = step else { return Ok(OtherTurned::default()) };
         let (id, is_child) = match other_side(&self.tree, &operation) {
-            None => return Ok(()),
+            None => return Ok(OtherTurned::default()),
             Some(OtherSide::Child(id)) => (id, true),
             Some(OtherSide::Origin(id)) => (id, false),
         };
-        let (shelf, mut stamps) = (self.shared.shelf.clone(), (self.shared.stamps)());
+        let (shelf, mut stamps, other) = (self.shared.shelf.clone(), (self.shared.stamps)(), id.clone());
         let written = tokio::task::spawn_blocking(move || {
             // A session that is not there has nothing to take back.
-            let Some(mut book) = shelf.open(&id).map_err(|error| not_read(&error))? else { return Ok(()) };
+            let Some(mut book) = shelf.open(&other).map_err(|error| not_read(&error))? else {
+                return Ok(false);
+            };
             let tree = book.tree();
             let is_undone = tree.operation(&operation).map(|step| step.undone);
             let records = match is_undone {
-                Some(false) if is_undo && is_child => plan_undo_beginning(tree, &operation, stamps.as_mut())
-                    .map_err(|why| ApiError::new(ErrorCode::NothingToDo, why.to_string()))?,
+                Some(false) if is_undo && is_child => {
+                    plan_undo_beginning(tree, &operation, stamps.as_mut()).map_err(has_gone_on)?
+                }
                 Some(false) if is_undo => vec![Record::marked(stamps.now(), Fact::Undone { operation })],
                 Some(true) if !is_undo => vec![Record::marked(stamps.now(), Fact::Redone { operation })],
-                Some(_) | None => return Ok(()),
+                Some(_) | None => return Ok(true),
             };
-            book.append(&records).map(drop).map_err(|error| not_appended(&error))
+            book.append(&records).map(|_| true).map_err(|error| not_appended(&error))
         });
         let written = written.await.map_err(|_| internal("the store broke down"))?;
         match written {
+            Ok(is_there) => {
+                let child = SessionBrief { id: id.to_string(), title: None };
+                let child = (is_child && is_there).then_some(child);
+                Ok(OtherTurned { child, ..OtherTurned::default() })
+            }
             // The child stands by itself: what its origin knows of it only helps to take it back.
             Err(error) if !is_child => {
-                let text = format!("the session that it came out of could not be told: {error}");
-                self.publish(None, EventKind::Notice { text });
-                Ok(())
+                let text = format!("the list of steps of session `{id}` does not show it: {error}");
+                self.publish(None, EventKind::Notice { text: text.clone() });
+                let notices = vec![Notice::new(Notice::OTHER_SIDE, text)];
+                Ok(OtherTurned { notices, ..OtherTurned::default() })
             }
-            written => written,
+            Err(error) => Err(error),
         }
     }
+}
 
-    /// One step, where there is something to do.
-    pub(super) async fn take(&mut self, plan: Option<Plan>) -> Result<response::Moved, Halt> {
-        let from = self.tree.main_head().cloned();
-        if let Some(plan) = plan {
-            self.commit(plan.records).await.map_err(Halt::Refused)?;
-        }
-        Ok(self.moved(from))
-    }
+/// What a step back or forth did to the other session that it is recorded in.
+#[derive(Default)]
+struct OtherTurned {
+    /// The session that is there no more, or again.
+    child: Option<SessionBrief>,
+    notices: Vec<Notice>,
+}
 
-    pub(super) fn moved(&self, from: Option<EntryId>) -> response::Moved {
-        let head = self.tree.main_head();
-        response::Moved {
-            session: self.id.to_string(),
-            from: from.map(|from| from.to_string()),
-            to: head.map(ToString::to_string),
-            agent_session: branch_session(&self.tree, head).map(|session| session.to_string()),
-            ..response::Moved::default()
-        }
+/// How an entry is picked: by `switch` with a summary, or by `navigate`.
+#[derive(Clone, Copy)]
+struct Selecting<'r> {
+    summary: &'r Summary,
+    if_running: IfRunning,
+    client_id: Option<&'r str>,
+}
+
+impl<'r> From<&'r request::Switch> for Selecting<'r> {
+    fn from(switch: &'r request::Switch) -> Self {
+        let request::Switch { summary, if_running, client_id, .. } = switch;
+        Self { summary, if_running: *if_running, client_id: client_id.as_deref() }
     }
+}
+
+impl<'r> From<&'r request::Navigate> for Selecting<'r> {
+    fn from(navigate: &'r request::Navigate) -> Self {
+        let request::Navigate { summary, if_running, client_id, .. } = navigate;
+        Self { summary, if_running: *if_running, client_id: client_id.as_deref() }
+    }
+}
+
+/// A session that would vanish with what has been done in it stays.
+fn has_gone_on(why: BeginningRefused) -> ApiError {
+    let BeginningRefused::HasGoneOn(child) = &why;
+    let data = ErrorData { other: Some(child.to_string()), ..ErrorData::default() };
+    ApiError::new(ErrorCode::NothingToDo, why.to_string()).with(data)
 }
 
 fn would_be_undone(turn: &TurnId) -> ApiError {

@@ -3,6 +3,7 @@
 use offshoot_api::{ApiError, Request, Response};
 use offshoot_session::TurnId;
 
+use super::changed::answered;
 use super::halt::{Halt, refused};
 use super::news::Cause;
 use super::{Brought, Call, Message, SessionActor};
@@ -16,12 +17,15 @@ impl SessionActor {
             return self.refuse(call, disconnected());
         }
         self.read_settings().await;
-        let answer = match self.catch_up().await.and_then(|()| self.must_stand(&call.request)) {
-            Ok(()) => self.answer_call(call.request.clone(), &call.brought).await,
+        let answer = match self.catch_up().await {
+            Ok(()) => self.answer_once(&call).await,
             Err(error) => Err(Halt::Refused(error)),
         };
         match answer {
-            Ok(response) => {
+            Ok(mut response) => {
+                if let Response::Changed(changed) = &mut response {
+                    changed.notices.append(&mut self.notices);
+                }
                 let wishes = call.brought.take_wishes();
                 reply(call, Ok(response));
                 self.grant(wishes);
@@ -43,7 +47,7 @@ impl SessionActor {
     /// Where the beginning of a session was undone, only that can be taken again: what was said there would be found by
     /// nobody.
     fn must_stand(&self, request: &Request) -> Result<(), ApiError> {
-        let is_allowed = request.only_looks() || matches!(request, Request::Redo(_));
+        let is_allowed = request.only_looks() || matches!(request, Request::Undo(_) | Request::Redo(_));
         match is_allowed || !self.tree.is_taken_back() {
             true => Ok(()),
             false => Err(ApiError::taken_back(self.id.as_str())),
@@ -62,7 +66,17 @@ impl SessionActor {
         if let Some(complaint) = call.brought.complaint(&error) {
             self.publish(None, complaint);
         }
+        let error = self.completed(error);
         reply(call, Err(error));
+    }
+
+    /// A request that was answered before is answered again, also where its outcome would keep it from being done now.
+    async fn answer_once(&mut self, call: &Call) -> Result<Response, Halt> {
+        if let Some(changed) = self.done_before(&call.request).map_err(Halt::Refused)? {
+            return Ok(answered(changed));
+        }
+        self.must_stand(&call.request).map_err(Halt::Refused)?;
+        self.answer_call(call.request.clone(), &call.brought).await
     }
 
     async fn answer_call(&mut self, request: Request, brought: &Brought) -> Result<Response, Halt> {
@@ -85,8 +99,8 @@ impl SessionActor {
             Request::Navigate(navigate) => self.navigate(&navigate, brought).await,
             Request::Rewind(rewind) => self.rewind(&rewind, brought).await,
             Request::Fork(fork) => self.fork(&fork, brought).await,
-            Request::Undo(undo) => self.undo(undo.if_running).await,
-            Request::Redo(redo) => self.redo(redo.if_running).await,
+            Request::Undo(undo) => self.undo(&undo).await,
+            Request::Redo(redo) => self.redo(&redo).await,
             Request::Configure(configure) => self.configure(configure, brought).await,
             Request::Rename(rename) => self.rename(&rename).await,
             Request::Label(label) => self.label(&label).await,

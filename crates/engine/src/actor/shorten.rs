@@ -19,6 +19,7 @@ use offshoot_session::{Body, Compaction, Entry, HeadMove, HeadName, Model, Recor
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use super::changed::{answered, chosen_ids};
 use super::halt::{Halt, nothing_to_do, refused};
 use super::turns::Ended;
 use super::{Brought, Call, Message, SessionActor};
@@ -59,25 +60,29 @@ impl SessionActor {
                 compacted(&preparation, summary, texts.get(1).map(String::as_str))
             }
         };
-        self.write_compaction(compaction).await
+        self.write_compaction(compaction, compact.client_id.as_deref()).await
     }
 
-    async fn write_compaction(&mut self, compaction: Compaction) -> Result<Response, Halt> {
+    async fn write_compaction(
+        &mut self,
+        compaction: Compaction,
+        client_id: Option<&str>,
+    ) -> Result<Response, Halt> {
         let from_extension = compaction.from_extension;
         let (id, from) = (self.stamps.entry_id(), self.tree.main_head().cloned());
-        let mut plan = Plan::named("compact", self.stamps.as_mut());
+        let mut plan = Plan::named("compact", &mut chosen_ids(self.stamps.as_mut(), client_id));
         let (parent, written_at, body) = (from.clone(), self.stamps.now(), Body::Compaction(compaction));
         let entry = Entry { id: id.clone(), parent, written_at, turn: None, body };
         let view = EntryView::from(&entry);
         plan.push(Record::entry(entry));
         let (moved_at, to) = (self.stamps.now(), Some(id));
         plan.push(Record::head_moved(HeadMove { head: HeadName::main(), moved_at, from, to }));
-        let moved = self.take(Some(plan)).await?;
+        let changed = self.take(Some(plan)).await?;
         self.tell_hooks(
             HookEvent::SessionCompact,
             || json!({ "compactionEntry": view, "fromExtension": from_extension }),
         );
-        Ok(Response::Moved(moved))
+        Ok(answered(changed))
     }
 
     /// After a turn: where the window of whoever answered is nearly full, its branch is made shorter by itself. The head
@@ -87,7 +92,8 @@ impl SessionActor {
             return;
         }
         let (session, instructions, if_running) = (self.id.to_string(), None, IfRunning::Wait);
-        let request = Request::Compact(request::Compact { session, instructions, if_running });
+        let request =
+            Request::Compact(request::Compact { session, instructions, if_running, client_id: None });
         let (reply, _) = oneshot::channel();
         let call = Call { request, reply, brought: Brought::by_itself() };
         self.afterwards.push_back(Message::Call(call));

@@ -4,24 +4,26 @@ use std::sync::Arc;
 
 use offshoot_agents::Agent;
 use offshoot_api::request::{self, IfRunning};
-use offshoot_api::views::{ModelView, PromptView};
-use offshoot_api::{ApiError, ErrorCode, Response, response};
+use offshoot_api::response::Changed;
+use offshoot_api::views::{HeadView, ModelView, OperationView, PromptView, VersionBrief};
+use offshoot_api::{ApiError, ErrorCode, Response};
 use offshoot_session::address::resolve;
 use offshoot_session::guard::{Action, AgentState, Allowed, Place, Refusal};
-use offshoot_session::outline::version_of;
 use offshoot_session::plan::{
-    Sent, plan_edit, plan_edit_with_files, plan_retry, plan_send_aside, plan_send_at, reworded,
+    Plan, Sent, plan_edit, plan_edit_with_files, plan_retry, plan_send_aside, plan_send_at, reworded,
 };
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{
-    Block, Body, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId, text_of,
+    Block, Body, ChosenIds, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId,
+    text_of,
 };
 use serde_json::json;
 
+use super::changed::{answered, chosen_ids};
 use super::halt::{Halt, nothing_to_do, refused};
-use super::waiting::InTurn;
 use super::{Brought, SessionActor};
 use crate::hooks::HookEvent;
+use crate::images;
 use crate::usual::begins_with;
 use crate::view::settings_of;
 
@@ -51,6 +53,7 @@ impl SessionActor {
         if let Some(said) = self.said_before(send.client_id.as_deref()).await? {
             return Ok(said);
         }
+        images::check(&send.prompt.images).map_err(refused)?;
         let at = match &send.at {
             Some(at) => Some(end_of_turn(&self.tree, &resolve(&self.tree, at).map_err(refused)?)),
             None => None,
@@ -84,9 +87,8 @@ impl SessionActor {
                 {
                     return self.say_after(send, &first).await;
                 }
-                let turn = send.client_id.map(TurnId::from);
-                let prompt = send.prompt.into_prompt();
-                let sent = self.plan_saying(below.as_ref(), prompt, chosen, turn, Head::Goes)?;
+                let (prompt, client_id) = (send.prompt.into_prompt(), send.client_id.as_deref());
+                let sent = self.plan_saying(below.as_ref(), prompt, chosen, client_id, Head::Goes)?;
                 self.say(sent, agent).await
             }
         }
@@ -110,11 +112,11 @@ impl SessionActor {
         below: Option<&EntryId>,
         prompt: Prompt,
         chosen: Vec<Setting>,
-        turn: Option<TurnId>,
+        client_id: Option<&str>,
         head: Head,
     ) -> Result<Sent, Halt> {
         let changes = begins_with(settings_of(&self.tree, below), chosen, &self.settings);
-        let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
+        let stamps = &mut chosen_ids(self.stamps.as_mut(), client_id);
         let mut above = below.cloned();
         let mut records = Vec::with_capacity(changes.len());
         for setting in changes {
@@ -139,9 +141,12 @@ impl SessionActor {
         if edit.files == request::Files::AsOfThen {
             return Err(refused(no_checkpoints()));
         }
-        if let Some(said) = self.said_before(edit.client_id.as_deref()).await? {
+        if !edit.only_write
+            && let Some(said) = self.said_before(edit.client_id.as_deref()).await?
+        {
             return Ok(said);
         }
+        images::check(edit.images.as_deref().unwrap_or_default()).map_err(refused)?;
         let at = resolve(&self.tree, &edit.at).map_err(refused)?;
         let chosen = self.changing(&at, chosen(edit.agent.as_ref(), edit.model.as_ref()));
         let (place, words) = (place_of(edit.if_running), edit.text.as_str());
@@ -160,19 +165,19 @@ impl SessionActor {
                 Some(self.agent_saying_again(&at, words, &chosen, brought)?)
             }
         };
-        let turn = edit.client_id.clone().map(TurnId::from);
+        let client_id = edit.client_id.as_deref();
         let sent = match self.tree.entry(&at).map(|entry| &entry.body) {
             Some(Body::Prompt(prompt)) if !chosen.is_empty() => {
-                self.plan_saying_otherwise(&at, edited(prompt, edit), chosen, turn)?
+                self.plan_saying_otherwise(&at, edited(prompt, edit), chosen, client_id)?
             }
             Some(Body::Prompt(prompt)) if brings_files => {
                 let prompt = edited(prompt, edit);
-                let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
-                plan_edit_with_files(&self.tree, &HeadName::main(), &at, prompt, stamps).map_err(refused)?
+                let ids = &mut ids_of_version(self.stamps.as_mut(), client_id, edit.only_write);
+                plan_edit_with_files(&self.tree, &HeadName::main(), &at, prompt, ids).map_err(refused)?
             }
             Some(_) | None => {
-                let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
-                plan_edit(&self.tree, &HeadName::main(), &at, words, stamps).map_err(refused)?
+                let ids = &mut ids_of_version(self.stamps.as_mut(), client_id, edit.only_write);
+                plan_edit(&self.tree, &HeadName::main(), &at, words, ids).map_err(refused)?
             }
         };
         self.say_or_write(sent, agent).await
@@ -184,10 +189,10 @@ impl SessionActor {
         at: &EntryId,
         prompt: Prompt,
         chosen: Vec<Setting>,
-        turn: Option<TurnId>,
+        client_id: Option<&str>,
     ) -> Result<Sent, Halt> {
         let above = self.tree.parent(at).map(|above| above.id.clone());
-        self.plan_saying(above.as_ref(), prompt, chosen, turn, Head::Goes)
+        self.plan_saying(above.as_ref(), prompt, chosen, client_id, Head::Goes)
     }
 
     /// What was chosen for what is said in the place of a prompt, without what is in force there.
@@ -203,7 +208,9 @@ impl SessionActor {
         retry: &request::Retry,
         brought: &Brought,
     ) -> Result<Response, Halt> {
-        if let Some(said) = self.said_before(retry.client_id.as_deref()).await? {
+        if !retry.only_write
+            && let Some(said) = self.said_before(retry.client_id.as_deref()).await?
+        {
             return Ok(said);
         }
         let at = resolve(&self.tree, &retry.at).map_err(refused)?;
@@ -218,15 +225,15 @@ impl SessionActor {
                 Some(self.agent_saying_again(&at, Words::alone(&words), &chosen, brought)?)
             }
         };
-        let turn = retry.client_id.clone().map(TurnId::from);
+        let client_id = retry.client_id.as_deref();
         let prompt = turn_prompt(&self.tree, &at).cloned();
         let sent = match prompt.as_ref().map(|prompt| (&prompt.id, &prompt.body)) {
             Some((at, Body::Prompt(prompt))) if !chosen.is_empty() => {
-                self.plan_saying_otherwise(at, prompt.clone(), chosen, turn)?
+                self.plan_saying_otherwise(at, prompt.clone(), chosen, client_id)?
             }
             Some(_) | None => {
-                let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
-                plan_retry(&self.tree, &HeadName::main(), &at, stamps).map_err(refused)?
+                let ids = &mut ids_of_version(self.stamps.as_mut(), client_id, retry.only_write);
+                plan_retry(&self.tree, &HeadName::main(), &at, ids).map_err(refused)?
             }
         };
         self.say_or_write(sent, agent).await
@@ -290,8 +297,8 @@ impl SessionActor {
         let (prompt, turn) =
             unanswered.ok_or_else(|| nothing_to_do("the prompt has been answered: ask again instead"))?;
         let Some(turn) = turn.filter(|_| prompt == at) else {
-            let turn = resume.client_id.clone().map(TurnId::from);
-            return self.say_with_settings_of(&at, &prompt, turn, brought).await;
+            let client_id = resume.client_id.as_deref();
+            return self.say_with_settings_of(&at, &prompt, client_id, brought).await;
         };
         let agent = self.agent_at(Some(&at)).map_err(refused)?;
         let words = self.tree.entry(&at).map(|entry| entry.body.text()).unwrap_or_default();
@@ -299,8 +306,9 @@ impl SessionActor {
         if self.turns.is_empty() {
             self.hold_the_book().await.map_err(Halt::Refused)?;
         }
+        let before = self.head_now();
         self.begin_turn(turn.clone(), at.clone(), agent);
-        Ok(Response::Sent(self.sent(Some(&at), Some(&turn))))
+        Ok(answered(self.sent(before, Some(&at), Some(&turn))))
     }
 
     /// The prompt that a branch ends in, settings behind it aside, where nobody has answered it.
@@ -318,7 +326,7 @@ impl SessionActor {
         &mut self,
         at: &EntryId,
         prompt: &EntryId,
-        turn: Option<TurnId>,
+        client_id: Option<&str>,
         brought: &Brought,
     ) -> Result<Response, Halt> {
         let Some(Body::Prompt(said)) = self.tree.entry(prompt).map(|entry| entry.body.clone()) else {
@@ -331,10 +339,10 @@ impl SessionActor {
         let agent = self.agent_saying_again(prompt, Words::alone(&words), &chosen, brought)?;
         let sent = match chosen.is_empty() {
             true => {
-                let stamps = &mut InTurn { stamps: self.stamps.as_mut(), turn };
+                let stamps = &mut chosen_ids(self.stamps.as_mut(), client_id);
                 plan_retry(&self.tree, &HeadName::main(), prompt, stamps).map_err(refused)?
             }
-            false => self.plan_saying_otherwise(prompt, said, chosen, turn)?,
+            false => self.plan_saying_otherwise(prompt, said, chosen, client_id)?,
         };
         self.say(sent, agent).await
     }
@@ -358,42 +366,57 @@ impl SessionActor {
     /// Without an agent the prompt is only written.
     async fn say_or_write(&mut self, sent: Sent, agent: Option<Arc<dyn Agent>>) -> Result<Response, Halt> {
         let Some(agent) = agent else {
-            self.commit(sent.plan.records).await.map_err(Halt::Refused)?;
-            return Ok(Response::Sent(self.sent(Some(&sent.prompt), None)));
+            let before = self.head_now();
+            let Sent { plan: Plan { operation, records }, prompt, .. } = sent;
+            self.commit(records).await.map_err(Halt::Refused)?;
+            let changed = self.sent(before, Some(&prompt), None);
+            let operation = OperationView::latest(&self.tree, &operation);
+            return Ok(answered(Changed { operation, ..changed }));
         };
         self.say(sent, agent).await
     }
 
     /// Writes the prompt and begins its turn.
     pub(super) async fn say(&mut self, sent: Sent, agent: Arc<dyn Agent>) -> Result<Response, Halt> {
-        let Sent { plan, prompt, turn } = sent;
-        let is_first = self.turns.is_empty();
+        let Sent { plan: Plan { operation, records }, prompt, turn } = sent;
+        let (is_first, before) = (self.turns.is_empty(), self.head_now());
         if is_first {
             self.hold_the_book().await.map_err(Halt::Refused)?;
         }
-        if let Err(error) = self.commit(plan.records).await {
+        if let Err(error) = self.commit(records).await {
             if is_first {
                 self.let_go_of_the_book().await;
             }
             return Err(Halt::Refused(error));
         }
+        let operation = OperationView::latest(&self.tree, &operation);
         self.begin_turn(turn.clone(), prompt.clone(), agent);
         self.queue_behind(&turn, &prompt);
-        Ok(Response::Sent(self.sent(Some(&prompt), Some(&turn))))
+        Ok(answered(Changed { operation, ..self.sent(before, Some(&prompt), Some(&turn)) }))
     }
 
-    pub(super) fn sent(&self, prompt: Option<&EntryId>, turn: Option<&TurnId>) -> response::Sent {
-        response::Sent {
-            session: self.id.to_string(),
+    /// A prompt that was written, or waits.
+    pub(super) fn sent(&self, before: HeadView, prompt: Option<&EntryId>, turn: Option<&TurnId>) -> Changed {
+        Changed {
+            changed: true,
+            place: self.place(prompt),
+            version: prompt.and_then(|prompt| VersionBrief::of(&self.tree, prompt)),
             prompt: prompt.map(ToString::to_string),
+            entries: prompt.map(ToString::to_string).into_iter().collect(),
             turn: turn.map(ToString::to_string),
-            queued: None,
-            version: prompt
-                .and_then(|prompt| version_of(&self.tree, prompt))
-                .map(|version| (version.number, version.of)),
-            end: None,
+            ..self.changed(before, None)
         }
     }
+}
+
+/// A version that nobody is asked to answer yet begins no turn, so its turn does not have the id of the request.
+fn ids_of_version<'s>(
+    stamps: &'s mut (dyn Stamps + Send),
+    client_id: Option<&str>,
+    only_write: bool,
+) -> ChosenIds<'s> {
+    let ids = chosen_ids(stamps, client_id);
+    if only_write { ids.turn(None) } else { ids }
 }
 
 /// What was said with a prompt about who shall answer it.

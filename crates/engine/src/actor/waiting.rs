@@ -4,51 +4,22 @@
 //! message again under that id and it counts once, whether it still waits, is being answered, or is answered. The queue
 //! is kept beside the journal: a crash leaves it as it was, waiting.
 
-use jiff::Timestamp;
 use offshoot_api::event::{EventKind, TurnEnd};
+use offshoot_api::response::Changed;
 use offshoot_api::views::QueuedView;
-use offshoot_api::{ApiError, ErrorCode, Response, request, response};
+use offshoot_api::{ApiError, Response, request};
 use offshoot_session::guard::Refusal;
 use offshoot_session::queue::{NotQueued, Queued, QueuedId, SendQueue};
-use offshoot_session::{
-    Body, Entry, EntryId, HeadName, OperationId, SessionId, SessionTree, Stamps, Stop, TurnId,
-};
+use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree, Stop, TurnId};
 use serde_json::json;
 
+use super::changed::answered;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::talk::{Head, chosen, end_of_turn, telling};
 use super::{Brought, SessionActor};
 use crate::failure::not_drafted;
 use crate::hooks::HookEvent;
 use crate::shelf::Book;
-
-/// Stamps for a prompt whose turn has its id already, where it has.
-pub(super) struct InTurn<'s> {
-    pub(super) stamps: &'s mut (dyn Stamps + Send),
-    pub(super) turn: Option<TurnId>,
-}
-
-impl Stamps for InTurn<'_> {
-    fn now(&mut self) -> Timestamp {
-        self.stamps.now()
-    }
-
-    fn entry_id(&mut self) -> EntryId {
-        self.stamps.entry_id()
-    }
-
-    fn turn_id(&mut self) -> TurnId {
-        self.turn.take().unwrap_or_else(|| self.stamps.turn_id())
-    }
-
-    fn operation_id(&mut self) -> OperationId {
-        self.stamps.operation_id()
-    }
-
-    fn session_id(&mut self) -> SessionId {
-        self.stamps.session_id()
-    }
-}
 
 /// What an earlier engine has left waiting. What was said and not yet taken out of the queue waits no more.
 pub(super) fn left_waiting(book: &dyn Book) -> SendQueue {
@@ -66,9 +37,6 @@ impl SessionActor {
     /// What was said under this id before, and what became of it. What waits and need not wait any more is said now.
     pub(super) async fn said_before(&mut self, client_id: Option<&str>) -> Result<Option<Response>, Halt> {
         let Some(id) = client_id else { return Ok(None) };
-        if id.trim().is_empty() {
-            return Err(refused(ApiError::new(ErrorCode::Invalid, "a `client_id` is not blank")));
-        }
         let waits = self.queue.iter().find(|waits| waits.id.as_str() == id).cloned();
         if let Some(waits) = waits {
             return self.said_while_waiting(waits).await.map(Some);
@@ -83,7 +51,8 @@ impl SessionActor {
         }
         let is_running = self.turns.contains_key(&turn);
         let end = (!is_running).then(|| end_of(&self.tree, &turn));
-        Ok(Some(Response::Sent(response::Sent { end, ..self.sent(Some(&prompt), Some(&turn)) })))
+        let sent = self.sent(self.head_now(), Some(&prompt), Some(&turn));
+        Ok(Some(answered(Changed { end, repeated: true, ..sent })))
     }
 
     /// A crash came between the prompt and the agent.
@@ -107,7 +76,8 @@ impl SessionActor {
     }
 
     fn waits(&self, id: &QueuedId) -> Response {
-        Response::Sent(response::Sent { queued: Some(id.to_string()), ..self.sent(None, None) })
+        let sent = self.sent(self.head_now(), None, None);
+        answered(Changed { queued: Some(id.to_string()), ..sent })
     }
 
     pub(super) async fn enqueue(&mut self, send: request::Send, behind: TurnId) -> Result<Response, Halt> {
@@ -189,8 +159,8 @@ impl SessionActor {
     ) -> Result<Response, Halt> {
         let chosen = queued.chosen.clone();
         let agent = self.agent_for(&chosen, below.as_ref()).map_err(refused)?;
-        let turn = Some(TurnId::from(queued.id.as_str()));
-        let sent = self.plan_saying(below.as_ref(), queued.prompt.clone(), chosen, turn, head)?;
+        let client_id = Some(queued.id.as_str());
+        let sent = self.plan_saying(below.as_ref(), queued.prompt.clone(), chosen, client_id, head)?;
         self.say(sent, agent).await
     }
 

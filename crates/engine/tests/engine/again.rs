@@ -20,8 +20,10 @@ async fn the_same_is_asked_again_and_is_a_version() {
     world.send("one").await.unwrap();
     world.until_ready().await;
     let retry = request::Retry { session: s(), at: "#1".to_owned(), ..Default::default() };
-    let Response::Sent(sent) = world.call(Request::Retry(retry)).await.unwrap() else { panic!("not sent") };
-    assert_eq!(sent.version, Some((2, 2)));
+    let Response::Changed(sent) = world.call(Request::Retry(retry)).await.unwrap() else {
+        panic!("not sent")
+    };
+    assert_eq!(sent.version, Some(offshoot_api::views::VersionBrief { index: 2, total: 2 }));
     world.until_ready().await;
     insta::assert_snapshot!(world.story());
 }
@@ -54,7 +56,7 @@ async fn a_prompt_without_an_answer_is_answered_with_what_was_set_behind_it() {
     let set = request::Configure { session: s(), model: Some(model.clone()), ..Default::default() };
     world.call(Request::Configure(set)).await.unwrap();
     let resume = || Request::Resume(request::Resume { session: s(), ..Default::default() });
-    let Response::Sent(sent) = world.call(resume()).await.unwrap() else { panic!("not sent") };
+    let Response::Changed(sent) = world.call(resume()).await.unwrap() else { panic!("not sent") };
     world.until_ready().await;
     let tree = world.tree();
     let prompt = tree.entry(&sent.prompt.unwrap().as_str().into()).unwrap();

@@ -31,7 +31,7 @@ fn assistant(text: &str) -> Value {
 
 async fn appended(world: &World, append: request::Append) -> Result<(Vec<String>, Option<String>), ApiError> {
     match world.call(Request::Append(append)).await? {
-        Response::Appended(appended) => Ok((appended.entries, appended.agent_session)),
+        Response::Changed(appended) => Ok((appended.entries, appended.agent_session)),
         other => panic!("{other:?}"),
     }
 }
@@ -107,7 +107,7 @@ async fn where_one_does_not_fit_none_is_written() {
     nowhere["parent"] = json!("#9");
     taken["id"] = json!("a1");
     let wrong = [
-        (nowhere, ErrorCode::NotFound, "entry 2: no turn `#9`"),
+        (nowhere, ErrorCode::PointNotFound, "entry 2: no turn `#9`"),
         (taken, ErrorCode::Invalid, "entry 2: id `a1` is taken"),
         (json!({ "role": "king", "text": "b" }), ErrorCode::Invalid, "entry 2: no role `king`"),
         (user(" "), ErrorCode::Invalid, "entry 2: `text` is missing or blank"),

@@ -40,20 +40,20 @@ async fn a_change_goes_into_a_session_of_its_own() {
     world.until_ready().await;
     let change = configure(ConfigBranching::File, IfRunning::Wait);
     let moved = world.call(Request::Configure(change)).await.unwrap();
-    let Response::Moved(moved) = moved else { panic!("{moved:?}") };
+    let Response::Changed(moved) = moved else { panic!("{moved:?}") };
     let went = |kind: &EventKind| {
         matches!(kind, EventKind::Branched { into, reason }
-            if *into == moved.session && reason == "config_change")
+            if into == moved.continues_in() && reason == "config_change")
     };
     world.until(went).await;
-    let there = request::Send { session: moved.session.clone(), ..send("two") };
+    let there = request::Send { session: moved.continues_in().to_owned(), ..send("two") };
     world.call(Request::Send(there)).await.unwrap();
     // Both take their ids from one list: the other one comes to rest first.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     // The old one is as it was, and can be talked to.
     world.send("still here").await.unwrap();
     world.until_ready().await;
-    let child = world.shelf.open(&moved.session.as_str().into()).unwrap().unwrap().tree().clone();
+    let child = world.shelf.open(&moved.continues_in().into()).unwrap().unwrap().tree().clone();
     let lineage = child.header().unwrap().lineage.clone().unwrap();
     assert_eq!((lineage.parent.as_str(), lineage.reason), ("s", Some(BranchReason::ConfigChange)));
     insta::assert_snapshot!(format!("{}\n\n# metadata\n{}", world.story(), lineage.metadata.unwrap()));
@@ -74,19 +74,19 @@ async fn whoever_wants_to_be_asked_where_a_change_goes_is_asked() {
         assert_eq!(world.tree().log().count(), before, "a refusal leaves no trace");
     }
     let here = configure(ConfigBranching::Entry, IfRunning::Wait);
-    let Response::Moved(moved) = world.call(Request::Configure(here)).await.unwrap() else {
+    let Response::Changed(moved) = world.call(Request::Configure(here)).await.unwrap() else {
         panic!("not moved")
     };
-    assert_eq!(moved.session, "s");
+    assert_eq!(moved.continues_in(), "s");
     assert_eq!(world.view().await.thinking, "high");
     let there = request::Configure {
         thinking: Some("low".to_owned()),
         ..configure(ConfigBranching::File, IfRunning::Wait)
     };
-    let Response::Moved(moved) = world.call(Request::Configure(there)).await.unwrap() else {
+    let Response::Changed(moved) = world.call(Request::Configure(there)).await.unwrap() else {
         panic!("not moved")
     };
-    assert_ne!(moved.session, "s");
+    assert_ne!(moved.continues_in(), "s");
     assert_eq!(world.view().await.thinking, "high", "the old one is as it was");
 }
 
@@ -98,8 +98,9 @@ async fn a_branch_is_put_out_of_sight_and_brought_back() {
         world.send(words).await.unwrap();
         world.until_ready().await;
     }
-    let archive =
-        |at: &str, archived| Request::Archive(request::Archive { session: s(), at: at.to_owned(), archived });
+    let archive = |at: &str, archived| {
+        Request::Archive(request::Archive { session: s(), at: at.to_owned(), archived, ..Default::default() })
+    };
     let old = world.tree().path_to(world.tree().main_head())[2].id.to_string();
     let refused = world.call(archive(&old, true)).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::HeadBelow, "{refused}");
@@ -108,7 +109,8 @@ async fn a_branch_is_put_out_of_sight_and_brought_back() {
     world.until(|kind| matches!(kind, EventKind::TurnStarted { .. })).await;
     for (archived, changed) in [(true, true), (true, false), (false, true)] {
         let done = world.call(archive(&old, archived)).await.unwrap();
-        assert_eq!(done, Response::Done { changed });
+        let Response::Changed(done) = done else { panic!("{done:?}") };
+        assert_eq!(done.changed, changed);
         assert_eq!(world.tree().is_archived(&old.as_str().into()), archived);
     }
     let nowhere = world.call(archive("nowhere", true)).await.unwrap_err();
@@ -149,7 +151,8 @@ async fn clearing_ends_every_agent_and_keeps_what_was_set() {
     world.call(Request::Send(beside)).await.unwrap();
     world.until_turn_ended().await;
     // The head is where nothing runs any more; the other agent is at work all the same.
-    let clear = |if_running| Request::Clear(request::Clear { session: s(), if_running });
+    let clear =
+        |if_running| Request::Clear(request::Clear { session: s(), if_running, ..Default::default() });
     let refused = world.call(clear(IfRunning::Wait)).await.unwrap_err();
     assert_eq!((refused.code, refused.hint), (ErrorCode::Running, Some(Hint::AbortFirst)));
     world.call(clear(IfRunning::AbortFirst)).await.unwrap();

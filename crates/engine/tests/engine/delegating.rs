@@ -45,7 +45,7 @@ fn delegating() -> ScriptedAgent {
 #[tokio::test(start_paused = true)]
 async fn a_sub_agent_is_told_under_its_turn() {
     let mut world = World::new(delegating()).await;
-    let Response::Sent(sent) = world.send("delegate").await.unwrap() else { panic!("not sent") };
+    let Response::Changed(sent) = world.send("delegate").await.unwrap() else { panic!("not sent") };
     let turn = sent.turn.unwrap();
     world.until(|kind| matches!(kind, EventKind::Asked { .. })).await;
     let view = world.view().await;
@@ -91,7 +91,7 @@ async fn hooks_are_told_when_a_sub_agent_starts_and_ends() {
         let mut ear = Ear::open().await;
         let hooks = vec![hook("ear", &events, ear.run())];
         let mut world = World::set(delegating(), Settings { hooks, ..Settings::default() }).await;
-        let Response::Sent(sent) = world.send("delegate").await.unwrap() else { panic!("not sent") };
+        let Response::Changed(sent) = world.send("delegate").await.unwrap() else { panic!("not sent") };
         let started = ear.next().await;
         assert_eq!(started.what["type"], "sub_agent_started");
         assert_eq!(started.what["turn"], json!(sent.turn));

@@ -158,14 +158,14 @@ async fn what_waited_still_waits_after_a_crash_and_is_said_once() {
     let waits = || request::Send {
         session: disk.session.clone(),
         prompt: PromptView { attachments: vec!["notes.md".to_owned()], ..PromptView::text("and then?") },
-        client_id: Some("mine".to_owned()),
+        client_id: Some("mine-one".to_owned()),
         ..request::Send::default()
     };
     let (first, again) = (waits(), waits());
     for send in [&first, &again] {
         let sent = disk.engine.call(&caller(), Request::Send(send.clone())).await.unwrap();
-        let Response::Sent(sent) = sent else { panic!("{sent:?}") };
-        assert_eq!((sent.queued.as_deref(), sent.prompt), (Some("mine"), None));
+        let Response::Changed(sent) = sent else { panic!("{sent:?}") };
+        assert_eq!((sent.queued.as_deref(), sent.prompt), (Some("mine-one"), None));
     }
     let next = engine(&disk.store, &disk.stamps, &disk.words);
     drop(std::mem::replace(&mut disk.engine, next));
@@ -173,16 +173,16 @@ async fn what_waited_still_waits_after_a_crash_and_is_said_once() {
     let view = disk.view().await;
     let waiting: Vec<(&str, &PromptView)> =
         view.queue.iter().map(|queued| (queued.id.as_str(), &queued.prompt)).collect();
-    assert_eq!(waiting, [("mine", &first.prompt)], "it waits, and is not said by itself");
+    assert_eq!(waiting, [("mine-one", &first.prompt)], "it waits, and is not said by itself");
     assert_eq!(view.status.state, "ready");
     disk.words.add_permits(10_000);
     let mut events = disk.follow().await;
     let said = disk.engine.call(&caller(), Request::Send(again.clone())).await.unwrap();
-    let Response::Sent(said) = said else { panic!("{said:?}") };
-    assert_eq!((said.turn.as_deref(), said.queued), (Some("mine"), None), "who comes back need not wait");
+    let Response::Changed(said) = said else { panic!("{said:?}") };
+    assert_eq!((said.turn.as_deref(), said.queued), (Some("mine-one"), None), "who comes back need not wait");
     until_ready(&mut events).await;
     let after = disk.engine.call(&caller(), Request::Send(again)).await.unwrap();
-    let Response::Sent(after) = after else { panic!("{after:?}") };
+    let Response::Changed(after) = after else { panic!("{after:?}") };
     assert_eq!((after.prompt, after.end), (said.prompt, Some(TurnEnd::Done)));
     let view = disk.view().await;
     let said =
@@ -233,7 +233,7 @@ async fn a_list_is_the_same_by_the_catalog_and_by_the_journals() {
     let first = std::mem::replace(&mut disk.session, view.id);
     let fork = request::Fork {
         session: first.clone(),
-        at: "head".to_owned(),
+        at: Some("head".to_owned()),
         to: ForkTo::NewSession,
         ..Default::default()
     };

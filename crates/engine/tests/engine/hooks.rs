@@ -122,7 +122,7 @@ async fn hooks_that_hang_crash_or_talk_nonsense_are_reported_and_stop_nobody() {
     ])
     .await;
     let moved = world.call(navigate("#2", Summary::None)).await;
-    assert!(matches!(moved, Ok(Response::Moved(_))), "{moved:?}");
+    assert!(matches!(moved, Ok(Response::Changed(_))), "{moved:?}");
     world.until(|kind| matches!(kind, EventKind::HeadMoved { .. })).await;
     let failed: Vec<&str> = world
         .log
@@ -175,7 +175,7 @@ async fn a_fork_can_be_called_off() {
     let world = with_hooks(vec![hook("no", &[HookEvent::SessionBeforeBranch], no)]).await;
     let fork = request::Fork {
         session: "s".to_owned(),
-        at: "#1".to_owned(),
+        at: Some("#1".to_owned()),
         to: ForkTo::NewSession,
         ..request::Fork::default()
     };

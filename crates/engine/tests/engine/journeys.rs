@@ -35,6 +35,7 @@ fn version(at: &str, step: request::Step) -> Request {
         at: Some(at.to_owned()),
         step,
         if_running: IfRunning::Wait,
+        ..Default::default()
     })
 }
 
@@ -61,7 +62,7 @@ async fn a_prompt_is_sent_and_answered() {
     );
     let mut world = World::new(agent).await;
     let sent = world.send("Hello").await.unwrap();
-    assert!(matches!(sent, Response::Sent(ref sent) if sent.prompt.is_some()), "{sent:?}");
+    assert!(matches!(sent, Response::Changed(ref sent) if sent.prompt.is_some()), "{sent:?}");
     world.until_ready().await;
     world.send("And now?").await.unwrap();
     world.until_ready().await;
@@ -83,8 +84,8 @@ async fn an_old_prompt_is_edited_and_the_arrows_go_between_versions() {
     world.call(edit("#1", "uno", IfRunning::Wait)).await.unwrap();
     world.until_ready().await;
     let there = world.call(version("#1", request::Step::Previous)).await.unwrap();
-    let Response::Moved(moved) = there else { panic!("{there:?}") };
-    assert_eq!(moved.version, Some((1, 2)));
+    let Response::Changed(moved) = there else { panic!("{there:?}") };
+    assert_eq!(moved.version, Some(offshoot_api::views::VersionBrief { index: 1, total: 2 }));
     assert_eq!(moved.agent_session.as_deref(), Some("agent-1"));
     let there = world.call(version("#1", request::Step::Previous)).await.unwrap_err();
     assert_eq!(there.code, ErrorCode::NoSuchVersion);
@@ -148,7 +149,7 @@ async fn what_is_sent_meanwhile_waits_and_can_be_changed_and_cancelled() {
     world.send("wait").await.unwrap();
     until_words(&mut world).await;
     let queued = |response: Response| match response {
-        Response::Sent(sent) => sent.queued.unwrap(),
+        Response::Changed(sent) => sent.queued.unwrap(),
         other => panic!("{other:?}"),
     };
     let first = queued(world.send("next").await.unwrap());
@@ -224,8 +225,8 @@ async fn a_second_turn_runs_beside_and_each_writes_below_its_own_prompt() {
 async fn an_imported_branch_without_an_agent_session_gets_one_with_the_first_send() {
     let mut world = World::drawn(ScriptedAgent::new(), "u1 - a1 - u2 - a2\n     a1 - u3 - a3*").await;
     let moved = world.call(version("u3", request::Step::Previous)).await.unwrap();
-    let Response::Moved(moved) = moved else { panic!("{moved:?}") };
-    assert_eq!((moved.to.as_deref(), moved.agent_session), (Some("a2"), None));
+    let Response::Changed(moved) = moved else { panic!("{moved:?}") };
+    assert_eq!((moved.head.at.as_deref(), moved.agent_session), (Some("a2"), None));
     assert_eq!(world.view().await.branch.agent_session, None);
     assert!(world.agent.told().is_empty(), "looking reaches nobody");
     world.send("go on").await.unwrap();
@@ -252,16 +253,28 @@ async fn settings_names_steps_and_clearing() {
     world.call(Request::Configure(configure.clone())).await.unwrap();
     world.call(Request::Configure(configure)).await.unwrap();
     world
-        .call(Request::Rename(request::Rename { session: s(), title: Some("A title".into()) }))
+        .call(Request::Rename(request::Rename {
+            session: s(),
+            title: Some("A title".into()),
+            ..Default::default()
+        }))
         .await
         .unwrap();
-    let label = request::Label { session: s(), at: "#1".into(), label: Some("good".into()) };
+    let label =
+        request::Label { session: s(), at: "#1".into(), label: Some("good".into()), ..Default::default() };
     world.call(Request::Label(label)).await.unwrap();
     world.call(Request::Undo(history())).await.unwrap();
     world.call(Request::Redo(history())).await.unwrap();
     world.send("two").await.unwrap();
     world.until_ready().await;
-    world.call(Request::Clear(request::Clear { session: s(), if_running: IfRunning::Wait })).await.unwrap();
+    world
+        .call(Request::Clear(request::Clear {
+            session: s(),
+            if_running: IfRunning::Wait,
+            ..Default::default()
+        }))
+        .await
+        .unwrap();
     let view = world.view().await;
     assert_eq!((view.model, view.branch.agent_session), (Some(model), None));
     world.send("three").await.unwrap();
@@ -283,31 +296,33 @@ async fn rewind_navigate_and_fork() {
             scope: request::RewindScope::Conversation,
             dry_run,
             if_running: IfRunning::Wait,
+            ..Default::default()
         })
     };
     let first = world.tree().entries().next().unwrap().id.to_string();
     let preview = world.call(rewind(true)).await.unwrap();
     assert!(matches!(preview, Response::RewindPreview(ref preview) if preview.turns_left_behind == 1));
-    let Response::Moved(moved) = world.call(rewind(false)).await.unwrap() else { panic!("not moved") };
+    let Response::Changed(moved) = world.call(rewind(false)).await.unwrap() else { panic!("not moved") };
     assert_eq!(moved.editor_text.as_deref(), Some("two"));
     let navigate = request::Navigate {
         session: s(),
         to: "#1".into(),
         summary: request::Summary::None,
         if_running: IfRunning::Wait,
+        ..Default::default()
     };
-    let Response::Moved(moved) = world.call(Request::Navigate(navigate)).await.unwrap() else {
+    let Response::Changed(moved) = world.call(Request::Navigate(navigate)).await.unwrap() else {
         panic!("not moved")
     };
-    assert_eq!((moved.to, moved.editor_text.as_deref()), (None, Some("one")));
+    assert_eq!((moved.head.at, moved.editor_text.as_deref()), (None, Some("one")));
     let fork =
-        |to| Request::Fork(request::Fork { session: s(), at: first.clone(), to, ..Default::default() });
+        |to| Request::Fork(request::Fork { session: s(), at: Some(first.clone()), to, ..Default::default() });
     world.call(fork(request::ForkTo::Here)).await.unwrap();
-    let Response::Moved(moved) = world.call(fork(request::ForkTo::NewSession)).await.unwrap() else {
+    let Response::Changed(moved) = world.call(fork(request::ForkTo::NewSession)).await.unwrap() else {
         panic!("not moved")
     };
-    assert_ne!(moved.session, "s");
-    let opened = Request::Open(request::Open { session: moved.session.clone(), turns: None });
+    assert_ne!(moved.continues_in(), "s");
+    let opened = Request::Open(request::Open { session: moved.continues_in().to_owned(), turns: None });
     assert!(world.call(opened).await.is_ok());
     // To begin a session is a step of both: undone in one, it is gone in the other.
     let sessions = async |world: &World| match world.call(Request::List(request::List::default())).await {
@@ -358,16 +373,16 @@ async fn a_change_of_settings_makes_a_session_of_its_own_where_that_is_wanted() 
         ..request::Configure::default()
     };
     let before = world.tree().main_head().cloned();
-    let Response::Moved(moved) = world.call(Request::Configure(configure)).await.unwrap() else {
+    let Response::Changed(moved) = world.call(Request::Configure(configure)).await.unwrap() else {
         panic!("not moved")
     };
     assert_eq!(world.tree().main_head().cloned(), before, "here nothing has changed");
-    let child = world.shelf.open(&moved.session.as_str().into()).unwrap().unwrap();
+    let child = world.shelf.open(&moved.continues_in().into()).unwrap().unwrap();
     let lineage = child.tree().header().unwrap().lineage.clone().unwrap();
     assert_eq!(lineage.parent, "s");
     assert_eq!(lineage.reason, Some(offshoot_session::BranchReason::ConfigChange));
     assert!(lineage.metadata.is_some());
-    let open = request::Open { session: moved.session, turns: None };
+    let open = request::Open { session: moved.continues_in().to_owned(), turns: None };
     let Response::Session(view) = world.call(Request::Open(open)).await.unwrap() else {
         panic!("not opened")
     };
@@ -422,8 +437,11 @@ async fn a_prompt_is_written_now_and_answered_later() {
         only_write: true,
         ..Default::default()
     };
-    let Response::Sent(sent) = world.call(Request::Edit(edit)).await.unwrap() else { panic!("not sent") };
-    assert_eq!((sent.turn, sent.version), (None, Some((2, 2))));
+    let Response::Changed(sent) = world.call(Request::Edit(edit)).await.unwrap() else { panic!("not sent") };
+    assert_eq!(
+        (sent.turn, sent.version),
+        (None, Some(offshoot_api::views::VersionBrief { index: 2, total: 2 }))
+    );
     let view = world.view().await;
     assert_eq!((view.branch.entries.len(), view.status.state.as_str()), (1, "ready"));
     world.call(Request::Resume(request::Resume { session: s(), ..Default::default() })).await.unwrap();

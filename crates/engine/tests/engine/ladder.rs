@@ -58,15 +58,16 @@ async fn a_session_that_came_from_another_forks_its_agents_session() {
     world.until_ready().await;
     let fork = request::Fork {
         session: "s".to_owned(),
-        at: "#1".to_owned(),
+        at: Some("#1".to_owned()),
         to: request::ForkTo::NewSession,
-        title: None,
-        if_running: request::IfRunning::Wait,
+        ..Default::default()
     };
-    let Response::Moved(moved) = world.call(Request::Fork(fork)).await.unwrap() else { panic!("not moved") };
+    let Response::Changed(moved) = world.call(Request::Fork(fork)).await.unwrap() else {
+        panic!("not moved")
+    };
     assert_eq!(moved.agent_session, None);
     world.story();
-    let copy = moved.session;
+    let copy = moved.continues_in().to_owned();
     let said = request::Send { session: copy.clone(), ..send("zwei") };
     let mut told = world.engine.follow(&caller(), &copy, 0).await.unwrap();
     world.call(Request::Send(said)).await.unwrap();

@@ -511,7 +511,7 @@ impl Play {
     async fn send(&mut self, kind: Kind) {
         let words = self.words(kind);
         let sent = self.world.send(&words).await.unwrap();
-        let Response::Sent(sent) = sent else { panic!("{sent:?}") };
+        let Response::Changed(sent) = sent else { panic!("{sent:?}") };
         let waits = self.model.here().is_some() || self.model.held().is_some();
         assert_eq!(sent.queued.is_some(), waits);
         self.model.send(&words);
@@ -596,8 +596,7 @@ impl Play {
         let Some(prompt) = pick(&self.model.prompts_on_path(), prompt) else { return };
         let step = if next { Step::Next } else { Step::Previous };
         let at = self.id_of(prompt).to_string();
-        let version =
-            request::Version { session: "s".into(), at: Some(at), step, if_running: IfRunning::Wait };
+        let version = request::Version { session: "s".into(), at: Some(at), step, ..Default::default() };
         let moved = self.world.call(Request::Version(version)).await;
         match (self.in_the_way_of(prompt).is_empty(), self.model.arrow(prompt, next)) {
             (false, _) => refused(moved),
@@ -615,7 +614,8 @@ impl Play {
         let Some(to) = pick(&all, entry) else { return };
         let to_id = self.id_of(to).to_string();
         let (summary, if_running) = (Summary::None, IfRunning::Wait);
-        let navigate = request::Navigate { session: "s".into(), to: to_id, summary, if_running };
+        let navigate =
+            request::Navigate { session: "s".into(), to: to_id, summary, if_running, client_id: None };
         let moved = self.world.call(Request::Navigate(navigate)).await;
         if self.model.here().is_some() {
             return refused(moved);
@@ -738,7 +738,7 @@ impl Play {
     async fn crash(&mut self, at_rest: bool) {
         if !at_rest && self.model.here().is_none() && self.model.held().is_none() {
             let words = self.words(Kind::Slow);
-            let Response::Sent(sent) = self.world.send(&words).await.unwrap() else { panic!("not sent") };
+            let Response::Changed(sent) = self.world.send(&words).await.unwrap() else { panic!("not sent") };
             let prompt = sent.prompt.expect("it does not wait");
             let begins =
                 |kind: &EventKind| matches!(kind, EventKind::TurnStarted { prompt: of } if *of == prompt);

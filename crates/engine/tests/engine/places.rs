@@ -23,7 +23,11 @@ async fn a_session_that_was_taken_back_is_not_written_until_it_is_brought_back()
     let said = request::Send { session: begun.id.clone(), agent: Some("scripted".into()), ..send("secret") };
     for request in [
         Request::Send(said.clone()),
-        Request::Rename(request::Rename { session: begun.id.clone(), title: Some("x".into()) }),
+        Request::Rename(request::Rename {
+            session: begun.id.clone(),
+            title: Some("x".into()),
+            ..Default::default()
+        }),
         Request::Undo(step()),
     ] {
         let refused = world.call(request).await.unwrap_err();
@@ -44,12 +48,12 @@ async fn a_branch_at_a_turn_begins_below_its_answer() {
     }
     let fork = |to| {
         let at = "#1".to_owned();
-        Request::Fork(request::Fork { session: s(), at, to, ..request::Fork::default() })
+        Request::Fork(request::Fork { session: s(), at: Some(at), to, ..request::Fork::default() })
     };
-    let Response::Moved(moved) = world.call(fork(ForkTo::NewSession)).await.unwrap() else {
+    let Response::Changed(moved) = world.call(fork(ForkTo::NewSession)).await.unwrap() else {
         panic!("not moved")
     };
-    let open = Request::Open(request::Open { session: moved.session, turns: None });
+    let open = Request::Open(request::Open { session: moved.continues_in().to_owned(), turns: None });
     let Response::Session(child) = world.call(open).await.unwrap() else { panic!("not opened") };
     assert_eq!(child.branch.entries.len(), 2, "with the answer");
     world.call(fork(ForkTo::Here)).await.unwrap();
@@ -70,7 +74,7 @@ async fn what_waits_is_said_where_it_was_sent() {
     world.send("one").await.unwrap();
     world.until_ready().await;
     world.send("slow").await.unwrap();
-    let Response::Sent(sent) = world.send("after slow").await.unwrap() else { panic!("not sent") };
+    let Response::Changed(sent) = world.send("after slow").await.unwrap() else { panic!("not sent") };
     let waits = sent.queued.unwrap();
     let beside = request::Send { if_running: IfRunning::Beside, ..send("elsewhere") };
     world.call(Request::Send(beside)).await.unwrap();
@@ -95,7 +99,7 @@ async fn what_is_held_is_told_and_said_before_the_next_message() {
     world.send("first").await.unwrap();
     world.call(Request::Interrupt(request::Interrupt { session: s(), turn: None })).await.unwrap();
     world.until(|kind| matches!(kind, EventKind::Queue { queue } if queue.iter().any(|it| it.held))).await;
-    let Response::Sent(sent) = world.send("second").await.unwrap() else { panic!("not sent") };
+    let Response::Changed(sent) = world.send("second").await.unwrap() else { panic!("not sent") };
     assert!(sent.queued.is_some());
     world.until(|kind| matches!(kind, EventKind::Queue { queue } if queue.is_empty())).await;
     world.until(|kind| matches!(kind, EventKind::Queue { queue } if queue.is_empty())).await;
@@ -128,7 +132,7 @@ async fn of_several_turns_none_is_interrupted_by_mere_chance() {
     let interrupt = |turn| Request::Interrupt(request::Interrupt { session: s(), turn });
     let mut turns = Vec::new();
     for text in ["a", "b"] {
-        let Response::Sent(sent) = world.call(beside(text)).await.unwrap() else { panic!("not sent") };
+        let Response::Changed(sent) = world.call(beside(text)).await.unwrap() else { panic!("not sent") };
         turns.push(sent.turn.expect("it runs"));
         world.until(|kind| matches!(kind, EventKind::Live { .. })).await;
     }

@@ -27,9 +27,9 @@ async fn until_waiting(world: &mut World) {
     world.until(|kind| matches!(kind, EventKind::Asked { .. })).await;
 }
 
-fn moved(response: Response) -> response::Moved {
+fn moved(response: Response) -> response::Changed {
     match response {
-        Response::Moved(moved) => moved,
+        Response::Changed(moved) => *moved,
         other => panic!("{other:?}"),
     }
 }
@@ -98,9 +98,16 @@ async fn two_turns_that_wait_are_told_apart() {
     world.send("here").await.unwrap();
     until_waiting(&mut world).await;
     let beside = request::Send { at: Some("#1".to_owned()), if_running: IfRunning::Beside, ..send("beside") };
-    let Response::Sent(sent) = world.call(Request::Send(beside)).await.unwrap() else { panic!("not sent") };
+    let Response::Changed(sent) = world.call(Request::Send(beside)).await.unwrap() else {
+        panic!("not sent")
+    };
     until_waiting(&mut world).await;
-    let name = request::NameBranch { session: s(), at: sent.prompt.unwrap(), name: Some("other".to_owned()) };
+    let name = request::NameBranch {
+        session: s(),
+        at: sent.prompt.unwrap(),
+        name: Some("other".to_owned()),
+        ..Default::default()
+    };
     world.call(Request::NameBranch(name)).await.unwrap();
 
     let Response::Status { rows } = world.call(Request::Status).await.unwrap() else { panic!("no rows") };
@@ -182,16 +189,16 @@ async fn a_session_begins_before_a_prompt_and_its_words_come_back() {
     }
     let fork = |at: &str| {
         let (at, to) = (at.to_owned(), ForkTo::NewSessionBefore);
-        Request::Fork(request::Fork { session: s(), at, to, ..Default::default() })
+        Request::Fork(request::Fork { session: s(), at: Some(at), to, ..Default::default() })
     };
     let answer = world.view().await.branch.tip.unwrap();
     let before = world.tree().log().count();
-    assert_eq!(world.call(fork(&answer)).await.unwrap_err().code, ErrorCode::Invalid);
+    assert_eq!(world.call(fork(&answer)).await.unwrap_err().code, ErrorCode::NotAPrompt);
     assert_eq!(world.tree().log().count(), before, "a refusal leaves no trace");
     for (at, text, said) in [("#2", "two", vec!["one", "re: one"]), ("#1", "one", vec![])] {
         let moved = moved(world.call(fork(at)).await.unwrap());
         assert_eq!(moved.editor_text.as_deref(), Some(text));
-        let child = offshoot_engine::Shelf::open(&world.shelf, &moved.session.as_str().into());
+        let child = offshoot_engine::Shelf::open(&world.shelf, &moved.continues_in().into());
         let child = child.unwrap().unwrap().tree().clone();
         assert_eq!(child.header().unwrap().lineage.as_ref().unwrap().parent, "s");
         let path = child.path_to(child.main_head());
@@ -209,15 +216,15 @@ async fn what_is_held_is_said_on_request() {
         Request::SayQueued(request::SayQueued { session: s(), queued })
     };
     assert_eq!(world.call(say(None)).await.unwrap_err().code, ErrorCode::NothingToDo);
-    let next = request::Send { client_id: Some("next".to_owned()), ..send("next") };
+    let next = request::Send { client_id: Some("next-one".to_owned()), ..send("next") };
     world.call(Request::Send(next)).await.unwrap();
-    assert_eq!(world.call(say(Some("next"))).await.unwrap_err().code, ErrorCode::Running);
+    assert_eq!(world.call(say(Some("next-one"))).await.unwrap_err().code, ErrorCode::Running);
     assert_eq!(world.call(say(Some("nobody"))).await.unwrap_err().code, ErrorCode::NotFound);
     world.call(Request::Interrupt(request::Interrupt { session: s(), turn: None })).await.unwrap();
     world.until_turn_ended().await;
     assert!(world.view().await.queue.iter().all(|queued| queued.held));
-    let Response::Sent(sent) = world.call(say(None)).await.unwrap() else { panic!("not sent") };
-    assert_eq!(sent.turn.as_deref(), Some("next"));
+    let Response::Changed(sent) = world.call(say(None)).await.unwrap() else { panic!("not sent") };
+    assert_eq!(sent.turn.as_deref(), Some("next-one"));
     world.until_turn_ended().await;
     let view = world.view().await;
     assert!(view.queue.is_empty());
@@ -239,7 +246,7 @@ async fn a_prompt_elsewhere_is_answered_where_it_stands() {
         only_write: true,
         ..Default::default()
     };
-    let Response::Sent(sent) = world.call(Request::Edit(edit)).await.unwrap() else { panic!("not sent") };
+    let Response::Changed(sent) = world.call(Request::Edit(edit)).await.unwrap() else { panic!("not sent") };
     let back =
         request::Switch { session: s(), to: head.as_ref().map(ToString::to_string), ..Default::default() };
     world.call(Request::Switch(back)).await.unwrap();
@@ -277,8 +284,10 @@ async fn a_prompt_is_said_again_to_another_model() {
     assert_eq!(world.call(Request::Retry(nobody)).await.unwrap_err().code, ErrorCode::NoAgent);
     // It is in force now, so this is a version like any other.
     let again = request::Retry { session: s(), at, model: Some(model.clone()), ..Default::default() };
-    let Response::Sent(sent) = world.call(Request::Retry(again)).await.unwrap() else { panic!("not sent") };
-    assert_eq!(sent.version, Some((2, 2)));
+    let Response::Changed(sent) = world.call(Request::Retry(again)).await.unwrap() else {
+        panic!("not sent")
+    };
+    assert_eq!(sent.version, Some(offshoot_api::views::VersionBrief { index: 2, total: 2 }));
     world.until_ready().await;
     let tree = world.tree();
     let path = tree.path_to(tree.main_head());

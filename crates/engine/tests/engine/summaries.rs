@@ -15,12 +15,13 @@ pub(crate) fn navigate(to: &str, summary: Summary) -> Request {
         to: to.to_owned(),
         summary,
         if_running: IfRunning::Wait,
+        ..Default::default()
     })
 }
 
 fn compact() -> Request {
     let instructions = Some("the tests".to_owned());
-    Request::Compact(request::Compact { session: "s".to_owned(), instructions, if_running: IfRunning::Wait })
+    Request::Compact(request::Compact { session: "s".to_owned(), instructions, ..Default::default() })
 }
 
 fn session() -> request::Session {
@@ -46,7 +47,9 @@ async fn a_branch_is_left_with_a_summary_below_the_new_place() {
     let mut world = two_turns(summarising(), Settings::default()).await;
     // Whoever follows sees that something is being written.
     let with = Summary::With { instructions: "names of files".to_owned() };
-    let Response::Moved(moved) = world.call(navigate("#2", with)).await.unwrap() else { panic!("not moved") };
+    let Response::Changed(moved) = world.call(navigate("#2", with)).await.unwrap() else {
+        panic!("not moved")
+    };
     assert_eq!(moved.editor_text.as_deref(), Some("two"));
     world.until(|kind| matches!(kind, EventKind::HeadMoved { .. })).await;
     insta::assert_snapshot!(world.story());

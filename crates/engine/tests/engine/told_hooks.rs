@@ -41,11 +41,11 @@ async fn with_ear(agent: ScriptedAgent, events: &[HookEvent]) -> (World, Ear) {
 
 fn compact() -> Request {
     let instructions = Some("the tests".to_owned());
-    Request::Compact(request::Compact { session: s(), instructions, if_running: IfRunning::Wait })
+    Request::Compact(request::Compact { session: s(), instructions, ..Default::default() })
 }
 
 fn fork(at: &str, to: ForkTo) -> Request {
-    Request::Fork(request::Fork { session: s(), at: at.to_owned(), to, ..Default::default() })
+    Request::Fork(request::Fork { session: s(), at: Some(at.to_owned()), to, ..Default::default() })
 }
 
 fn records(world: &World) -> usize {
@@ -60,9 +60,9 @@ async fn until_head_moves(world: &mut World) {
 async fn a_session_that_came_out_of_this_one_is_told() {
     let (world, mut ear) = with_ear(ScriptedAgent::new(), &[HookEvent::SessionBranch]).await;
     let forked = world.call(fork("#2", ForkTo::NewSessionBefore)).await.unwrap();
-    let Response::Moved(moved) = forked else { panic!("{forked:?}") };
+    let Response::Changed(moved) = forked else { panic!("{forked:?}") };
     let told = ear.hear("session_branch").await.what;
-    let expected = json!({ "type": "session_branch", "session": "s", "previousSession": "s", "newSession": moved.session });
+    let expected = json!({ "type": "session_branch", "session": "s", "previousSession": "s", "newSession": moved.continues_in() });
     assert_eq!(told, expected);
 }
 
@@ -159,7 +159,7 @@ async fn whatever_would_be_said_can_be_called_off() {
         yes(&mut ear)
     );
     sent.unwrap();
-    let waits = request::Send { client_id: Some("later".to_owned()), ..send("later") };
+    let waits = request::Send { client_id: Some("later-on".to_owned()), ..send("later") };
     let (sent, ()) = tokio::join!(world.call(Request::Send(waits)), yes(&mut ear));
     sent.unwrap();
 
@@ -190,7 +190,7 @@ async fn whatever_would_be_said_can_be_called_off() {
         (
             Request::ChangeQueued(request::ChangeQueued {
                 session: s(),
-                queued: "later".to_owned(),
+                queued: "later-on".to_owned(),
                 prompt: PromptView::text("other"),
             }),
             json!("other"),
@@ -220,7 +220,7 @@ async fn whatever_would_be_said_can_be_called_off() {
 #[tokio::test]
 async fn the_end_of_a_turn_is_told() {
     let (world, mut ear) = with_ear(ScriptedAgent::new(), &[HookEvent::TurnEnded]).await;
-    let Response::Sent(sent) = world.send("three").await.unwrap() else { panic!("not sent") };
+    let Response::Changed(sent) = world.send("three").await.unwrap() else { panic!("not sent") };
     let prompt = sent.prompt.unwrap();
     let told = loop {
         let told = ear.hear("turn_ended").await.what;
@@ -301,7 +301,7 @@ async fn a_turn_that_is_cut_off_by_closing_the_session_is_told_once() {
     let mut turns = Vec::new();
     for text in ["stops", "runs"] {
         let beside = request::Send { if_running: IfRunning::Beside, ..send(text) };
-        let Response::Sent(sent) = world.call(Request::Send(beside)).await.unwrap() else {
+        let Response::Changed(sent) = world.call(Request::Send(beside)).await.unwrap() else {
             panic!("not sent")
         };
         turns.push(sent.turn.expect("it runs"));
@@ -410,8 +410,8 @@ async fn what_a_hook_wants_is_done_afterwards() {
     let wish = json!({ "requests": [{ "type": "navigate_tree", "targetId": ids[3], "summarize": false }] });
     let wishes = async { ear.next().await.answer(&wish) };
     let (moved, ()) = tokio::join!(world.call(navigate(&ids[1], Summary::None)), wishes);
-    let Response::Moved(moved) = moved.unwrap() else { panic!("not moved") };
-    assert_eq!(moved.to.as_deref(), Some(ids[1].as_str()), "what was asked for");
+    let Response::Changed(moved) = moved.unwrap() else { panic!("not moved") };
+    assert_eq!(moved.head.at.as_deref(), Some(ids[1].as_str()), "what was asked for");
     until_head_moves(&mut world).await;
     until_head_moves(&mut world).await;
     assert_eq!(
@@ -502,6 +502,7 @@ fn asked_about() -> Vec<(HookEvent, Request)> {
         scope: request::RewindScope::Conversation,
         dry_run: false,
         if_running: IfRunning::Wait,
+        ..Default::default()
     };
     let configure = request::Configure {
         session: s(),

@@ -92,7 +92,7 @@ async fn what_is_said_with_abort_first_does_not_wait_for_an_agent_that_is_looked
     world.send("one").await.unwrap();
     *world.agent.hides.lock().unwrap() = false;
     let two = request::Send { if_running: IfRunning::AbortFirst, ..send("two") };
-    let Response::Sent(sent) = world.call(Request::Send(two)).await.unwrap() else { panic!("not sent") };
+    let Response::Changed(sent) = world.call(Request::Send(two)).await.unwrap() else { panic!("not sent") };
     assert_eq!(sent.queued, None);
     world
         .until(

@@ -1,6 +1,7 @@
 //! Back and forward through the list of steps.
 //!
-//! Undo and redo are records too, but no steps: they carry no operation, so they cannot be undone themselves.
+//! Undo and redo are records too, but not steps: no step has their id, so they cannot be undone themselves. The id that a
+//! mark carries is the caller's, so that a request that arrives twice is recognised.
 
 use std::collections::HashSet;
 
@@ -16,15 +17,24 @@ pub struct NothingToUndo;
 #[error("there is no step to redo")]
 pub struct NothingToRedo;
 
-/// Takes back the latest step that stands.
-pub fn plan_undo(tree: &SessionTree, stamps: &mut dyn Stamps) -> Result<Vec<Record>, NothingToUndo> {
+/// The step that `undo` would take back: the latest that stands.
+pub fn step_to_undo(tree: &SessionTree) -> Result<OperationId, NothingToUndo> {
     let latest = tree.operations().rfind(|operation| !operation.undone).ok_or(NothingToUndo)?;
-    Ok(vec![Record::marked(stamps.now(), Fact::Undone { operation: latest.id.clone() })])
+    Ok(latest.id.clone())
 }
 
-/// Takes again the step that was undone last, unless a new step has been taken since.
+/// The step that `redo` would take again: the one undone last, unless a new step has been taken since.
+pub fn step_to_redo(tree: &SessionTree) -> Result<OperationId, NothingToRedo> {
+    undone_since_last_step(tree).pop().ok_or(NothingToRedo)
+}
+
+pub fn plan_undo(tree: &SessionTree, stamps: &mut dyn Stamps) -> Result<Vec<Record>, NothingToUndo> {
+    let operation = step_to_undo(tree)?;
+    Ok(vec![Record::marked(stamps.now(), Fact::Undone { operation })])
+}
+
 pub fn plan_redo(tree: &SessionTree, stamps: &mut dyn Stamps) -> Result<Vec<Record>, NothingToRedo> {
-    let operation = undone_since_last_step(tree).pop().ok_or(NothingToRedo)?;
+    let operation = step_to_redo(tree)?;
     Ok(vec![Record::marked(stamps.now(), Fact::Redone { operation })])
 }
 

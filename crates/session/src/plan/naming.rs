@@ -12,6 +12,11 @@ use crate::{EntryId, Fact, Record, SessionTree, Stamps, TitleSource};
 pub enum NamingRefused {
     #[error("entry `{0}` does not exist")]
     NotFound(EntryId),
+    /// A plain number always means a turn, so it could never be used to address the branch.
+    #[error("`{0}` cannot name a branch: it would be read as a turn")]
+    Number(String),
+    #[error("`{name}` is the name of another branch already")]
+    Taken { name: String, at: EntryId },
 }
 
 pub fn plan_label(
@@ -29,7 +34,8 @@ pub fn plan_label(
     Ok(Some(one_fact("label", fact, stamps)))
 }
 
-/// Names the branch that runs through `at`.
+/// Names the branch that begins at `at`. A name that could not be used to address the branch is refused: it has to be
+/// unique, whatever its case, and must not look like a turn number.
 pub fn plan_branch_name(
     tree: &SessionTree,
     at: &EntryId,
@@ -38,6 +44,9 @@ pub fn plan_branch_name(
 ) -> Result<Option<Plan>, NamingRefused> {
     require(tree, at)?;
     let name = written(name);
+    if let Some(name) = name {
+        require_addressable(tree, at, name)?;
+    }
     if tree.branch_name(at) == name {
         return Ok(None);
     }
@@ -67,6 +76,18 @@ pub fn plan_rename(
 
 fn require(tree: &SessionTree, id: &EntryId) -> Result<(), NamingRefused> {
     if tree.contains(id) { Ok(()) } else { Err(NamingRefused::NotFound(id.clone())) }
+}
+
+fn require_addressable(tree: &SessionTree, at: &EntryId, name: &str) -> Result<(), NamingRefused> {
+    if name.trim_start_matches('#').bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(NamingRefused::Number(name.to_owned()));
+    }
+    let lower = name.to_lowercase();
+    let mut others = tree.branch_names().into_iter().filter(|(other, _)| *other != at);
+    match others.find(|(_, taken)| taken.to_lowercase() == lower) {
+        Some((other, _)) => Err(NamingRefused::Taken { name: name.to_owned(), at: other.clone() }),
+        None => Ok(()),
+    }
 }
 
 fn written(name: Option<&str>) -> Option<&str> {

@@ -247,6 +247,15 @@ impl SessionTree {
         self.log.iter()
     }
 
+    /// The records of the step that was written last, in their order, where this is it.
+    pub fn latest_records<'t>(&'t self, operation: &OperationId) -> Vec<&'t Record> {
+        let from_the_end = (0..self.log.len()).rev().map_while(|index| self.log.get(index));
+        let mut records: Vec<&Record> =
+            from_the_end.take_while(|record| record.operation.as_ref() == Some(operation)).collect();
+        records.reverse();
+        records
+    }
+
     pub fn log_length(&self) -> usize {
         self.log.len()
     }

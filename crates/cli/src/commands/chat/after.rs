@@ -47,7 +47,10 @@ fn refused_here(error: &ApiError, why: Option<String>) -> Failure {
         (ErrorCode::Waiting, _) => refusal.hint(words::ANSWER_FIRST_HINT),
         (_, Some(Hint::AbortFirst)) => refusal.hint(words::CTRL_C_HINT),
         (_, Some(Hint::Redo)) => refusal.hint(words::REDO_HINT),
-        (ErrorCode::NotFound | ErrorCode::Ambiguous, _) => refusal.hint(words::TREE_HINT),
+        (
+            ErrorCode::NotFound | ErrorCode::Ambiguous | ErrorCode::PointNotFound | ErrorCode::PointAmbiguous,
+            _,
+        ) => refusal.hint(words::TREE_HINT),
         (ErrorCode::NoAgent, _) => refusal.hint(words::NO_AGENT_HINT),
         (ErrorCode::Stale, _) => refusal,
         (_, Some(Hint::SayBranching | Hint::SayTurn) | None) => refused(error),
@@ -70,7 +73,7 @@ impl Chat<'_> {
                 Some(agent) => cannot_answer(&agent, words::GO_ON_WITHOUT),
                 None => refused_here(error, None),
             },
-            (_, Some(session)) => refused_here(error, reason(self.here, &session.into(), error)),
+            (_, Some(_)) => refused_here(error, reason(self.here, error)),
             (_, None) => refused_here(error, None),
         }
     }

@@ -17,11 +17,9 @@ use crate::words::chatting as words;
 impl Chat<'_> {
     pub(super) async fn change(&mut self, change: Configure) -> Result<(), Failure> {
         match self.call(Request::Configure(change.clone())).await {
-            Ok(Response::Moved(moved)) if moved.session != change.session => self.go_on_in(moved).await,
+            Ok(Response::Changed(moved)) if moved.new_session.is_some() => self.go_on_in(&moved).await,
             // An event says what is set; where nothing has changed there is none.
-            Ok(Response::Moved(moved)) if moved.from == moved.to => {
-                self.tell(Ink::Faint, words::IS_SO_ALREADY)
-            }
+            Ok(Response::Changed(moved)) if !moved.changed => self.tell(Ink::Faint, words::IS_SO_ALREADY),
             Ok(_) => Ok(()),
             Err(_) if self.is_left() => Ok(()),
             Err(error) if self.takes_calling_off(&error) => self.tell(Ink::Faint, words::CALLED_OFF),

@@ -5,7 +5,7 @@ use offshoot_api::request::{
     Retry, Rewind, RewindScope, SayQueued, Send, Version,
 };
 use offshoot_api::views::{BodyView, EntryView};
-use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response, response};
+use offshoot_api::{ApiError, Changed, ErrorCode, Hint, Request, Response};
 use offshoot_session::Stamps;
 
 use super::after::After;
@@ -136,7 +136,8 @@ impl Chat<'_> {
 
     async fn request(&mut self, session: String, typed: Typed) -> Result<Request, ApiError> {
         let if_running = IfRunning::default();
-        let set = Configure { session: session.clone(), ..Configure::default() };
+        let client_id = Some(self.message_id());
+        let set = Configure { session: session.clone(), client_id, ..Configure::default() };
         Ok(match typed {
             Typed::Say(text) => {
                 let (prompt, client_id) = (self.attachments().with(text), Some(self.message_id()));
@@ -151,11 +152,18 @@ impl Chat<'_> {
                 let client_id = Some(self.message_id());
                 Request::Resume(Resume { session, at: None, client_id })
             }
-            Typed::Go { to, summary } => Request::Navigate(Navigate { session, to, summary, if_running }),
-            Typed::BranchAt { at, to } => Request::Fork(Fork { session, at, to, title: None, if_running }),
+            Typed::Go { to, summary } => {
+                let client_id = Some(self.message_id());
+                Request::Navigate(Navigate { session, to, summary, if_running, client_id })
+            }
+            Typed::BranchAt { at, to } => {
+                let (at, client_id) = (Some(at), Some(self.message_id()));
+                Request::Fork(Fork { session, at, to, if_running, client_id, ..Fork::default() })
+            }
             Typed::Rewind(to) => {
                 let scope = RewindScope::Conversation;
-                Request::Rewind(Rewind { session, to, scope, dry_run: false, if_running })
+                let client_id = Some(self.message_id());
+                Request::Rewind(Rewind { session, to, scope, dry_run: false, if_running, client_id })
             }
             Typed::Edit { at, text } => {
                 let client_id = Some(self.message_id());
@@ -166,20 +174,28 @@ impl Chat<'_> {
                 let (at, client_id) = (self.or_last(&session, at).await?, Some(self.message_id()));
                 Request::Retry(Retry { session, at, if_running, client_id, ..Retry::default() })
             }
-            Typed::Version { at, step } => Request::Version(Version { session, at, step, if_running }),
+            Typed::Version { at, step } => {
+                let client_id = Some(self.message_id());
+                Request::Version(Version { session, at, step, if_running, client_id })
+            }
             Typed::Label { at, text } => {
                 let at = self.or_last(&session, at).await?;
-                Request::Label(Label { session, at, label: text })
+                Request::Label(Label { session, at, label: text, client_id: Some(self.message_id()) })
             }
-            Typed::Rename(title) => Request::Rename(Rename { session, title }),
+            Typed::Rename(title) => {
+                Request::Rename(Rename { session, title, client_id: Some(self.message_id()) })
+            }
             Typed::Model(model) => Request::Configure(Configure { model: Some(model), ..set }),
             Typed::Thinking(level) => Request::Configure(Configure { thinking: Some(level), ..set }),
             Typed::Tools(tools) => Request::Configure(Configure { tools: Some(tools), ..set }),
             Typed::Mode(mode) => Request::Configure(Configure { permission_mode: Some(mode), ..set }),
-            Typed::Compact(instructions) => Request::Compact(Compact { session, instructions, if_running }),
-            Typed::Clear => Request::Clear(Clear { session, if_running }),
-            Typed::Undo => Request::Undo(History { session, if_running }),
-            Typed::Redo => Request::Redo(History { session, if_running }),
+            Typed::Compact(instructions) => {
+                let client_id = Some(self.message_id());
+                Request::Compact(Compact { session, instructions, if_running, client_id })
+            }
+            Typed::Clear => Request::Clear(Clear { session, if_running, client_id: Some(self.message_id()) }),
+            Typed::Undo => Request::Undo(History { session, if_running, client_id: Some(self.message_id()) }),
+            Typed::Redo => Request::Redo(History { session, if_running, client_id: Some(self.message_id()) }),
             Typed::Nothing
             | Typed::Help
             | Typed::Quit
@@ -250,9 +266,17 @@ impl Chat<'_> {
         // What is let go was typed a while ago.
         let is_typed_now = !matches!(request, Request::SayQueued(_));
         let brings_attached = matches!(request, Request::Send(_) | Request::Edit(_));
+        let is_message = matches!(
+            request,
+            Request::Send(_)
+                | Request::Edit(_)
+                | Request::Retry(_)
+                | Request::Resume(_)
+                | Request::SayQueued(_)
+        );
         let after = After::of(&request);
         let told = match self.call(request).await {
-            Ok(Response::Sent(sent)) => {
+            Ok(Response::Changed(sent)) if is_message => {
                 self.own_prompt = sent.prompt.clone().filter(|_| is_typed_now);
                 if brings_attached {
                     self.attached.clear();
@@ -281,7 +305,7 @@ impl Chat<'_> {
         told.map(|()| Called::Told)
     }
 
-    fn was_sent(&mut self, sent: &response::Sent) -> Result<(), Failure> {
+    fn was_sent(&mut self, sent: &Changed) -> Result<(), Failure> {
         self.ended = None;
         // It was said before, and its answer was told with the rest.
         if let Some(end) = &sent.end {
@@ -297,7 +321,9 @@ impl Chat<'_> {
             self.tell(Ink::Faint, words::QUEUED)?;
         }
         match sent.version {
-            Some((number, of)) if of > 1 => self.tell(Ink::Faint, &words::version_line(number, of)),
+            Some(version) if version.total > 1 => {
+                self.tell(Ink::Faint, &words::version_line(version.index, version.total))
+            }
             _ => Ok(()),
         }
     }
@@ -327,19 +353,15 @@ impl Chat<'_> {
     }
 }
 
-/// The same for the next engine, which says it once, whatever became of it before. `None`: nobody could tell.
+/// The same for the next engine, which recognises it by its id. `None`: nobody could tell whether it was done.
 fn said_again(request: &Request) -> Option<Request> {
     match request {
-        Request::Send(Send { client_id: Some(_), .. })
-        | Request::Edit(Edit { client_id: Some(_), .. })
-        | Request::Retry(Retry { client_id: Some(_), .. })
-        | Request::Resume(Resume { client_id: Some(_), .. }) => Some(request.clone()),
         // What waits has the id that its turn will have.
         Request::SayQueued(SayQueued { session, queued: Some(queued) }) => {
             let (session, client_id) = (session.clone(), Some(queued.clone()));
             Some(Request::Send(Send { session, client_id, ..Send::default() }))
         }
-        _ => None,
+        request => request.client_id().map(|_| request.clone()),
     }
 }
 

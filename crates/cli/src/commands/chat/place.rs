@@ -2,15 +2,13 @@
 
 use offshoot_api::request::Session;
 use offshoot_api::views::TreeRow;
-use offshoot_api::{Request, Response, response};
-use offshoot_session::{Change, Fact, Record};
+use offshoot_api::{Changed, Request, Response};
 
 use super::after::After;
 use super::session::{Chat, is_unanswered};
 use crate::failure::Failure;
 use crate::look::Ink;
-use crate::steps::Steps;
-use crate::stored::read_even_if_taken_back;
+use crate::steps::told_of_step;
 use crate::talk::open;
 use crate::text::harmless_lines;
 use crate::which::short;
@@ -18,33 +16,33 @@ use crate::words::chatting as words;
 
 impl Chat<'_> {
     pub(super) async fn tell_after(&mut self, after: After, response: Response) -> Result<(), Failure> {
-        let Response::Moved(moved) = response else {
+        let Response::Changed(moved) = response else {
             return match after {
                 After::Nothing => Ok(()),
                 _ => self.tell(Ink::Faint, words::DONE),
             };
         };
-        if self.session.as_deref() != Some(moved.session.as_str()) {
-            return self.go_on_in(moved).await;
+        if self.session.as_deref() != Some(moved.continues_in()) {
+            return self.go_on_in(&moved).await;
         }
         match after {
             After::Nothing => return Ok(()),
             After::Done => return self.tell(Ink::Faint, words::DONE),
             After::Undone | After::Redone => {
-                if let Some(step) = self.last_step() {
+                if let Some(step) = moved.operation.as_ref().map(told_of_step) {
                     let text = if after == After::Undone { words::undid(&step) } else { words::redid(&step) };
                     self.tell(Ink::Faint, &text)?;
                 }
-                if moved.from == moved.to {
+                if moved.head_before.at == moved.head.at {
                     return Ok(());
                 }
             }
-            After::Moved if moved.from == moved.to && moved.version.is_none() => {
+            After::Moved if moved.head_before.at == moved.head.at && moved.version.is_none() => {
                 self.tell(Ink::Faint, words::IS_THERE_ALREADY)?;
             }
             After::Moved => {
-                if let Some((number, of)) = moved.version {
-                    self.tell(Ink::Faint, &words::version_line(number, of))?;
+                if let Some(version) = moved.version {
+                    self.tell(Ink::Faint, &words::version_line(version.index, version.total))?;
                 }
             }
             After::Rewound(_) => {}
@@ -54,18 +52,18 @@ impl Chat<'_> {
     }
 
     /// A fork, or a change of settings, has made a session of its own.
-    pub(super) async fn go_on_in(&mut self, moved: response::Moved) -> Result<(), Failure> {
-        if let Err(error) = self.open(&moved.session, Some(0)).await {
+    pub(super) async fn go_on_in(&mut self, moved: &Changed) -> Result<(), Failure> {
+        if let Err(error) = self.open(moved.continues_in(), Some(0)).await {
             self.is_refused(&error);
             return Ok(());
         }
-        let name = short(self.here, &moved.session.as_str().into());
+        let name = short(self.here, &moved.continues_in().into());
         self.tell(Ink::Faint, &words::goes_on_in(&name))?;
-        self.give_back(&moved)
+        self.give_back(moved)
     }
 
     /// Words that were picked. A line that is being typed cannot be filled in, so they are shown to be copied.
-    fn give_back(&mut self, moved: &response::Moved) -> Result<(), Failure> {
+    fn give_back(&mut self, moved: &Changed) -> Result<(), Failure> {
         let Some(text) = moved.editor_text.as_deref().filter(|text| !text.trim().is_empty()) else {
             return Ok(());
         };
@@ -101,21 +99,6 @@ impl Chat<'_> {
             true => self.tell(Ink::Accent, words::NO_ANSWER_YET),
             false => Ok(()),
         }
-    }
-
-    /// The step that was taken back or again last, in a few words. Only the journal knows it.
-    fn last_step(&self) -> Option<String> {
-        let session = self.session.as_deref()?;
-        let tree = read_even_if_taken_back(self.here, &session.into()).ok()?.tree;
-        let records: Vec<&Record> = tree.log().collect();
-        let turned = records.iter().rev().find_map(|record| match &record.change {
-            Change::Marked(mark) => match &mark.fact {
-                Fact::Undone { operation } | Fact::Redone { operation } => Some(operation),
-                _ => None,
-            },
-            _ => None,
-        });
-        Some(Steps::of(&tree).told(tree.operation(turned?)?))
     }
 }
 

@@ -374,7 +374,7 @@ impl<'h> Chat<'h> {
         }
         let project = Some(self.here.folder.to_string_lossy().into_owned());
         let Wanted { agent, model } = self.wanted.clone();
-        let begin = Begin { project, agent, model, title: None };
+        let begin = Begin { project, agent, model, ..Begin::default() };
         match self.reached()?.call(Request::Begin(begin)).await? {
             Response::Session(view) => {
                 self.open(&view.id, None).await?;
