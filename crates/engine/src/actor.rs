@@ -38,6 +38,7 @@ use offshoot_session::cost::Tally;
 use offshoot_session::queue::SendQueue;
 use offshoot_session::status::State;
 use offshoot_session::{SessionId, SessionTree, Stamps, TurnId};
+use offshoot_store::Generation;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -162,6 +163,10 @@ pub(crate) struct SessionActor {
     /// Away only while a thread writes with it.
     book: Option<Box<dyn Book>>,
     tree: SessionTree,
+    /// The state of the book that the tree is.
+    generation: Generation,
+    /// The lock was taken before the request in hand is planned.
+    plans_under_lock: bool,
     stamps: Box<dyn Stamps + Send>,
     feed: Feed,
     /// The disk took nothing the last time.
@@ -258,6 +263,8 @@ impl SessionActor {
         Self {
             id,
             tree: book.tree().clone(),
+            generation: book.generation(),
+            plans_under_lock: false,
             shared,
             settings,
             bad_settings: None,

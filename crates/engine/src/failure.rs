@@ -7,7 +7,9 @@ use offshoot_agents::ConnectError;
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::store::Left;
-use offshoot_store::{AppendError, CreateError, FileError, ListError, LockError, ReadError};
+use offshoot_store::{
+    AppendError, CreateError, FileError, ListError, LockError, ReadError, Stale, WriteError,
+};
 
 pub(crate) fn internal(message: impl Into<String>) -> ApiError {
     ApiError::new(ErrorCode::Internal, message)
@@ -28,6 +30,14 @@ pub(crate) fn not_appended(error: &AppendError) -> ApiError {
         AppendError::Disk(file) | AppendError::NotSaved { source: file, .. } => of_file(file, error),
         AppendError::Rejected(why) => internal(format!("{error}: {why}")),
         AppendError::Unwritable(why) => ApiError::new(ErrorCode::Invalid, format!("{error}: {why}")),
+    }
+}
+
+/// Where nobody can plan it again.
+pub(crate) fn not_written(error: &WriteError<Stale>) -> ApiError {
+    match error {
+        WriteError::Declined(stale) => internal(stale.to_string()),
+        WriteError::Failed(error) => not_appended(error),
     }
 }
 

@@ -23,7 +23,7 @@ impl SessionActor {
             self.after_stopping(below.as_ref())?;
         }
         if !records.is_empty() {
-            self.commit(records).await.map_err(Halt::Refused)?;
+            self.commit(records).await?;
         }
         let agent_session = branch_session(&self.tree, self.tree.main_head());
         Ok(Response::Appended(response::Appended {

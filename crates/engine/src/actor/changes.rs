@@ -93,14 +93,19 @@ impl SessionActor {
         let NewSession { id, mut records, head } = session;
         let told = plan_forked(&id, self.stamps.as_mut());
         born(&mut records, step, told.operation.clone(), self.stamps.as_mut());
+        // Both sides are written under the lock of this one, so that the copy is of what the step comes behind.
+        self.lock_plan().await?;
         let shelf = self.shared.shelf.clone();
         let created = tokio::task::spawn_blocking(move || shelf.create(&records)).await;
         created
             .map_err(|_| Halt::Refused(internal("the store broke down")))?
             .map_err(|error| Halt::Refused(not_created(&error)))?;
-        if let Err(error) = self.commit(told.records).await {
-            let text = format!("this session does not know of its fork: {error}");
-            self.publish(None, EventKind::Notice { text });
+        match self.commit(told.records).await {
+            Err(Halt::Refused(error)) => {
+                let text = format!("this session does not know of its fork: {error}");
+                self.publish(None, EventKind::Notice { text });
+            }
+            written => written?,
         }
         // Whoever looks at this session would wait here for what is said there.
         self.publish(None, EventKind::Branched { into: id.to_string(), reason: reason.word().to_owned() });

@@ -20,12 +20,13 @@ use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
 use offshoot_session::versions::{active_version, last_with_versions, turn_prompt};
 use offshoot_session::{Change, Entry, EntryId, Fact, HeadName, Mark, Record, TurnId};
+use offshoot_store::Basis;
 use serde_json::json;
 
 use super::halt::{Halt, nothing_to_do, refused};
 use super::talk::no_checkpoints;
 use super::{Brought, SessionActor};
-use crate::failure::{internal, not_appended, not_read};
+use crate::failure::{internal, not_read, not_written};
 use crate::hooks::{HookEvent, Supplied};
 
 impl SessionActor {
@@ -48,7 +49,7 @@ impl SessionActor {
             refused(ApiError::new(ErrorCode::NoSuchVersion, "there is no other version on this side"))
         })?;
         let from = self.tree.main_head().cloned();
-        self.commit(plan.records).await.map_err(Halt::Refused)?;
+        self.commit(plan.records).await?;
         let mut moved = self.moved(from);
         moved.version = self.version_at(&at);
         Ok(Response::Moved(moved))
@@ -294,7 +295,7 @@ impl SessionActor {
         }
         self.rearrange_other_side(&records).await.map_err(Halt::Refused)?;
         let from = self.tree.main_head().cloned();
-        self.commit(records).await.map_err(Halt::Refused)?;
+        self.commit(records).await?;
         Ok(Response::Moved(self.moved(from)))
     }
 
@@ -323,7 +324,8 @@ impl SessionActor {
                 Some(true) if !is_undo => vec![Record::marked(stamps.now(), Fact::Redone { operation })],
                 Some(_) | None => return Ok(()),
             };
-            book.append(&records).map(drop).map_err(|error| not_appended(&error))
+            let basis = Basis::Generation(book.generation());
+            book.append(basis, &records).map(drop).map_err(|error| not_written(&error))
         });
         let written = written.await.map_err(|_| internal("the store broke down"))?;
         match written {
@@ -341,7 +343,7 @@ impl SessionActor {
     pub(super) async fn take(&mut self, plan: Option<Plan>) -> Result<response::Moved, Halt> {
         let from = self.tree.main_head().cloned();
         if let Some(plan) = plan {
-            self.commit(plan.records).await.map_err(Halt::Refused)?;
+            self.commit(plan.records).await?;
         }
         Ok(self.moved(from))
     }

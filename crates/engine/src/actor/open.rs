@@ -7,11 +7,12 @@ use offshoot_api::event::EventKind;
 use offshoot_session::SessionId;
 use offshoot_session::queue::SendQueue;
 use offshoot_session::turn::{plan_recovery, unfinished_turns};
+use offshoot_store::Basis;
 
 use super::SessionActor;
 use super::waiting::left_waiting;
 use crate::engine::Shared;
-use crate::failure::{bad_settings, internal, not_appended, not_drafted, not_read};
+use crate::failure::{bad_settings, internal, not_drafted, not_read, not_written};
 use crate::settings::Settings;
 use crate::shelf::Book;
 
@@ -82,7 +83,10 @@ fn end_unfinished_turns(book: &mut dyn Book, shared: &Shared) -> Result<bool, Ap
     let records = plan_recovery(book.tree(), &left, (shared.stamps)().as_mut());
     let repaired = match records.is_empty() {
         true => None,
-        false => book.append(&records).map_err(|error| not_appended(&error))?,
+        false => {
+            let written = book.append(Basis::Lock, &records);
+            written.map_err(|error| not_written(&error))?.repaired
+        }
     };
     if !left.is_empty() {
         book.clear_drafts().map_err(|error| not_drafted(&error))?;

@@ -2,7 +2,9 @@
 
 use offshoot_api::{ApiError, Request, Response};
 use offshoot_session::TurnId;
+use tracing::debug;
 
+use super::commit::ATTEMPTS;
 use super::halt::{Halt, refused};
 use super::news::Cause;
 use super::{Brought, Call, Message, SessionActor};
@@ -16,11 +18,7 @@ impl SessionActor {
             return self.refuse(call, disconnected());
         }
         self.read_settings().await;
-        let answer = match self.catch_up().await.and_then(|()| self.must_stand(&call.request)) {
-            Ok(()) => self.answer_call(call.request.clone(), &call.brought).await,
-            Err(error) => Err(Halt::Refused(error)),
-        };
-        match answer {
+        match self.planned_and_answered(&call).await {
             Ok(response) => {
                 let wishes = call.brought.take_wishes();
                 reply(call, Ok(response));
@@ -37,7 +35,26 @@ impl SessionActor {
             }
             Err(Halt::After(turn)) => self.park(turn, call),
             Err(Halt::Errand(errand)) => self.send_on_errand(call, errand),
+            Err(Halt::Again) => self.refuse(call, outrun()),
         }
+    }
+
+    /// Another process may write between planning and writing. Then the request is planned again on what is there; what
+    /// was brought for it counts on.
+    async fn planned_and_answered(&mut self, call: &Call) -> Result<Response, Halt> {
+        for attempt in 1..=ATTEMPTS {
+            self.begin_attempt(attempt).await.map_err(Halt::Refused)?;
+            let answer = match self.must_stand(&call.request) {
+                Ok(()) => self.answer_call(call.request.clone(), &call.brought).await,
+                Err(error) => Err(Halt::Refused(error)),
+            };
+            self.end_attempt().await;
+            if !matches!(answer, Err(Halt::Again)) {
+                return answer;
+            }
+            debug!(name: "request planned again", session = %self.id, attempt = attempt as u64);
+        }
+        Err(Halt::Again)
     }
 
     /// Where the beginning of a session was undone, only that can be taken again: what was said there would be found by
@@ -114,6 +131,11 @@ impl SessionActor {
         self.interrupt(&turn).await;
         Ok(Response::Done { changed: true })
     }
+}
+
+/// Under the lock a plan cannot be stale, so this is never seen.
+pub(super) fn outrun() -> ApiError {
+    internal("the session has changed while it was locked")
 }
 
 pub(super) fn reply(call: Call, answer: Result<Response, ApiError>) {

@@ -297,7 +297,7 @@ impl SessionActor {
         let words = self.tree.entry(&at).map(|entry| entry.body.text()).unwrap_or_default();
         self.before_saying_again(&at, Words::alone(&words), brought)?;
         if self.turns.is_empty() {
-            self.hold_the_book().await.map_err(Halt::Refused)?;
+            self.hold_the_book().await?;
         }
         self.begin_turn(turn.clone(), at.clone(), agent);
         Ok(Response::Sent(self.sent(Some(&at), Some(&turn))))
@@ -358,7 +358,7 @@ impl SessionActor {
     /// Without an agent the prompt is only written.
     async fn say_or_write(&mut self, sent: Sent, agent: Option<Arc<dyn Agent>>) -> Result<Response, Halt> {
         let Some(agent) = agent else {
-            self.commit(sent.plan.records).await.map_err(Halt::Refused)?;
+            self.commit(sent.plan.records).await?;
             return Ok(Response::Sent(self.sent(Some(&sent.prompt), None)));
         };
         self.say(sent, agent).await
@@ -369,13 +369,13 @@ impl SessionActor {
         let Sent { plan, prompt, turn } = sent;
         let is_first = self.turns.is_empty();
         if is_first {
-            self.hold_the_book().await.map_err(Halt::Refused)?;
+            self.hold_the_book().await?;
         }
-        if let Err(error) = self.commit(plan.records).await {
+        if let Err(halt) = self.commit(plan.records).await {
             if is_first {
                 self.let_go_of_the_book().await;
             }
-            return Err(Halt::Refused(error));
+            return Err(halt);
         }
         self.begin_turn(turn.clone(), prompt.clone(), agent);
         self.queue_behind(&turn, &prompt);

@@ -87,7 +87,7 @@ impl SessionActor {
         for effect in effects {
             match effect {
                 Effect::Write(records) => {
-                    if let Err(error) = self.commit(records).await {
+                    if let Err(error) = self.commit_turn(records).await {
                         return self.could_not_save(turn, &error).await;
                     }
                 }

@@ -15,10 +15,12 @@ use offshoot_session::{
 };
 use serde_json::json;
 
+use super::commit::ATTEMPTS;
 use super::halt::{Halt, nothing_to_do, refused};
+use super::requests::outrun;
 use super::talk::{Head, chosen, end_of_turn, telling};
 use super::{Brought, SessionActor};
-use crate::failure::not_drafted;
+use crate::failure::{internal, not_drafted};
 use crate::hooks::HookEvent;
 use crate::shelf::Book;
 
@@ -165,13 +167,31 @@ impl SessionActor {
     /// The turn is done: the first that waited for it is said. `false`: nothing waited.
     pub(super) async fn say_next(&mut self, turn: &TurnId) -> bool {
         let Some(next) = self.queue.next_after(turn) else { return false };
-        if let Err(Halt::Refused(error)) = self.say_queued(&next).await {
+        if let Err(error) = self.say_planned_again(&next).await {
             let text = format!("what waits could not be sent: {error}");
             self.publish(None, EventKind::Notice { text });
             self.queue.put_back(next);
         }
         self.queue_changed().await;
         true
+    }
+
+    /// Nobody asks for this, so it is planned again here where a request would be.
+    async fn say_planned_again(&mut self, queued: &Queued) -> Result<(), ApiError> {
+        for attempt in 1..=ATTEMPTS {
+            self.begin_attempt(attempt).await?;
+            let said = self.say_queued(queued).await;
+            self.end_attempt().await;
+            match said {
+                Ok(_) => return Ok(()),
+                Err(Halt::Again) => {}
+                Err(Halt::Refused(error)) => return Err(error),
+                Err(Halt::AbortFirst(_) | Halt::After(_) | Halt::Errand(_)) => {
+                    return Err(internal("what waits was sent elsewhere"));
+                }
+            }
+        }
+        Err(outrun())
     }
 
     /// Below the answer it waited for. The head goes along where it stands there.

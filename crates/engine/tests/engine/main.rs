@@ -25,6 +25,8 @@ mod ladder;
 mod many;
 mod model;
 mod places;
+mod races;
+mod rival;
 mod scripted;
 mod shown;
 mod storm;
