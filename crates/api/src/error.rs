@@ -25,6 +25,38 @@ pub struct ApiError {
     /// Since when, where that helps: of what is no longer asked.
     #[serde(default, with = "crate::views::time::maybe", skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
+    /// What the code is about, where it is about more than the session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Box<ErrorData>>,
+}
+
+/// Which codes have which fields is in docs/api.md.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorData {
+    /// Who holds the lock, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// The process that holds the lock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The access to `path` that is missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub needed: Option<Needed>,
+    /// The format that was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<u64>,
+    /// The newest format that this program knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub known: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Needed {
+    Read,
+    Write,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -64,6 +96,10 @@ pub enum ErrorCode {
     /// Another process writes this session.
     Locked,
     DiskFull,
+    /// The operating system does not let this program read or write a file.
+    NoAccess,
+    /// A newer version of this program wrote the session.
+    NewerFormat,
     /// The events that were asked for are no longer kept.
     Gone,
     /// The other end is not there any more. What was asked for may or may not have happened.
@@ -87,7 +123,12 @@ pub enum Hint {
 
 impl ApiError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, turn: None, since: None }
+        Self { code, message: message.into(), hint: None, turn: None, since: None, data: None }
+    }
+
+    #[must_use]
+    pub fn about(self, data: ErrorData) -> Self {
+        Self { data: Some(Box::new(data)), ..self }
     }
 
     pub fn session_not_found(session: &str) -> Self {

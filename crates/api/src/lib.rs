@@ -23,7 +23,7 @@ pub mod serve;
 pub mod service;
 pub mod views;
 
-pub use error::{ApiError, ErrorCode, Hint};
+pub use error::{ApiError, ErrorCode, ErrorData, Hint, Needed};
 pub use event::{Event, EventKind, TurnEnd};
 pub use request::Request;
 pub use response::Response;

@@ -201,7 +201,7 @@ impl Journal {
             Some(held) => held,
             None => {
                 let locking = Locking { wait: Duration::ZERO, ..self.locking.clone() };
-                match lock(self.files.as_ref(), &self.home.lock(&self.id), &locking) {
+                match lock(self.files.as_ref(), &self.home.lock(&self.id), &self.path(), &locking) {
                     Ok(held) => held,
                     Err(_) => return,
                 }
@@ -216,7 +216,7 @@ impl Journal {
         if self.unwritten.is_some() {
             self.home.prepare(self.files.as_ref())?;
         }
-        lock(self.files.as_ref(), &self.home.lock(&self.id), &self.locking)
+        lock(self.files.as_ref(), &self.home.lock(&self.id), &self.path(), &self.locking)
     }
 }
 
