@@ -69,6 +69,6 @@ mod tests {
     fn a_request_is_told_by_its_name() {
         let rename = Rename { session: "s".to_owned(), title: Some("what was said".to_owned()) };
         assert_eq!(word(&Request::Rename(rename)), "Rename");
-        assert_eq!(word(&Request::Hello), "Hello");
+        assert_eq!(word(&Request::Hello(offshoot_api::request::Hello::default())), "Hello");
     }
 }

@@ -40,5 +40,5 @@ pub(crate) fn run(args: &NewArgs, here: &Here) -> Result<Answer, Failure> {
 }
 
 fn can_answer(agent: &str) -> bool {
-    installed(None).iter().any(|known| known.name() == agent)
+    installed().iter().any(|known| known.name() == agent)
 }

@@ -310,7 +310,7 @@ impl SessionActor {
             Some(OtherSide::Child(id)) => (id, true),
             Some(OtherSide::Origin(id)) => (id, false),
         };
-        let (shelf, mut stamps) = (self.shared.shelf.clone(), (self.shared.stamps)());
+        let (shelf, mut stamps) = (self.shared.shelf.clone(), (self.shared.stamps)(&self.context));
         let written = tokio::task::spawn_blocking(move || {
             // A session that is not there has nothing to take back.
             let Some(mut book) = shelf.open(&id).map_err(|error| not_read(&error))? else { return Ok(()) };

@@ -15,7 +15,9 @@ impl SessionActor {
         if self.is_ending && !is_still_done {
             return self.refuse(call, disconnected());
         }
-        self.read_settings().await;
+        if let Err(error) = self.enter_call(&call.context).await {
+            return self.refuse(call, error);
+        }
         let answer = match self.catch_up().await.and_then(|()| self.must_stand(&call.request)) {
             Ok(()) => self.answer_call(call.request.clone(), &call.brought).await,
             Err(error) => Err(Halt::Refused(error)),
@@ -97,7 +99,7 @@ impl SessionActor {
             Request::Answer(answer) => self.answer(answer).await,
             Request::CancelSummary(_) => self.cancel_summary(brought),
             Request::Compact(compact) => self.compact(&compact, brought).await,
-            Request::Hello
+            Request::Hello(_)
             | Request::List(_)
             | Request::Agents
             | Request::Begin(_)

@@ -119,6 +119,7 @@ impl SessionActor {
         let before = self.queue.clone();
         self.queue.add(Queued { id: id.clone(), behind, place, head, chosen, prompt, queued_at });
         self.keep_queue_or(before).await?;
+        self.queue_scopes.insert(id.clone(), self.scope());
         Ok(self.waits(&id))
     }
 
@@ -165,6 +166,10 @@ impl SessionActor {
     /// The turn is done: the first that waited for it is said. `false`: nothing waited.
     pub(super) async fn say_next(&mut self, turn: &TurnId) -> bool {
         let Some(next) = self.queue.next_after(turn) else { return false };
+        // Its sender's, wherever the turn before it came from.
+        if let Some(scope) = self.queue_scopes.get(&next.id).cloned() {
+            self.enter(scope);
+        }
         if let Err(Halt::Refused(error)) = self.say_queued(&next).await {
             let text = format!("what waits could not be sent: {error}");
             self.publish(None, EventKind::Notice { text });
@@ -267,6 +272,7 @@ impl SessionActor {
 
     async fn keep_queue(&mut self) -> Result<(), ApiError> {
         let waiting: Vec<Queued> = self.queue.iter().cloned().collect();
+        self.queue_scopes.retain(|id, _| waiting.iter().any(|queued| queued.id == *id));
         self.with_book(move |book| book.keep_waiting(&waiting).map_err(|error| not_drafted(&error))).await?
     }
 

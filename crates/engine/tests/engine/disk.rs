@@ -88,8 +88,7 @@ fn engine(store: &JournalStore, stamps: &SharedStamps, words: &Arc<Semaphore>) -
     Engine::new(Parts {
         shelf: Arc::new(store.clone()),
         agents: vec![Arc::new(BuiltIn { pace: Pace::Gated(words.clone()) })],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
     })

@@ -173,8 +173,7 @@ fn engine(shelf: &FaultyShelf, agent: &Arc<ScriptedAgent>, stamps: &SharedStamps
     Engine::new(Parts {
         shelf: Arc::new(shelf.clone()),
         agents: vec![agent.clone()],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings {
             default_agent: Some("scripted".to_owned()),

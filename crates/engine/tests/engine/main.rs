@@ -11,6 +11,7 @@ mod again;
 mod appended;
 mod asked;
 mod broken;
+mod callers;
 mod configured;
 mod delegating;
 mod disk;
