@@ -40,7 +40,7 @@ const WINDOW: i64 = 64_000;
 pub enum Pace {
     /// As fast as it is heard.
     AtOnce,
-    /// One word, then so much silence.
+    /// One word, then so much silence, where a person watches; else as fast as it is heard.
     Every(Duration),
     /// One word for each permit.
     Gated(Arc<Semaphore>),
@@ -85,7 +85,10 @@ impl Agent for BuiltIn {
     }
 
     fn connect(&self, start: Start) -> Connecting<'_> {
-        let pace = self.pace.clone();
+        let pace = match &self.pace {
+            Pace::Every(_) if !start.is_watched => Pace::AtOnce,
+            pace => pace.clone(),
+        };
         Box::pin(async move {
             Ok(Conversation::served_by(move |inputs, events| perform::converse(start, pace, inputs, events)))
         })

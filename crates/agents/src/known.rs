@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
+use offshoot_session::agent::Environment;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// An agent that people use.
@@ -84,12 +85,12 @@ pub struct Found {
 
 /// All that are known. They are asked for their version at once: one that is slow keeps nobody waiting but itself. This may
 /// block for a few seconds.
-pub fn look_in(folders: &[PathBuf]) -> Vec<Found> {
+pub fn look_in(folders: &[PathBuf], environment: &Environment) -> Vec<Found> {
     let asked: Vec<_> = PROGRAMS
         .iter()
         .map(|program| {
             let file = program.found_in(folders);
-            let asked = file.as_deref().and_then(ask_version);
+            let asked = file.as_deref().and_then(|file| ask_version(file, environment));
             (program, file, asked)
         })
         .collect();
@@ -113,8 +114,9 @@ struct Asked {
 }
 
 /// `None`: it cannot be started.
-fn ask_version(file: &Path) -> Option<Asked> {
+fn ask_version(file: &Path, environment: &Environment) -> Option<Asked> {
     let mut command = Command::new(file);
+    command.env_clear().envs(environment.iter());
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut child = command.process_group(0).spawn().ok()?;
     let stdout = child.stdout.take()?;
@@ -177,7 +179,7 @@ mod tests {
             std::fs::write(&file, script).unwrap();
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         }
-        let found = look_in(&[PathBuf::from("relative"), folder.path().to_owned()]);
+        let found = look_in(&[PathBuf::from("relative"), folder.path().to_owned()], &Environment::default());
         assert_eq!(found.len(), PROGRAMS.len());
         let there: Vec<_> = found.iter().filter(|found| found.file.is_some()).collect();
         let [codex] = there.as_slice() else { panic!("{there:?}") };

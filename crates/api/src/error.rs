@@ -32,7 +32,14 @@ pub struct ApiError {
     pub since: Option<Timestamp>,
 }
 
-/// Which of these a code has is told by docs/api.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Needed {
+    Read,
+    Write,
+}
+
+/// Which codes have which fields is in docs/api.md.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ErrorData {
@@ -68,6 +75,23 @@ pub struct ErrorData {
     pub bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
+    /// Who holds the lock, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub holder: Option<String>,
+    /// The process that holds the lock.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The access to `path` that is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needed: Option<Needed>,
+    /// The format that was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<u64>,
+    /// The newest format that this program knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub known: Option<u64>,
 }
 
 impl ErrorData {
@@ -140,6 +164,10 @@ pub enum ErrorCode {
     /// Another process writes this session.
     Locked,
     DiskFull,
+    /// The operating system does not let this program read or write a file.
+    NoAccess,
+    /// A newer version of this program wrote the session.
+    NewerFormat,
     /// The events that were asked for are no longer kept.
     Gone,
     /// The other end is not there any more. What was asked for may or may not have happened.
@@ -163,10 +191,11 @@ pub enum Hint {
 
 impl ApiError {
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None, data: Box::default(), turn: None, since: None }
+        Self { code, message: message.into(), hint: None, turn: None, since: None, data: Box::default() }
     }
 
-    pub fn with(self, data: ErrorData) -> Self {
+    #[must_use]
+    pub fn about(self, data: ErrorData) -> Self {
         Self { data: Box::new(data), ..self }
     }
 
@@ -208,7 +237,7 @@ impl From<NotAppended> for ApiError {
             WhyNotAppended::Rejected(rejected) => Self::new(ErrorCode::Invalid, rejected.to_string()),
         };
         let data = ErrorData { index: Some(index), problem: Some(problem.message.clone()), ..*problem.data };
-        Self::new(problem.code, format!("entry {}: {}", index + 1, problem.message)).with(data)
+        Self::new(problem.code, format!("entry {}: {}", index + 1, problem.message)).about(data)
     }
 }
 
@@ -265,7 +294,7 @@ macro_rules! placed {
                 let (code, place) = match &error {
                     $($pattern => (ErrorCode::$code, [$(PlaceView::only($entry))?].into_iter().next()),)*
                 };
-                Self::new(code, error.to_string()).with(ErrorData { place, ..ErrorData::default() })
+                Self::new(code, error.to_string()).about(ErrorData { place, ..ErrorData::default() })
             }
         }
     )*};
@@ -303,7 +332,7 @@ impl From<NamingRefused> for ApiError {
                 (ErrorCode::NameTaken, ErrorData { name: Some(name), place, ..ErrorData::default() })
             }
         };
-        Self::new(code, message).with(data)
+        Self::new(code, message).about(data)
     }
 }
 
@@ -323,7 +352,7 @@ impl From<AddressError> for ApiError {
             AddressError::NoHead => (ErrorCode::PointNotFound, None, None, None),
             AddressError::NotFound(text) => (ErrorCode::PointNotFound, None, Some(text), None),
         };
-        Self::new(code, message).with(ErrorData { text, problem, total, ..ErrorData::default() })
+        Self::new(code, message).about(ErrorData { text, problem, total, ..ErrorData::default() })
     }
 }
 

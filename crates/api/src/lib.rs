@@ -11,8 +11,14 @@
 //! | what happens meanwhile | [`event`] |
 //! | sessions, entries, asks as they are seen | [`views`] |
 //! | both ends of it | [`service`] |
+//! | what a caller hands over with its connection | [`context`] |
 //! | the same as lines of a socket, and both of its ends | [`frame`], [`remote`], [`serve`] |
 
+/// The version of this interface. Programs of equal numbers understand each other, whatever their own versions are. `hello`
+/// and `engine` mean the same in all of them, so that a newer program can always replace an older engine.
+pub const PROTOCOL: u32 = 1;
+
+pub mod context;
 pub mod error;
 pub mod event;
 pub mod frame;
@@ -23,7 +29,8 @@ pub mod serve;
 pub mod service;
 pub mod views;
 
-pub use error::{ApiError, ErrorCode, ErrorData, Hint, TurnRef};
+pub use context::{CallerContext, StampCounter};
+pub use error::{ApiError, ErrorCode, ErrorData, Hint, Needed, TurnRef};
 pub use event::{Event, EventKind, TurnEnd};
 pub use request::Request;
 pub use response::{Changed, Response};

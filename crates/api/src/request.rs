@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::CallerContext;
 use crate::views::{AnswerView, BlockView, ModelView, PromptView};
 
 /// `session` is an id. A point (`at`, `to`) is what a person would write: an id or its beginning, `#5`, a label, the
@@ -9,8 +10,8 @@ use crate::views::{AnswerView, BlockView, ModelView, PromptView};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Request {
-    /// Who is there, and which version.
-    Hello,
+    /// Who is there, and which version. The owner hands over what belongs to its connection.
+    Hello(Hello),
     /// The sessions of this machine.
     List(List),
     /// Which agents could be used, and what they can do.
@@ -80,6 +81,23 @@ pub enum Request {
     /// Over a connection: events of a session from now on. In a process this is [`crate::Service::follow`].
     Follow(Follow),
     Unfollow(Session),
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
+    /// Which version of this interface the client speaks: [`crate::PROTOCOL`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<u32>,
+    #[serde(flatten)]
+    pub context: CallerContext,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Client {
+    pub name: String,
+    pub version: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -589,7 +607,7 @@ impl Request {
     /// Whether a reader may ask for it.
     pub fn only_looks(&self) -> bool {
         match self {
-            Self::Hello
+            Self::Hello(_)
             | Self::List(_)
             | Self::Agents
             | Self::Status
@@ -644,7 +662,7 @@ impl Request {
             Self::Retry(retry) => !retry.only_write,
             Self::Switch(switch) => !switch.summary.is_none(),
             Self::Navigate(navigate) => !navigate.summary.is_none(),
-            Self::Hello
+            Self::Hello(_)
             | Self::List(_)
             | Self::Agents
             | Self::Status
@@ -698,7 +716,7 @@ impl Request {
             Self::Archive(it) => &it.client_id,
             Self::Clear(it) => &it.client_id,
             Self::Undo(it) | Self::Redo(it) => &it.client_id,
-            Self::Hello
+            Self::Hello(_)
             | Self::List(_)
             | Self::Agents
             | Self::Status
@@ -724,7 +742,7 @@ impl Request {
     /// The session it is about, where it is about one.
     pub fn session(&self) -> Option<&str> {
         Some(match self {
-            Self::Hello
+            Self::Hello(_)
             | Self::List(_)
             | Self::Agents
             | Self::Status

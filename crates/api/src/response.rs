@@ -44,6 +44,9 @@ pub enum Response {
 pub struct Hello {
     pub program: String,
     pub version: String,
+    /// Which version of this interface the engine speaks: [`crate::PROTOCOL`]. An engine that does not say speaks 0.
+    #[serde(default)]
+    pub protocol: u32,
     pub process: u32,
 }
 

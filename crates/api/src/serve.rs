@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, SelectAll};
@@ -14,7 +15,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tracing::debug;
 
 use crate::frame::{self, Call, Lines, Outbox, Reply};
-use crate::{Access, ApiError, Caller, CallerId, ErrorCode, Event, Request, Response, Service};
+use crate::{
+    Access, ApiError, Caller, CallerContext, CallerId, ErrorCode, Event, Request, Response, Service,
+};
 
 /// So much is read at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -47,7 +50,7 @@ async fn serve_calls(
     mut reader: impl AsyncRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
 ) -> io::Result<()> {
-    let caller = CallerId::fresh();
+    let mut connection = Connection { access, id: CallerId::fresh(), context: Arc::default() };
     let mut lines = Lines::default();
     let mut open: FuturesUnordered<Replying<'_>> = FuturesUnordered::new();
     let mut events: SelectAll<Events> = SelectAll::new();
@@ -77,7 +80,10 @@ async fn serve_calls(
                             let was_followed = stop_following(&mut followed, &it.session);
                             refused.push(response(id, Ok(Response::Done { changed: was_followed })));
                         }
-                        Ok(call) => open.push(begin(service, access, caller, call)),
+                        Ok(call) => {
+                            connection.take_over(&call.request);
+                            open.push(begin(service, &connection, call));
+                        }
                     }
                 }
                 refused
@@ -108,9 +114,30 @@ pub(crate) fn taken(bytes: usize) -> io::Result<usize> {
     if bytes == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(bytes) }
 }
 
-fn begin(service: &dyn Service, access: Access, caller_id: CallerId, call: Call) -> Replying<'_> {
+/// Who is at the other end.
+struct Connection {
+    access: Access,
+    id: CallerId,
+    context: Arc<CallerContext>,
+}
+
+impl Connection {
+    /// `hello` hands over what holds for this request and all that follow. A later one replaces it; turns that run keep
+    /// what they were started with.
+    fn take_over(&mut self, request: &Request) {
+        if let (Request::Hello(hello), Access::Owner) = (request, self.access) {
+            self.context = Arc::new(hello.context.clone());
+        }
+    }
+
+    fn caller(&self, name: String) -> Caller {
+        Caller { name, access: self.access, id: self.id, context: self.context.clone() }
+    }
+}
+
+fn begin<'s>(service: &'s dyn Service, connection: &Connection, call: Call) -> Replying<'s> {
     let Call { id, caller, request } = call;
-    let caller = Caller { name: caller, access, id: caller_id };
+    let caller = connection.caller(caller);
     Box::pin(async move {
         if let Err(error) = caller.may(&request) {
             return Begun::Answered { id, answer: Err(error) };

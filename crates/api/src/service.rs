@@ -1,11 +1,12 @@
 //! Both ends of the wire: who asks, and who answers.
 
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::Stream;
 
-use crate::{ApiError, Event, Request, Response};
+use crate::{ApiError, CallerContext, Event, Request, Response};
 
 /// Who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +16,8 @@ pub struct Caller {
     pub access: Access,
     /// Tells it from others of the same name.
     pub id: CallerId,
+    /// What it has handed over.
+    pub context: Arc<CallerContext>,
 }
 
 /// One end of a conversation with the engine: a connection, or somebody in the same process. What it has asked for is
@@ -34,6 +37,8 @@ impl CallerId {
 pub enum Access {
     Read,
     Write,
+    /// The person whose home it is: may also hand over a context and stop the engine.
+    Owner,
 }
 
 /// An answer on its way. Written out instead of `async fn`, so that a front end can hold any service.
@@ -56,15 +61,19 @@ pub trait Service: Send + Sync {
 }
 
 impl Caller {
-    /// Somebody at this machine.
+    /// The owner of the home, in this process or behind its socket.
     pub fn local(name: impl Into<String>) -> Self {
-        Self { name: name.into(), access: Access::Write, id: CallerId::fresh() }
+        Self { name: name.into(), access: Access::Owner, id: CallerId::fresh(), context: Arc::default() }
+    }
+
+    pub fn with(self, context: Arc<CallerContext>) -> Self {
+        Self { context, ..self }
     }
 
     /// Refuses what a reader may not ask for.
     pub fn may(&self, request: &Request) -> Result<(), ApiError> {
         match self.access {
-            Access::Write => Ok(()),
+            Access::Owner | Access::Write => Ok(()),
             Access::Read if request.only_looks() => Ok(()),
             Access::Read => Err(ApiError::read_only()),
         }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use offshoot_api::remote::Remote;
-use offshoot_api::request::{self, Request};
+use offshoot_api::request::{self, Hello, Request};
 use offshoot_api::response::Response;
 use offshoot_api::serve::serve;
 use offshoot_api::service::{Answering, Following};
-use offshoot_api::{Access, ApiError, Caller, ErrorCode, Event, EventKind, Service};
+use offshoot_api::{Access, ApiError, Caller, CallerContext, ErrorCode, Event, EventKind, Service};
 use offshoot_testkit::FixedStamps;
 use tokio::sync::Notify;
 
@@ -24,7 +24,11 @@ impl Service for Parrot {
     fn call<'s>(&'s self, caller: &'s Caller, request: Request) -> Answering<'s> {
         Box::pin(async move {
             match request {
-                Request::Hello => Err(ApiError::new(ErrorCode::Invalid, caller.name.clone())),
+                Request::Hello(_) => Err(ApiError::new(ErrorCode::Invalid, caller.name.clone())),
+                Request::Status => {
+                    let folder = caller.context.folder.clone().unwrap_or_default();
+                    Err(ApiError::new(ErrorCode::Invalid, folder))
+                }
                 Request::Compact(_) => {
                     self.interrupted.notified().await;
                     Ok(Response::Done { changed: false })
@@ -89,16 +93,16 @@ fn interrupt() -> Request {
 
 #[tokio::test]
 async fn answers_and_errors_come_back_to_whoever_asked() {
-    let (remote, _end) = connected(Access::Write);
+    let (remote, _end) = connected(Access::Owner);
     let me = me();
-    let hello = remote.call(&me, Request::Hello).await.unwrap_err();
+    let hello = remote.call(&me, Request::Hello(Hello::default())).await.unwrap_err();
     assert_eq!((hello.code, hello.message.as_str()), (ErrorCode::Invalid, "cli"));
     assert_eq!(remote.call(&me, interrupt()).await, Ok(Response::Done { changed: true }));
 }
 
 #[tokio::test]
 async fn a_long_call_keeps_nobody_from_interrupting_it() {
-    let (remote, _end) = connected(Access::Write);
+    let (remote, _end) = connected(Access::Owner);
     let me = me();
     let compact = Request::Compact(request::Compact {
         session: "s".into(),
@@ -126,7 +130,7 @@ async fn a_session_is_followed_from_where_it_was_seen_last() {
 
 #[tokio::test]
 async fn two_who_have_much_to_say_at_once_do_not_wait_for_each_other() {
-    let (remote, _end) = connected(Access::Write);
+    let (remote, _end) = connected(Access::Owner);
     let me = me();
     let long_name = "x".repeat(100_000);
     let calls =
@@ -144,7 +148,7 @@ async fn a_reader_may_not_change_anything_over_the_wire_either() {
 
 #[tokio::test]
 async fn whoever_waits_hears_that_the_connection_is_lost() {
-    let (remote, end) = connected(Access::Write);
+    let (remote, end) = connected(Access::Owner);
     let me = me();
     let compact = Request::Compact(request::Compact {
         session: "s".into(),
@@ -154,5 +158,27 @@ async fn whoever_waits_hears_that_the_connection_is_lost() {
     });
     let (long, ()) = tokio::join!(remote.call(&me, compact), async { end.notify_one() });
     assert_eq!(long.unwrap_err().code, ErrorCode::Disconnected);
-    assert_eq!(remote.call(&me, Request::Hello).await.unwrap_err().code, ErrorCode::Disconnected);
+    assert_eq!(
+        remote.call(&me, Request::Hello(Hello::default())).await.unwrap_err().code,
+        ErrorCode::Disconnected
+    );
+}
+
+#[tokio::test]
+async fn what_the_owner_hands_over_holds_for_its_connection_and_for_no_other() {
+    let hello = |folder: &str| {
+        let context = CallerContext { folder: Some(folder.to_owned()), ..CallerContext::default() };
+        Request::Hello(Hello { context, ..Hello::default() })
+    };
+    let folder = async |remote: &Remote| remote.call(&me(), Request::Status).await.unwrap_err().message;
+    let (one, _end) = connected(Access::Owner);
+    let (other, _end_of_other) = connected(Access::Owner);
+    let (reader, _end_of_reader) = connected(Access::Read);
+    for (remote, name) in [(&one, "/one"), (&other, "/other"), (&reader, "/reader")] {
+        let _ = remote.call(&me(), hello(name)).await;
+    }
+    assert_eq!((folder(&one).await.as_str(), folder(&other).await.as_str()), ("/one", "/other"));
+    assert_eq!(folder(&reader).await, "", "only the owner hands over anything");
+    let _ = one.call(&me(), hello("/later")).await;
+    assert_eq!(folder(&one).await, "/later");
 }

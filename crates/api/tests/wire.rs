@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
 
+use std::collections::BTreeMap;
+
 use offshoot_api::event::EventKind;
 use offshoot_api::frame::{self, BadCall, Call, LineError, Lines, MAX_LINE, Reply};
 use offshoot_api::request::{self, Request};
@@ -11,7 +13,7 @@ use offshoot_api::views::{
     PlaceView, PromptView, ProvenanceView, QueuedView, ScopeView, SessionBrief, SessionView, SpentView,
     StatusRow, StatusView, SubAgentView, VersionBrief, abilities,
 };
-use offshoot_api::{Access, ApiError, Caller, ErrorCode, Event, Hint, TurnEnd};
+use offshoot_api::{Access, ApiError, Caller, CallerContext, ErrorCode, Event, Hint, TurnEnd};
 use offshoot_session::agent::{Capabilities, Speaker};
 use offshoot_session::asks::{Ask, AskId, Asking, Permission};
 use offshoot_session::guard::Refusal;
@@ -27,6 +29,24 @@ fn session() -> request::Session {
     request::Session { session: "s".into() }
 }
 
+/// All that a caller can hand over.
+fn handed_over() -> request::Hello {
+    let one = |name: &str, value: &str| BTreeMap::from([(name.to_owned(), value.to_owned())]);
+    request::Hello {
+        client: Some(request::Client { name: "cli".into(), version: "1.2.3".into() }),
+        protocol: Some(1),
+        context: CallerContext {
+            folder: Some("/p".into()),
+            overrides: one("agent", "built_in"),
+            variables: one("OFFSHOOT_MODEL", "a/b"),
+            sources: vec!["/s".into()],
+            environment: one("PATH", "/bin"),
+            interactive: true,
+            stamps: Some(100.into()),
+        },
+    }
+}
+
 /// One of each kind, with whatever may be left out both given and not.
 fn requests() -> Vec<Request> {
     let s = || "s".to_owned();
@@ -40,7 +60,7 @@ fn requests() -> Vec<Request> {
     let prompt =
         || PromptView { text: "Hello".into(), attachments: vec!["a.md".into()], images: vec![image.clone()] };
     vec![
-        Request::Hello,
+        Request::Hello(handed_over()),
         Request::List(request::List { project: Some("/p".into()), limit: None }),
         Request::Agents,
         Request::Status,
@@ -193,6 +213,8 @@ fn what_may_be_left_out_is_filled_in() {
     let send = read(json!({ "type": "send", "session": "s", "text": "Hello", "from_tomorrow": true }));
     let Request::Send(send) = send else { panic!("{send:?}") };
     assert_eq!((send.prompt, send.if_running), (PromptView::text("Hello"), request::IfRunning::Wait));
+    let hello = read(json!({ "type": "hello" }));
+    assert_eq!(hello, Request::Hello(request::Hello::default()));
     let rewind = read(json!({ "type": "rewind", "session": "s", "to": "#1" }));
     assert!(matches!(rewind, Request::Rewind(request::Rewind { dry_run: false, .. })));
 }

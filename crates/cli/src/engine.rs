@@ -18,9 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_api::remote::Remote;
-use offshoot_api::request::Introduce;
+use offshoot_api::request::{Client, Hello, Introduce};
 use offshoot_api::views::StatusRow;
-use offshoot_api::{Caller, Request, Response, Service};
+use offshoot_api::{Caller, PROTOCOL, Request, Response, Service};
 use offshoot_engine::Engine;
 use offshoot_session::SessionId;
 use tokio::net::UnixStream;
@@ -29,9 +29,12 @@ use tokio::task::JoinHandle;
 use crate::engine::host::Host;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::talk::{note_now, refused};
-use crate::words::config::counts_elsewhere;
+use crate::settings;
+use crate::talk::refused;
 use crate::words::talking as words;
+
+/// As the log and other front ends know this one.
+const NAME: &str = "cli";
 
 /// Between holding the lock and listening lies the start of an engine; so often it is looked for …
 const TRIES: u32 = 1500;
@@ -98,23 +101,21 @@ impl Reached {
 /// The engine's code in this process, without a socket: for one change that needs no agent.
 pub(crate) fn in_process(here: &Here, session: Option<&SessionId>) -> Result<Reached, Failure> {
     let engine = in_process::engine(here, session)?;
-    Ok(Reached { service: engine.clone(), caller: Caller::local("cli"), end: End::InProcess(engine) })
+    let caller = Caller::local(NAME).with(Arc::new(here.context()));
+    Ok(Reached { service: engine.clone(), caller, end: End::InProcess(engine) })
 }
 
 /// The engine of this home. This process becomes it where there is none.
 pub(crate) async fn reach(here: &Here) -> Result<Reached, Failure> {
     let home = home_of(here)?;
-    let caller = Caller::local("cli");
+    settings::engine::check(here)?;
     for _ in 0..TRIES {
         if let Some(host) = host::become_it(here, &home).await? {
+            let caller = Caller::local(NAME).with(Arc::new(here.context()));
             return Ok(Reached { service: host.service(), caller, end: End::Host(host) });
         }
-        if let Some(reached) = connect(&home).await? {
+        if let Some(reached) = connect(here, &home).await? {
             introduce(&reached, here).await?;
-            let unseen = here.settings.flags_for_engine();
-            if !unseen.is_empty() {
-                note_now(&counts_elsewhere(&unseen));
-            }
             return Ok(reached);
         }
         tokio::time::sleep(BETWEEN_TRIES).await;
@@ -124,7 +125,7 @@ pub(crate) async fn reach(here: &Here) -> Result<Reached, Failure> {
 
 /// The engine that runs already, for commands that have nothing to do without one.
 pub(crate) async fn running(here: &Here) -> Result<Option<Reached>, Failure> {
-    let reached = connect(&home_of(here)?).await?;
+    let reached = connect(here, &home_of(here)?).await?;
     if let Some(reached) = &reached {
         introduce(reached, here).await?;
     }
@@ -135,7 +136,7 @@ pub(crate) async fn running(here: &Here) -> Result<Option<Reached>, Failure> {
 /// does not answer.
 pub(crate) async fn running_turns(here: &Here) -> Vec<StatusRow> {
     let asked = async {
-        let reached = connect(&home_of(here).ok()?).await.ok()??;
+        let reached = connect(here, &home_of(here).ok()?).await.ok()??;
         let answer = reached.call(Request::Status).await.ok();
         reached.leave().await;
         answer
@@ -161,7 +162,7 @@ pub(crate) fn is_there(here: &Here) -> bool {
     home_of(here).is_ok_and(|home| socket::known(&home).exists())
 }
 
-async fn connect(home: &std::path::Path) -> Result<Option<Reached>, Failure> {
+async fn connect(here: &Here, home: &std::path::Path) -> Result<Option<Reached>, Failure> {
     let stream = match UnixStream::connect(socket::known(home)).await {
         Ok(stream) => stream,
         Err(error) if is_nobody(error.kind()) => return Ok(None),
@@ -171,9 +172,9 @@ async fn connect(home: &std::path::Path) -> Result<Option<Reached>, Failure> {
     let (remote, speaking) = Remote::over(reader, writer);
     // How a connection ends is told to whoever waits for an answer.
     let speaking = tokio::spawn(async move { drop(speaking.await) });
-    let caller = Caller::local("cli");
+    let caller = Caller::local(NAME);
     // A process that is stopped keeps its socket and answers nobody.
-    let hello = tokio::time::timeout(HELLO_WAIT, remote.call(&caller, Request::Hello));
+    let hello = tokio::time::timeout(HELLO_WAIT, remote.call(&caller, Request::Hello(hello_of(here))));
     let Ok(hello) = hello.await else {
         speaking.abort();
         return Err(Failure::locked(words::engine_silent(home)).hint(words::ENGINE_SILENT_HINT));
@@ -184,6 +185,12 @@ async fn connect(home: &std::path::Path) -> Result<Option<Reached>, Failure> {
         Err(error) if error.code == offshoot_api::ErrorCode::Disconnected => Ok(None),
         Err(error) => Err(refused(&error)),
     }
+}
+
+/// Who we are, and what the engine has to know to act for us.
+fn hello_of(here: &Here) -> Hello {
+    let client = Client { name: NAME.to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    Hello { client: Some(client), protocol: Some(PROTOCOL), context: here.context() }
 }
 
 /// There is no socket, nobody listens on it, or whoever did ends at this very moment.

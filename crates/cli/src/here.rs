@@ -1,9 +1,12 @@
 //! Where a command runs: the look of its output, the home of the sessions, the folder it was called in.
 
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ValueEnum;
+use offshoot_api::CallerContext;
 use offshoot_session::Stamps;
 use offshoot_store::catalog::Sources;
 use offshoot_store::{Archive, Home, JournalStore, Locking, OtherPrograms};
@@ -13,11 +16,11 @@ use crate::failure::Failure;
 use crate::foreign::InCatalog;
 use crate::log::LogLevel;
 use crate::look::{Colour, Look, Signs};
-use crate::settings::keys::{ASCII, COLOR, LOG};
+use crate::settings::keys::{ASCII, COLOR, LOG, PREFIX};
 use crate::settings::layers::Settings;
 use crate::settings::reader::{Flag, Reader};
-use crate::sources::{Variables, sources};
-use crate::stamps::{SharedStamps, SystemStamps};
+use crate::sources::{Variables, named_sources, sources};
+use crate::stamps::{SystemStamps, fixed_start};
 use crate::words;
 
 #[derive(Clone, Debug)]
@@ -111,9 +114,17 @@ impl Here {
         SystemStamps::new()
     }
 
-    /// The same for all sessions of an engine: no two of them get the same id.
-    pub(crate) fn stamps_for_many(&self) -> SharedStamps {
-        SharedStamps::new()
+    /// What the engine has to know of this process to act on its behalf.
+    pub(crate) fn context(&self) -> CallerContext {
+        CallerContext {
+            folder: self.folder.to_str().map(str::to_owned),
+            overrides: self.settings.overrides(),
+            variables: self.settings.variables_for_engine(),
+            sources: named_sources(),
+            environment: environment(),
+            interactive: std::io::stdout().is_terminal(),
+            stamps: fixed_start(),
+        }
     }
 
     /// How much the log tells. Settings that are wrong are told by whoever needs them.
@@ -129,10 +140,17 @@ impl Here {
     }
 }
 
+/// For agents and hooks. Our own variables concern nobody else, and what is not text cannot be handed over.
+fn environment() -> BTreeMap<String, String> {
+    let all = std::env::vars_os();
+    let texts = all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    texts.filter(|(name, _)| !name.starts_with(PREFIX)).collect()
+}
+
 /// Those that may be settings. What is not text is none.
 fn variables() -> Vec<(String, String)> {
     let all = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
-    let ours = all.filter(|(name, _)| name.starts_with("OFFSHOOT_") || name == "NO_COLOR");
+    let ours = all.filter(|(name, _)| name.starts_with(PREFIX) || name == "NO_COLOR");
     ours.map(|(name, value)| (name, value.to_string_lossy().into_owned())).collect()
 }
 

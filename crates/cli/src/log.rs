@@ -12,16 +12,19 @@ mod line;
 mod secrets;
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use clap::ValueEnum;
 use jiff::Timestamp;
+use offshoot_api::CallerContext;
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 use self::file::LogFile;
 use self::line::Fields;
-pub(crate) use self::secrets::{Secrets, is_secret_name};
+use self::secrets::Secrets;
+pub(crate) use self::secrets::is_secret_name;
 
 /// How much is told; each level tells what those before it tell, and more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -40,9 +43,25 @@ pub(crate) fn start(home: &Path, level: LogLevel) {
     if level == LogLevel::Off {
         return;
     }
-    let log = Log { level: level.filter(), file: LogFile::in_home(home), secrets: Secrets::of_environment() };
+    let log = Log { level: level.filter(), file: LogFile::in_home(home) };
     // Only one can be told, and this is the first.
     let _ = tracing::subscriber::set_global_default(log);
+}
+
+/// What a caller of the engine has handed over under the name of a secret appears in no line from now on.
+pub(crate) fn hide_secrets_of(context: &CallerContext) {
+    let all = context.environment.iter().chain(&context.variables).chain(&context.overrides);
+    secrets().learn(all.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.clone()));
+}
+
+pub(crate) fn without_secrets(text: &str) -> String {
+    secrets().taken_out(text).into_owned()
+}
+
+/// Of this process, and of all callers that it has served.
+fn secrets() -> &'static Secrets {
+    static SECRETS: OnceLock<Secrets> = OnceLock::new();
+    SECRETS.get_or_init(Secrets::of_environment)
 }
 
 /// The last lines, the oldest of them first.
@@ -67,7 +86,6 @@ impl LogLevel {
 struct Log {
     level: LevelFilter,
     file: LogFile,
-    secrets: Secrets,
 }
 
 /// Only our own parts are listened to: what others would say is not known to be harmless.
@@ -90,7 +108,7 @@ impl Subscriber for Log {
         let metadata = event.metadata();
         let line = line::line(Timestamp::now(), metadata.level(), metadata.name(), &fields);
         // Whoever cannot write the log works on without it.
-        let _ = self.file.add(&self.secrets.taken_out(&line));
+        let _ = self.file.add(&secrets().taken_out(&line));
     }
 
     // There are no spans: a line says by itself what it is about.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use offshoot_session::Model;
@@ -46,7 +46,16 @@ impl Looked {
 }
 
 pub(crate) fn load(here: &Here) -> Result<PriceTable, Failure> {
-    let file = here.store()?.home().root().join("prices.toml");
+    load_from(here.store()?.home().root())
+}
+
+/// The person's own prices.
+pub(crate) fn file(home: &Path) -> PathBuf {
+    home.join("prices.toml")
+}
+
+pub(crate) fn load_from(home: &Path) -> Result<PriceTable, Failure> {
+    let file = file(home);
     let own = match std::fs::read_to_string(&file) {
         Ok(text) => read(&text).map_err(|why| Failure::failed(words::reading::bad_prices(&file, &why)))?,
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),

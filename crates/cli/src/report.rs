@@ -82,7 +82,7 @@ fn told(panic: &PanicHookInfo<'_>, at: Timestamp, command: &str, home: Option<&P
     for line in lines {
         text.push_str(&format!("{line}\n"));
     }
-    log::Secrets::of_environment().taken_out(&text).into_owned()
+    log::without_secrets(&text)
 }
 
 fn backtrace() -> String {

@@ -83,7 +83,7 @@ pub(crate) fn flag(text: &str) -> Result<Flag, String> {
         format!("{}; {}", words::no_such_key(name.trim()), words::no_such_key_hint(meant))
     })?;
     read_text(key.kind, value).map_err(|wrong| format!("`{}` {}", key.name, wrong.what))?;
-    Ok(Flag { typed: "--set".to_owned(), key, value: value.to_owned() })
+    Ok(Flag { typed: reader::SET.to_owned(), key, value: value.to_owned() })
 }
 
 /// Writes a setting into a file; everything else in it stays.

@@ -27,17 +27,24 @@ pub(crate) fn sources(
     variables: &Variables<'_>,
     scratch: PathBuf,
 ) -> Sources {
-    let listed = || {
-        let listed = (variables.0)("OFFSHOOT_SOURCES")?;
-        Some(std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty()).collect::<Vec<_>>())
-    };
     let places = match named {
-        [] => listed().unwrap_or_else(|| usual(variables)),
+        [] => listed(variables).unwrap_or_else(|| usual(variables)),
         named => named.to_vec(),
     };
     let (databases, folders) =
         places.into_iter().partition(|path| path.extension().is_some_and(|end| end == "db"));
     Sources { home: Home::at(home), folders, databases, scratch }
+}
+
+/// Those that `OFFSHOOT_SOURCES` names, as they are handed over to the engine.
+pub(crate) fn named_sources() -> Vec<String> {
+    let named = listed(&Variables(&|name| std::env::var_os(name))).unwrap_or_default();
+    named.iter().filter_map(|path| path.to_str().map(str::to_owned)).collect()
+}
+
+fn listed(variables: &Variables<'_>) -> Option<Vec<PathBuf>> {
+    let listed = (variables.0)("OFFSHOOT_SOURCES")?;
+    Some(std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty()).collect())
 }
 
 fn usual(variables: &Variables<'_>) -> Vec<PathBuf> {

@@ -4,28 +4,35 @@
 //! digits, a session is a UUID. `OFFSHOOT_FIXED_STAMPS` makes them count from a given number instead, for tests
 //! that compare what is printed.
 
-use std::sync::{Arc, Mutex, PoisonError};
-
 use jiff::{SignedDuration, Timestamp};
+use offshoot_api::StampCounter;
 use offshoot_session::{EntryId, OperationId, SessionId, Stamps, TurnId};
 
 #[derive(Debug)]
 pub(crate) enum SystemStamps {
     Real,
-    Fixed { next: u64 },
+    Fixed(StampCounter),
 }
 
 const FIXED: &str = "OFFSHOOT_FIXED_STAMPS";
+
+/// Where this process was told to count from.
+pub(crate) fn fixed_start() -> Option<StampCounter> {
+    let start: u64 = std::env::var(FIXED).ok()?.parse().ok()?;
+    Some(start.into())
+}
 
 /// The start of 2025.
 const FIXED_START: i64 = 1_735_689_600;
 
 impl SystemStamps {
     pub(crate) fn new() -> Self {
-        match std::env::var(FIXED).ok().and_then(|start| start.parse().ok()) {
-            Some(next) => Self::Fixed { next },
-            None => Self::Real,
-        }
+        Self::counting(fixed_start())
+    }
+
+    /// From this counter, where there is one.
+    pub(crate) fn counting(counter: Option<StampCounter>) -> Self {
+        counter.map_or(Self::Real, Self::Fixed)
     }
 
     fn bits(&mut self) -> u128 {
@@ -39,10 +46,9 @@ impl SystemStamps {
                 }
                 u128::from_le_bytes(bytes)
             }
-            Self::Fixed { next } => {
-                *next += 1;
+            Self::Fixed(counter) => {
                 // Spread, so that ids differ in their first letters as they do in life.
-                u128::from(*next).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
+                u128::from(counter.advance()).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
             }
         }
     }
@@ -62,9 +68,9 @@ impl Stamps for SystemStamps {
     fn now(&mut self) -> Timestamp {
         match self {
             Self::Real => Timestamp::now(),
-            Self::Fixed { next } => {
+            Self::Fixed(counter) => {
                 let start = Timestamp::from_second(FIXED_START).unwrap_or(Timestamp::UNIX_EPOCH);
-                start + SignedDuration::from_secs(i64::try_from(*next).unwrap_or_default())
+                start + SignedDuration::from_secs(i64::try_from(counter.current()).unwrap_or_default())
             }
         }
     }
@@ -86,42 +92,5 @@ impl Stamps for SystemStamps {
         let hex = format!("{bits:032x}");
         let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default().to_owned();
         format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32)).into()
-    }
-}
-
-/// One row of stamps for many who take from it.
-#[derive(Clone, Debug)]
-pub(crate) struct SharedStamps(Arc<Mutex<SystemStamps>>);
-
-impl SharedStamps {
-    pub(crate) fn new() -> Self {
-        Self(Arc::new(Mutex::new(SystemStamps::new())))
-    }
-
-    /// Taking one is a single step, so a thread that died here left nothing half done.
-    fn take<T>(&self, one: impl FnOnce(&mut SystemStamps) -> T) -> T {
-        one(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Stamps for SharedStamps {
-    fn now(&mut self) -> Timestamp {
-        self.take(Stamps::now)
-    }
-
-    fn entry_id(&mut self) -> EntryId {
-        self.take(Stamps::entry_id)
-    }
-
-    fn turn_id(&mut self) -> TurnId {
-        self.take(Stamps::turn_id)
-    }
-
-    fn operation_id(&mut self) -> OperationId {
-        self.take(Stamps::operation_id)
-    }
-
-    fn session_id(&mut self) -> SessionId {
-        self.take(Stamps::session_id)
     }
 }

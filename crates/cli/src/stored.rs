@@ -102,7 +102,7 @@ pub(crate) fn read_failed(error: &ReadError) -> Failure {
 
 pub(crate) fn append_failed(error: &AppendError) -> Failure {
     match error {
-        AppendError::Locked(LockError::Held { path, holder }) => {
+        AppendError::Locked(LockError::Held { path, holder, .. }) => {
             let session = path.file_stem().unwrap_or_default().to_string_lossy();
             Failure::locked(words::being_written(&session, holder)).hint(words::BEING_WRITTEN_HINT)
         }

@@ -7,8 +7,9 @@ pub(crate) mod telling;
 mod wrapping;
 
 use std::io::Write;
+use std::path::Path;
 
-use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response, request};
+use offshoot_api::{ApiError, ErrorCode, Hint, Needed, Request, Response, request};
 
 use crate::engine::Reached;
 use crate::failure::{Exit, Failure};
@@ -55,6 +56,8 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         | ErrorCode::AgentFailed
         | ErrorCode::NoModel
         | ErrorCode::DiskFull
+        | ErrorCode::NoAccess
+        | ErrorCode::NewerFormat
         | ErrorCode::Gone
         | ErrorCode::Disconnected
         | ErrorCode::Internal => Exit::Failed,
@@ -66,6 +69,11 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         (Some(Hint::SayTurn), _) => failure.hint(words::SAY_TURN_HINT),
         (None, ErrorCode::NoAgent) => failure.hint(words::NO_AGENT_HINT),
         (None, ErrorCode::DiskFull) => failure.hint(crate::words::DISK_FULL_HINT),
+        (None, ErrorCode::NewerFormat) => failure.hint(crate::words::reading::NEWER_HINT),
+        (None, ErrorCode::NoAccess) => match no_access_hint(error) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        },
         (None, ErrorCode::Locked) => failure.hint(crate::words::BEING_WRITTEN_HINT),
         (None, ErrorCode::Disconnected) => failure.hint(words::DISCONNECTED_HINT),
         (None, ErrorCode::PointNotFound) if error.data.problem.as_deref() == Some("too_short") => {
@@ -76,6 +84,14 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
             failure.hint(crate::words::POINT_HINT)
         }
         (None, _) => failure,
+    }
+}
+
+fn no_access_hint(error: &ApiError) -> Option<String> {
+    let data = &error.data;
+    match data.needed? {
+        Needed::Read => Some(crate::words::not_allowed_hint(Path::new(data.path.as_ref()?))),
+        Needed::Write => Some(crate::words::not_saved_hint(&std::io::ErrorKind::PermissionDenied.into())),
     }
 }
 
@@ -105,13 +121,57 @@ pub(crate) fn note_now(text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use offshoot_api::ErrorData;
+    use offshoot_session::format::NewerFormat;
+    use offshoot_store::{AppendError, FileError, ReadError};
+
     use super::*;
     use crate::look::Look;
+    use crate::stored::{append_failed, read_failed};
 
     #[test]
     fn a_full_disk_says_what_helps() {
         let text = "could not save `a`: no space left on the disk; nothing was half written";
         let told = refused(&ApiError::new(ErrorCode::DiskFull, text)).told(&Look::plain(None));
         assert_eq!(told, format!("error: {text}\nhint: free some space, then try again\n"));
+    }
+
+    /// The same sentence whether the command reads the journal or the engine does.
+    #[test]
+    fn what_the_store_refuses_reads_the_same_from_the_engine() {
+        let path = Path::new("/home/sessions/a.jsonl");
+        let read = ErrorData {
+            path: Some(path.display().to_string()),
+            needed: Some(Needed::Read),
+            ..ErrorData::default()
+        };
+        let write = ErrorData { needed: Some(Needed::Write), ..read.clone() };
+        let denied = || std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        let file = |doing| FileError { doing, path: path.to_owned(), source: denied() };
+        let newer = NewerFormat { version: 99 };
+        let pairs = [
+            (
+                read_failed(&ReadError::File(file("open"))),
+                ApiError::new(ErrorCode::NoAccess, "no permission to read `/home/sessions/a.jsonl`")
+                    .about(read),
+            ),
+            (
+                append_failed(&AppendError::Disk(file("open"))),
+                ApiError::new(
+                    ErrorCode::NoAccess,
+                    "could not save `/home/sessions/a.jsonl`: no permission; nothing was half written",
+                )
+                .about(write),
+            ),
+            (
+                read_failed(&ReadError::Newer { path: path.to_owned(), source: newer }),
+                ApiError::new(ErrorCode::NewerFormat, format!("session `a` cannot be read: {newer}")),
+            ),
+        ];
+        for (alone, by_engine) in pairs {
+            let by_engine = refused(&by_engine);
+            assert_eq!(by_engine.exit, alone.exit);
+            assert_eq!(by_engine.told(&Look::plain(None)), alone.told(&Look::plain(None)));
+        }
     }
 }

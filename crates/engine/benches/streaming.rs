@@ -87,8 +87,7 @@ impl Streaming {
         let engine = Engine::new(Parts {
             shelf: Arc::new(store),
             agents: vec![Arc::new(Chatter(permits.clone()))],
-            programs: Vec::new(),
-            stamps: Arc::new(move || Box::new(stamps.clone())),
+            stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
             rules: RuleBook::in_memory(),
             settings: Settings { default_agent: Some("chatter".to_owned()), ..Settings::default() }.into(),
         });

@@ -21,6 +21,7 @@ mod moves;
 mod news;
 mod open;
 mod requests;
+mod scope;
 mod shorten;
 mod talk;
 mod turns;
@@ -33,13 +34,14 @@ use std::time::Duration;
 use offshoot_agents::Conversation;
 use offshoot_api::event::EventKind;
 use offshoot_api::response::Notice;
-use offshoot_api::{ApiError, EventStream, Request, Response};
+use offshoot_api::{ApiError, CallerContext, EventStream, Request, Response};
 use offshoot_session::agent::AgentEvent;
 use offshoot_session::asks::Asks;
 use offshoot_session::cost::Tally;
-use offshoot_session::queue::SendQueue;
+use offshoot_session::queue::{QueuedId, SendQueue};
 use offshoot_session::status::State;
 use offshoot_session::{SessionId, SessionTree, Stamps, TurnId};
+use offshoot_store::Generation;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -59,6 +61,7 @@ use drafting::Drafting;
 use errands::{Away, Back, nobody_waits};
 use news::{Cause, News};
 use open::Opened;
+use scope::Scope;
 use turns::{Ended, Running};
 
 /// How long connections may take to end when the session is closed.
@@ -70,6 +73,7 @@ pub(crate) enum Message {
     Follow {
         after: u64,
         reply: oneshot::Sender<Result<EventStream, ApiError>>,
+        context: Arc<CallerContext>,
     },
     /// The agent of a turn has been reached, or not.
     Reached {
@@ -95,6 +99,7 @@ pub(crate) enum Message {
     Told {
         verdict: Verdict,
         cause: Cause,
+        scope: Scope,
     },
     /// Whoever wanted what is on this errand is gone.
     NobodyWaits {
@@ -128,6 +133,25 @@ impl Message {
         }
     }
 
+    /// What the caller has handed over, where a caller sent it.
+    pub(crate) fn context(&self) -> Option<&Arc<CallerContext>> {
+        match self {
+            Self::Call(call) => Some(&call.context),
+            Self::Follow { context, .. } => Some(context),
+            Self::Reached { .. }
+            | Self::Heard { .. }
+            | Self::Gone { .. }
+            | Self::TurnClosed(_)
+            | Self::Back { .. }
+            | Self::Told { .. }
+            | Self::NobodyWaits { .. }
+            | Self::Tick
+            | Self::Rest
+            | Self::Broke
+            | Self::Stop => None,
+        }
+    }
+
     fn cause(&self) -> Cause {
         match self {
             Self::Call(call) => call.brought.cause(),
@@ -153,18 +177,26 @@ pub(crate) struct Call {
     pub(crate) reply: oneshot::Sender<Result<Response, ApiError>>,
     /// What had to be asked elsewhere for it.
     pub(crate) brought: Brought,
+    /// What its caller has handed over.
+    pub(crate) context: Arc<CallerContext>,
 }
 
 pub(crate) struct SessionActor {
     id: SessionId,
     shared: Arc<Shared>,
-    /// As they were with the last request, or before somebody broke them.
+    /// On whose behalf the message in hand is handled …
+    context: Arc<CallerContext>,
+    /// … and the settings of that caller, as they were before somebody broke them.
     settings: Arc<Settings>,
     /// What is wrong with them now.
     bad_settings: Option<String>,
     /// Away only while a thread writes with it.
     book: Option<Box<dyn Book>>,
     tree: SessionTree,
+    /// The state of the book that the tree is.
+    generation: Generation,
+    /// The lock was taken before the request in hand is planned.
+    plans_under_lock: bool,
     stamps: Box<dyn Stamps + Send>,
     feed: Feed,
     /// The disk took nothing the last time.
@@ -180,6 +212,8 @@ pub(crate) struct SessionActor {
     next_connection: u64,
     asks: Asks,
     queue: SendQueue,
+    /// The scope of each queued message's sender. One that an earlier engine has left has none.
+    queue_scopes: BTreeMap<QueuedId, Scope>,
     /// Calls that wait until a turn is over.
     parked: Vec<(TurnId, Call)>,
     /// Requests for which somebody is asked elsewhere.
@@ -209,13 +243,15 @@ pub(crate) struct SessionActor {
 pub(crate) async fn run(
     id: SessionId,
     shared: Arc<Shared>,
+    context: Arc<CallerContext>,
     mut mailbox: mpsc::Receiver<Message>,
     to_self: mpsc::Sender<Message>,
 ) -> Vec<Message> {
-    match open::open(&id, &shared).await {
+    match open::open(&id, &shared, &context).await {
         Ok(opened) => {
             debug!(name: "session opened", session = %id);
-            let too_late = SessionActor::new(id.clone(), shared, opened, mailbox, to_self).serve().await;
+            let actor = SessionActor::new(id.clone(), shared, context, opened, mailbox, to_self);
+            let too_late = actor.serve().await;
             debug!(name: "session closed", session = %id);
             too_late
         }
@@ -253,17 +289,21 @@ impl SessionActor {
     fn new(
         id: SessionId,
         shared: Arc<Shared>,
+        context: Arc<CallerContext>,
         opened: Opened,
         mailbox: mpsc::Receiver<Message>,
         to_self: mpsc::Sender<Message>,
     ) -> Self {
         let Opened { book, waiting, settings, notice } = opened;
-        let mut stamps = (shared.stamps)();
+        let mut stamps = (shared.stamps)(&context);
         let feed = Feed::new(id.clone(), stamps.now(), settings.kept_events);
         Self {
             id,
             tree: book.tree().clone(),
+            generation: book.generation(),
+            plans_under_lock: false,
             shared,
+            context,
             settings,
             bad_settings: None,
             stamps,
@@ -277,6 +317,7 @@ impl SessionActor {
             next_connection: 0,
             asks: Asks::default(),
             queue: waiting,
+            queue_scopes: BTreeMap::new(),
             book: Some(book),
             parked: Vec::new(),
             away: BTreeMap::new(),
@@ -302,15 +343,18 @@ impl SessionActor {
                 self.used_at = Instant::now();
             }
             self.cause = message.cause();
+            if let Some(scope) = self.scope_of(&message) {
+                self.enter(scope);
+            }
             match message {
                 Message::Call(call) => self.on_call(call).await,
-                Message::Follow { after, reply } => drop(reply.send(self.feed.follow(after))),
+                Message::Follow { after, reply, .. } => drop(reply.send(self.feed.follow(after))),
                 Message::Reached { turn, reached } => self.on_reached(&turn, reached).await,
                 Message::Heard { connection, event } => self.on_heard(connection, event).await,
                 Message::Gone { connection } => self.on_gone(connection).await,
                 Message::TurnClosed(ended) => self.on_turn_closed(&ended).await,
                 Message::Back { errand, back } => self.on_back(errand, back),
-                Message::Told { verdict, cause } => self.on_told(verdict, cause),
+                Message::Told { verdict, cause, .. } => self.on_told(verdict, cause),
                 Message::NobodyWaits { errand } => self.on_nobody_waits(errand),
                 Message::Tick => self.on_tick().await,
                 Message::Rest => {

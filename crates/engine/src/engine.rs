@@ -11,8 +11,8 @@ use offshoot_agents::Agent;
 use offshoot_api::response::Hello;
 use offshoot_api::views::{ModelView, RuleView, StatusRow};
 use offshoot_api::{
-    Answering, ApiError, Caller, CallerId, ErrorCode, EventStream, Following, Request, Response, Service,
-    request,
+    Answering, ApiError, Caller, CallerContext, ErrorCode, EventStream, Following, Request, Response,
+    Service, request,
 };
 use offshoot_session::asks::RuleId;
 use offshoot_session::plan::born;
@@ -22,7 +22,8 @@ use tokio::sync::oneshot;
 use tracing::info;
 
 use crate::actor::{Brought, Call, Message, chosen_ids, require_client_id};
-use crate::failure::{internal, not_created, not_listed, not_read};
+use crate::environment::environment_for;
+use crate::failure::{bad_settings, internal, not_created, not_listed, not_read};
 use crate::installed::listed;
 use crate::open_sessions::OpenSessions;
 use crate::rules::RuleBook;
@@ -36,21 +37,18 @@ use crate::workplaces::Workplaces;
 pub struct Parts {
     pub shelf: Arc<dyn Shelf>,
     pub agents: Vec<Arc<dyn Agent>>,
-    /// Folders in which the programs of other agents are looked for.
-    pub programs: Vec<PathBuf>,
-    /// Time and ids, for each session its own.
+    /// Time and ids for a caller: of the same row for all its requests.
     pub stamps: MakeStamps,
     pub rules: RuleBook,
     pub settings: SettingsSource,
 }
 
-pub type MakeStamps = Arc<dyn Fn() -> Box<dyn Stamps + Send> + Send + Sync>;
+pub type MakeStamps = Arc<dyn Fn(&CallerContext) -> Box<dyn Stamps + Send> + Send + Sync>;
 
 /// What all sessions share.
 pub(crate) struct Shared {
     pub(crate) shelf: Arc<dyn Shelf>,
     pub(crate) agents: BTreeMap<String, Arc<dyn Agent>>,
-    programs: Vec<PathBuf>,
     pub(crate) stamps: MakeStamps,
     pub(crate) rules: RuleBook,
     pub(crate) settings: SettingsSource,
@@ -65,12 +63,12 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(parts: Parts) -> Self {
-        let Parts { shelf, agents, programs, stamps, rules, settings } = parts;
+        let Parts { shelf, agents, stamps, rules, settings } = parts;
         let agents: BTreeMap<String, Arc<dyn Agent>> =
             agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
         info!(name: "engine begins", count = agents.len() as u64, version = env!("CARGO_PKG_VERSION"));
         let workplaces = Workplaces::default();
-        let shared = Arc::new(Shared { shelf, agents, programs, stamps, rules, settings, workplaces });
+        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces });
         Self { sessions: OpenSessions::new(shared.clone()), shared }
     }
 
@@ -90,54 +88,63 @@ impl Engine {
         self.sessions.names().len()
     }
 
-    async fn answer(&self, caller: CallerId, request: Request) -> Result<Response, ApiError> {
+    async fn answer(&self, caller: &Caller, request: Request) -> Result<Response, ApiError> {
         match request {
-            Request::Hello => Ok(hello()),
-            Request::List(list) => self.list(list).await,
-            Request::Agents => self.agents().await,
-            Request::Status => Ok(Response::Status { rows: self.status().await }),
-            Request::Begin(begin) => self.begin(begin).await,
+            Request::Hello(_) => Ok(hello()),
+            Request::List(list) => self.list(caller, list).await,
+            Request::Agents => self.agents(caller).await,
+            Request::Status => Ok(Response::Status { rows: self.status(caller).await }),
+            Request::Begin(begin) => self.begin(caller, begin).await,
             Request::Introduce(introduce) => self.introduce(introduce).await,
-            Request::Permissions(permissions) => self.permissions(permissions.session).await,
+            Request::Permissions(permissions) => self.permissions(caller, permissions.session).await,
             Request::RevokePermission(revoke) => self.revoke(RuleId::named(revoke.rule)).await,
             Request::Follow(_) | Request::Unfollow(_) => {
                 Err(ApiError::new(ErrorCode::Invalid, "events are followed over a connection"))
             }
             request => match request.session().map(SessionId::from) {
-                Some(session) => self.ask_for(Brought::by_caller(caller), &session, request).await,
+                Some(session) => self.ask_for(caller, Brought::by_caller(caller.id), &session, request).await,
                 None => Err(internal("a request about no session that nobody answers")),
             },
         }
     }
 
-    /// The same for nobody: whatever it needs to know by itself.
-    async fn ask(&self, session: &SessionId, request: Request) -> Result<Response, ApiError> {
-        self.ask_for(Brought::default(), session, request).await
+    /// What the engine needs to know to answer this caller.
+    async fn ask(
+        &self,
+        caller: &Caller,
+        session: &SessionId,
+        request: Request,
+    ) -> Result<Response, ApiError> {
+        self.ask_for(caller, Brought::default(), session, request).await
     }
 
     /// Hands a request to its session and waits for the answer.
     async fn ask_for(
         &self,
+        caller: &Caller,
         brought: Brought,
         session: &SessionId,
         request: Request,
     ) -> Result<Response, ApiError> {
         let (reply, answer) = oneshot::channel();
-        let call = Call { request, reply, brought };
+        let call = Call { request, reply, brought, context: caller.context.clone() };
         self.sessions.tell(session, Message::Call(call)).await?;
         answer.await.map_err(|_| disconnected())?
     }
 
-    async fn agents(&self) -> Result<Response, ApiError> {
-        let shared = self.shared.clone();
-        let agents = blocking(move || Ok(listed(&shared.agents, &shared.programs))).await?;
+    async fn agents(&self, caller: &Caller) -> Result<Response, ApiError> {
+        let (shared, context) = (self.shared.clone(), caller.context.clone());
+        let settings = shared.settings.about(context.folder.as_deref(), &context).await;
+        let environment = environment_for(&context, settings.map_err(bad_settings)?.as_ref());
+        let agents = blocking(move || Ok(listed(&shared.agents, &environment))).await?;
         Ok(Response::Agents { agents })
     }
 
-    async fn begin(&self, mut begin: request::Begin) -> Result<Response, ApiError> {
+    async fn begin(&self, caller: &Caller, mut begin: request::Begin) -> Result<Response, ApiError> {
         // which one is the usual may change; who was spoken with does not
         // Settings that cannot be read keep nobody from beginning: the first prompt will need them.
-        let settings = self.shared.settings.about(begin.project.as_deref()).await.unwrap_or_default();
+        let settings = self.shared.settings.about(begin.project.as_deref(), &caller.context).await;
+        let settings = settings.unwrap_or_default();
         begin.agent = begin.agent.or_else(|| settings.default_agent.clone());
         if begin.agent == settings.default_agent {
             begin.model = begin.model.or_else(|| settings.default_model.as_ref().map(ModelView::from));
@@ -149,7 +156,7 @@ impl Engine {
         if let Some(client_id) = &begin.client_id {
             require_client_id(client_id)?;
         }
-        let (id, records) = beginning(begin, (self.shared.stamps)().as_mut());
+        let (id, records) = beginning(begin, (self.shared.stamps)(&caller.context).as_mut());
         let shelf = self.shared.shelf.clone();
         let created = blocking(move || Ok(shelf.create(&records))).await?;
         match created {
@@ -158,7 +165,7 @@ impl Engine {
             created => created.map_err(|error| not_created(&error))?,
         }
         let open = request::Open { session: id.to_string(), turns: None };
-        self.ask(&id, Request::Open(open)).await
+        self.ask(caller, &id, Request::Open(open)).await
     }
 
     /// It is known from now on; its journal begins with the first change.
@@ -171,7 +178,7 @@ impl Engine {
         introduced.await.map(|()| Response::Done { changed: false })
     }
 
-    async fn list(&self, list: request::List) -> Result<Response, ApiError> {
+    async fn list(&self, caller: &Caller, list: request::List) -> Result<Response, ApiError> {
         let shared = self.shared.clone();
         let mut sessions = blocking(move || {
             let mut rows = Vec::new();
@@ -193,7 +200,7 @@ impl Engine {
             sessions.retain(|row| row.project.as_ref() == Some(&project));
         }
         let mut urgent: BTreeMap<String, StatusRow> = BTreeMap::new();
-        for row in self.status().await {
+        for row in self.status(caller).await {
             urgent.entry(row.session.clone()).or_insert(row);
         }
         for row in &mut sessions {
@@ -207,10 +214,10 @@ impl Engine {
     }
 
     /// What runs in all sessions that are open, what waits for a person first.
-    async fn status(&self) -> Vec<StatusRow> {
+    async fn status(&self, caller: &Caller) -> Vec<StatusRow> {
         let mut rows = Vec::new();
         for session in self.sessions.names() {
-            if let Ok(Response::Status { rows: more }) = self.ask(&session, Request::Status).await {
+            if let Ok(Response::Status { rows: more }) = self.ask(caller, &session, Request::Status).await {
                 rows.extend(more);
             }
         }
@@ -218,12 +225,13 @@ impl Engine {
         rows
     }
 
-    async fn permissions(&self, session: Option<String>) -> Result<Response, ApiError> {
+    async fn permissions(&self, caller: &Caller, session: Option<String>) -> Result<Response, ApiError> {
         let rules = match session {
             None => self.shared.rules.all(),
             Some(session) => {
                 let id = SessionId::from(session.as_str());
-                let opened = self.ask(&id, Request::Open(request::Open { session, turns: Some(0) })).await?;
+                let open = Request::Open(request::Open { session, turns: Some(0) });
+                let opened = self.ask(caller, &id, open).await?;
                 let project = if let Response::Session(view) = opened { view.project } else { None };
                 self.shared.rules.reaching(&id, project.as_deref()).iter().cloned().collect()
             }
@@ -241,9 +249,10 @@ impl Engine {
         Ok(Response::Done { changed: true })
     }
 
-    async fn events(&self, session: &str, after: u64) -> Result<EventStream, ApiError> {
+    async fn events(&self, caller: &Caller, session: &str, after: u64) -> Result<EventStream, ApiError> {
         let (reply, events) = oneshot::channel();
-        self.sessions.tell(&SessionId::from(session), Message::Follow { after, reply }).await?;
+        let follow = Message::Follow { after, reply, context: caller.context.clone() };
+        self.sessions.tell(&SessionId::from(session), follow).await?;
         events.await.map_err(|_| disconnected())?
     }
 }
@@ -253,14 +262,14 @@ impl Service for Engine {
         Box::pin(async move {
             caller.may(&request)?;
             let told = Told::of(&request);
-            let answer = self.answer(caller.id, request).await;
+            let answer = self.answer(caller, request).await;
             told.answered(&answer);
             answer
         })
     }
 
-    fn follow<'s>(&'s self, _caller: &'s Caller, session: &'s str, after_seq: u64) -> Following<'s> {
-        Box::pin(self.events(session, after_seq))
+    fn follow<'s>(&'s self, caller: &'s Caller, session: &'s str, after_seq: u64) -> Following<'s> {
+        Box::pin(self.events(caller, session, after_seq))
     }
 }
 
@@ -304,6 +313,7 @@ fn hello() -> Response {
     Response::Hello(Hello {
         program: "offshoot".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: offshoot_api::PROTOCOL,
         process: std::process::id(),
     })
 }

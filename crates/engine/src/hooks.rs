@@ -10,6 +10,7 @@ mod said;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use offshoot_session::agent::Environment;
 use serde_json::{Map, Value};
 use thiserror::Error;
 use tokio::time::Instant;
@@ -129,7 +130,13 @@ impl HookEvent {
 }
 
 /// Tells the hooks one after the other. The first that calls it off ends it; the first summary counts.
-pub(crate) async fn ask(hooks: Vec<Hook>, event: HookEvent, session: String, payload: Value) -> Verdict {
+pub(crate) async fn ask(
+    hooks: Vec<Hook>,
+    environment: &Environment,
+    event: HookEvent,
+    session: String,
+    payload: Value,
+) -> Verdict {
     let mut object = Map::new();
     object.insert("type".to_owned(), event.word().into());
     object.insert("session".to_owned(), session.into());
@@ -140,7 +147,7 @@ pub(crate) async fn ask(hooks: Vec<Hook>, event: HookEvent, session: String, pay
     let mut verdict = Verdict::default();
     for hook in hooks {
         let began = Instant::now();
-        let answer = ask_one(&hook, &body).await;
+        let answer = ask_one(&hook, environment, &body).await;
         let (name, event, ms) = (hook.name.as_str(), event.word(), began.elapsed().as_millis() as u64);
         match answer {
             Ok(said) => {
@@ -159,10 +166,10 @@ pub(crate) async fn ask(hooks: Vec<Hook>, event: HookEvent, session: String, pay
     verdict
 }
 
-async fn ask_one(hook: &Hook, body: &str) -> Result<Said, HookError> {
+async fn ask_one(hook: &Hook, environment: &Environment, body: &str) -> Result<Said, HookError> {
     let answered = async {
         match &hook.run {
-            Run::Program { program, arguments } => program::run(program, arguments, body).await,
+            Run::Program { program, arguments } => program::run(program, arguments, environment, body).await,
             Run::Http { url } => http::post(url, body).await,
         }
     };

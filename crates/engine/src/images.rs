@@ -52,7 +52,7 @@ fn too_large(what: &str, bytes: u64, limit: u64, message: String) -> ApiError {
         limit: Some(limit),
         ..ErrorData::default()
     };
-    ApiError::new(ErrorCode::TooLarge, message).with(data)
+    ApiError::new(ErrorCode::TooLarge, message).about(data)
 }
 
 #[cfg(test)]

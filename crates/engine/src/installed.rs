@@ -10,19 +10,26 @@ use offshoot_agents::built_in::{BuiltIn, NAME, Pace};
 pub use offshoot_agents::known;
 use offshoot_agents::known::Found;
 use offshoot_api::views::{AgentView, abilities};
+use offshoot_session::agent::Environment;
 
 /// Answers where nobody has chosen an agent: it is always there.
 pub const USUAL: &str = NAME;
 
-/// The built-in agent pauses so long after each word, for whoever watches it.
-pub fn installed(pause: Option<Duration>) -> Vec<Arc<dyn Agent>> {
-    let pace = pause.map_or(Pace::AtOnce, Pace::Every);
-    vec![Arc::new(BuiltIn { pace })]
+/// The built-in agent types like a person, where one watches.
+const PAUSE: Duration = Duration::from_millis(12);
+
+pub fn installed() -> Vec<Arc<dyn Agent>> {
+    vec![Arc::new(BuiltIn { pace: Pace::Every(PAUSE) })]
 }
 
 /// All of them, those that answer first. May block: programs are asked for their versions.
-pub(crate) fn listed(answering: &BTreeMap<String, Arc<dyn Agent>>, folders: &[PathBuf]) -> Vec<AgentView> {
-    let found = known::look_in(folders);
+pub(crate) fn listed(
+    answering: &BTreeMap<String, Arc<dyn Agent>>,
+    environment: &Environment,
+) -> Vec<AgentView> {
+    let path = environment.get("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = path.split(':').map(PathBuf::from).collect();
+    let found = known::look_in(&folders, environment);
     let others = found.iter().filter(|found| !answering.contains_key(found.program.name)).map(known_only);
     let answering = answering.values().map(|agent| {
         let program = found.iter().find(|found| found.program.name == agent.name());

@@ -21,6 +21,7 @@
 //! | a connection to an agent, kept | `connection` |
 //! | what need not be asked again | [`rules`] |
 //! | which agents there are | [`installed()`] |
+//! | the environment of agents and hooks | `environment` |
 //! | programs that are told what happens | [`hooks`] |
 //! | texts that an agent writes for us | `summary` |
 //! | what can be set | [`settings`] |
@@ -33,6 +34,7 @@
 mod actor;
 mod connection;
 pub mod engine;
+mod environment;
 mod failure;
 mod feed;
 pub mod hooks;

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use offshoot_api::ApiError;
+use offshoot_api::{ApiError, CallerContext};
 use offshoot_session::SessionId;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -39,10 +39,11 @@ impl OpenSessions {
         session: &SessionId,
         message: Message,
     ) -> Result<(), ApiError> {
-        let Err(mpsc::error::SendError(message)) = self.mailbox(session).send(message).await else {
+        let context = message.context().cloned().unwrap_or_default();
+        let Err(mpsc::error::SendError(message)) = self.mailbox(session, &context).send(message).await else {
             return Ok(());
         };
-        self.mailbox(session).send(message).await.map_err(|_| disconnected())
+        self.mailbox(session, &context).send(message).await.map_err(|_| disconnected())
     }
 
     /// Those that are open now.
@@ -70,13 +71,15 @@ impl OpenSessions {
         }
     }
 
-    fn mailbox(self: &Arc<Self>, session: &SessionId) -> mpsc::Sender<Message> {
+    /// A session that is not open is opened on behalf of this caller.
+    fn mailbox(self: &Arc<Self>, session: &SessionId, context: &Arc<CallerContext>) -> mpsc::Sender<Message> {
         let mut open = self.open();
         if let Some(open) = open.get(session).filter(|open| !open.mailbox.is_closed()) {
             return open.mailbox.clone();
         }
         let (mailbox, messages) = mpsc::channel(MAILBOX);
-        let served = actor::run(session.clone(), self.shared.clone(), messages, mailbox.clone());
+        let served =
+            actor::run(session.clone(), self.shared.clone(), context.clone(), messages, mailbox.clone());
         let (sessions, id, own) = (Arc::downgrade(self), session.clone(), mailbox.downgrade());
         let actor = tokio::spawn(async move {
             let left = served.await;

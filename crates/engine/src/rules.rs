@@ -1,10 +1,13 @@
 //! What need not be asked again, kept in one small file of the home.
 //!
-//! The file is read once and written whole, beside itself and then in its own place, so that it is never half there.
+//! The file is written whole, under another name first, so that it is never half there. It is read again when it has
+//! changed: an engine lives for hours, and the file may be edited or replaced meanwhile.
 
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use jiff::Timestamp;
 use offshoot_session::SessionId;
@@ -14,10 +17,20 @@ use thiserror::Error;
 
 #[derive(Clone, Debug, Default)]
 pub struct RuleBook {
-    kept: Arc<Mutex<Rules>>,
+    kept: Arc<Mutex<Kept>>,
     /// `None`: they live as long as the program.
     path: Option<PathBuf>,
 }
+
+/// The rules in force, and the state of the file when they were read.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    rules: Rules,
+    seen: Option<FileState>,
+}
+
+/// A file of the same inode, length and time has the same content; ours is always replaced by another one.
+type FileState = (u64, u64, SystemTime);
 
 #[derive(Debug, Error)]
 pub enum RuleBookError {
@@ -70,17 +83,8 @@ impl RuleBook {
 
     /// The rules in this file; none where it does not exist.
     pub fn at(path: PathBuf) -> Result<Self, RuleBookError> {
-        let about = |source| RuleBookError::File { doing: "read", path: path.clone(), source };
-        let rules = match std::fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Rules::default(),
-            read => {
-                let bytes = read.map_err(about)?;
-                let on_disk: OnDisk = serde_json::from_slice(&bytes)
-                    .map_err(|source| RuleBookError::Unreadable { path: path.clone(), source })?;
-                Rules::new(on_disk.rules.into_iter().map(RuleOnDisk::into_rule))
-            }
-        };
-        Ok(Self { kept: Arc::new(Mutex::new(rules)), path: Some(path) })
+        let kept = read(&path)?;
+        Ok(Self { kept: Arc::new(Mutex::new(kept)), path: Some(path) })
     }
 
     /// Blocks while the file is written.
@@ -99,30 +103,66 @@ impl RuleBook {
     }
 
     pub fn all(&self) -> Vec<Rule> {
-        self.kept().iter().cloned().collect()
+        self.current().rules.iter().cloned().collect()
     }
 
     pub fn reaching(&self, session: &SessionId, project: Option<&str>) -> Rules {
-        self.kept().reaching(session, project)
+        self.current().rules.reaching(session, project)
     }
 
-    /// In force only when it is kept.
+    /// In force only when it is kept. A file that was broken meanwhile is not overwritten.
     fn change(&self, change: impl FnOnce(&mut Rules) -> bool) -> Result<(), RuleBookError> {
         let mut kept = self.kept();
-        let mut rules = kept.clone();
+        self.refresh(&mut kept)?;
+        let mut rules = kept.rules.clone();
         if change(&mut rules) {
             if let Some(path) = &self.path {
                 write(path, &rules)?;
             }
-            *kept = rules;
+            *kept = Kept { rules, seen: self.path.as_deref().and_then(state_of) };
+        }
+        Ok(())
+    }
+
+    /// As the file has them now. One that cannot be read any more changes nothing.
+    fn current(&self) -> MutexGuard<'_, Kept> {
+        let mut kept = self.kept();
+        let _ = self.refresh(&mut kept);
+        kept
+    }
+
+    fn refresh(&self, kept: &mut Kept) -> Result<(), RuleBookError> {
+        if let Some(path) = self.path.as_deref().filter(|path| state_of(path) != kept.seen) {
+            *kept = read(path)?;
         }
         Ok(())
     }
 
     /// Replaced as a whole, so a thread that died here left nothing half done. Nobody awaits while holding it.
-    fn kept(&self) -> MutexGuard<'_, Rules> {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The state is taken first: what is written in between is read again the next time.
+fn read(path: &Path) -> Result<Kept, RuleBookError> {
+    let seen = state_of(path);
+    let about = |source| RuleBookError::File { doing: "read", path: path.to_owned(), source };
+    let rules = match std::fs::read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Rules::default(),
+        read => {
+            let bytes = read.map_err(about)?;
+            let on_disk: OnDisk = serde_json::from_slice(&bytes)
+                .map_err(|source| RuleBookError::Unreadable { path: path.to_owned(), source })?;
+            Rules::new(on_disk.rules.into_iter().map(RuleOnDisk::into_rule))
+        }
+    };
+    Ok(Kept { rules, seen })
+}
+
+fn state_of(path: &Path) -> Option<FileState> {
+    let found = std::fs::metadata(path).ok()?;
+    Some((found.ino(), found.len(), found.modified().ok()?))
 }
 
 fn write(path: &Path, rules: &Rules) -> Result<(), RuleBookError> {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use offshoot_api::CallerContext;
 use offshoot_session::Model;
 use offshoot_session::compaction::CompactionSettings;
 use offshoot_session::cost::Prices;
@@ -45,6 +46,8 @@ pub struct Settings {
     /// What a model can read, in tokens. Where it is not known nothing is made shorter by itself.
     pub context_window: Option<i64>,
     pub hooks: Vec<Hook>,
+    /// Patterns of variables that agents and hooks do not inherit from their caller; `*` stands for anything.
+    pub agent_environment: Vec<String>,
     /// What tokens cost where nobody says it.
     pub prices: Prices,
     /// How long an agent may take to be there.
@@ -75,6 +78,7 @@ impl Default for Settings {
             compaction: CompactionSettings::default(),
             context_window: None,
             hooks: Vec::new(),
+            agent_environment: Vec::new(),
             prices: Prices::listed(),
             reach_wait: Duration::from_secs(60),
             reach_again: 3,
@@ -82,8 +86,8 @@ impl Default for Settings {
     }
 }
 
-/// Where settings come from: the same for all, or read for the project that a session is about. They are asked for with
-/// every request, so what somebody changes counts from the next one on.
+/// Where settings come from: the same for all, or read for the project that a session is about and the caller that asks.
+/// They are read with every request, so a change counts from the next one on.
 #[derive(Clone)]
 pub struct SettingsSource(Source);
 
@@ -94,22 +98,26 @@ enum Source {
 }
 
 /// The message says what is wrong with them, and where.
-type ReadSettings = dyn Fn(Option<&str>) -> Result<Arc<Settings>, String> + Send + Sync;
+type ReadSettings = dyn Fn(Option<&str>, &CallerContext) -> Result<Arc<Settings>, String> + Send + Sync;
 
 impl SettingsSource {
-    /// Reads them for a project. It may look at files; those that have not changed it should not read again.
+    /// Reads them for a project and a caller. It may look at files; those that have not changed it should not read again.
     pub fn read_by(
-        read: impl Fn(Option<&str>) -> Result<Arc<Settings>, String> + Send + Sync + 'static,
+        read: impl Fn(Option<&str>, &CallerContext) -> Result<Arc<Settings>, String> + Send + Sync + 'static,
     ) -> Self {
         Self(Source::Read(Arc::new(read)))
     }
 
-    pub(crate) async fn about(&self, project: Option<&str>) -> Result<Arc<Settings>, String> {
+    pub(crate) async fn about(
+        &self,
+        project: Option<&str>,
+        context: &Arc<CallerContext>,
+    ) -> Result<Arc<Settings>, String> {
         match &self.0 {
             Source::Fixed(settings) => Ok(settings.clone()),
             Source::Read(read) => {
-                let (read, project) = (read.clone(), project.map(str::to_owned));
-                let read = tokio::task::spawn_blocking(move || read(project.as_deref()));
+                let (read, project, context) = (read.clone(), project.map(str::to_owned), context.clone());
+                let read = tokio::task::spawn_blocking(move || read(project.as_deref(), &context));
                 read.await.map_err(|_| "the settings could not be read".to_owned())?
             }
         }
@@ -126,7 +134,7 @@ impl fmt::Debug for SettingsSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
             Source::Fixed(settings) => settings.fmt(f),
-            Source::Read(_) => f.write_str("read for each project"),
+            Source::Read(_) => f.write_str("read for each project and caller"),
         }
     }
 }

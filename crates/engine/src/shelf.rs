@@ -17,7 +17,7 @@ use offshoot_session::queue::Queued;
 use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::store::Repaired;
-use offshoot_store::{AppendError, CreateError, ListError, LockError, ReadError};
+use offshoot_store::{Basis, CreateError, Generation, ListError, LockError, ReadError, Stale, WriteError};
 
 pub use memory::MemoryShelf;
 
@@ -56,6 +56,9 @@ pub trait Book: fmt::Debug + Send {
     /// The session as far as it was read or written here. Everything in it is safe.
     fn tree(&self) -> &SessionTree;
 
+    /// The state of the tree that a plan is made on; see [`Book::append`].
+    fn generation(&self) -> Generation;
+
     /// Reads what others have written since. `false`: nothing.
     fn refresh(&mut self) -> Result<bool, ReadError>;
 
@@ -64,9 +67,9 @@ pub trait Book: fmt::Debug + Send {
 
     fn release(&mut self);
 
-    /// Writes all of them or none. When this returns they are safe. Tells what a crash had left at the end and was set
-    /// aside for it.
-    fn append(&mut self, records: &[Record]) -> Result<Option<Repaired>, AppendError>;
+    /// Writes all of them or none. When this returns they are safe. [`Stale`]: the session has changed since they were
+    /// planned, nothing was written, and [`Book::tree`] is the one to plan on again.
+    fn append(&mut self, basis: Basis, records: &[Record]) -> Result<Written, WriteError<Stale>>;
 
     /// Keeps what is being said. It survives the end of the process, not that of the power.
     fn draft(&mut self, steps: &[Drafted]) -> Result<(), DraftError>;
@@ -81,6 +84,15 @@ pub trait Book: fmt::Debug + Send {
 
     /// What was kept last, in its order.
     fn waiting_left(&self) -> Result<Vec<Queued>, DraftError>;
+}
+
+/// What an append did besides writing its records.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// What a crash had left at the end, and where it is kept now.
+    pub repaired: Option<Repaired>,
+    /// A foreign file had changed, and the tree now contains that too.
+    pub has_foreign_changes: bool,
 }
 
 /// One thing that was shown before it was safe.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use offshoot_agents::{Agent, Conversation};
 use offshoot_api::{ApiError, ErrorCode};
-use offshoot_session::agent::{AgentInput, Ending, Said, Speaker, Start};
+use offshoot_session::agent::{AgentInput, Ending, Environment, Said, Speaker, Start};
 use offshoot_session::asks::Answer;
 use offshoot_session::handoff::Handoff;
 use offshoot_session::render::prompts::SUMMARIZER;
@@ -26,6 +26,8 @@ pub(crate) struct Writer {
     pub(crate) agent: Arc<dyn Agent>,
     pub(crate) session: SessionId,
     pub(crate) settings: Vec<Setting>,
+    pub(crate) environment: Environment,
+    pub(crate) is_watched: bool,
     pub(crate) wait: Duration,
 }
 
@@ -47,6 +49,8 @@ impl Writer {
             handoff: Handoff::Continue { session: None },
             path: Vec::new(),
             settings: self.settings.clone(),
+            environment: self.environment.clone(),
+            is_watched: self.is_watched,
         };
         let reached = self.agent.connect(start).await;
         let mut conversation = reached.map_err(|error| failed(not_reached(&error)))?;

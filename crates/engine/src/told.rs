@@ -70,6 +70,6 @@ mod tests {
         let rename =
             Rename { session: "s".to_owned(), title: Some("what was said".to_owned()), client_id: None };
         assert_eq!(word(&Request::Rename(rename)), "Rename");
-        assert_eq!(word(&Request::Hello), "Hello");
+        assert_eq!(word(&Request::Hello(offshoot_api::request::Hello::default())), "Hello");
     }
 }

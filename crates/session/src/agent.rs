@@ -7,12 +7,14 @@
 //! then carries the old turn and lands nowhere.
 
 mod capabilities;
+mod environment;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 pub use capabilities::Capabilities;
+pub use environment::Environment;
 
 use crate::asks::{Answer, Asking};
 use crate::handoff::Handoff;
@@ -138,6 +140,10 @@ pub struct Start {
     pub path: Vec<Arc<Entry>>,
     /// The latest setting of each kind on the path.
     pub settings: Vec<Setting>,
+    /// For the agent and the programs it runs. It keeps this one as long as it is connected.
+    pub environment: Environment,
+    /// Whether a person watches what it writes.
+    pub is_watched: bool,
 }
 
 impl AgentEvent {

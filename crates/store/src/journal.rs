@@ -9,8 +9,10 @@
 
 mod append;
 mod load;
+mod planned;
 mod room;
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +25,9 @@ use crate::foreign::{ForeignStamp, OtherPrograms};
 use crate::home::Home;
 use crate::journal_store::JournalStore;
 use crate::lock::{LockError, Locking, lock};
-use crate::store::{AppendError, Appended, CreateError, Finding, Loaded, ReadError, WriteError};
+use crate::store::{Appended, CreateError, Finding, Loaded, ReadError, WriteError};
+use load::Foreign;
+pub use planned::{Basis, Generation, Stale};
 use room::Room;
 
 #[derive(Debug)]
@@ -35,6 +39,7 @@ pub struct Journal {
     others: Option<OtherPrograms>,
     id: SessionId,
     tree: SessionTree,
+    generation: Generation,
     /// Of a journal that goes on with another program's session: how that was when it was read.
     theirs: Option<(ForeignSource, ForeignStamp)>,
     /// How many records at the end of the tree's log are lines of this journal.
@@ -114,6 +119,7 @@ impl Journal {
             others: store.others.clone(),
             id,
             tree: SessionTree::default(),
+            generation: Generation::default(),
             theirs: None,
             own_records: 0,
             unwritten: None,
@@ -167,17 +173,9 @@ impl Journal {
 
     /// Reads what others have written since.
     pub fn refresh(&mut self) -> Result<Refreshed, ReadError> {
-        match self.unwritten.clone() {
-            None => self.catch_up(),
-            // Somebody may have written it since.
-            Some(header) if !self.load()? => {
-                self.begin_with(header);
-                Ok(Refreshed::Reloaded)
-            }
-            Some(_) => {
-                self.unwritten = None;
-                Ok(Refreshed::Reloaded)
-            }
+        match self.unwritten.is_some() {
+            true => self.catch_up_unwritten(Foreign::Read),
+            false => self.catch_up(),
         }
     }
 
@@ -189,30 +187,7 @@ impl Journal {
         &mut self,
         plan: impl FnOnce(&SessionTree) -> Result<Vec<Record>, E>,
     ) -> Result<Appended, WriteError<E>> {
-        let _lock = match self.held {
-            Some(_) => None,
-            None => Some(self.lock().map_err(AppendError::from)?),
-        };
-        if self.unwritten.is_some() {
-            return self.write_first(plan);
-        }
-        self.catch_up_to_write()?;
-        let records = plan(&self.tree).map_err(WriteError::Declined)?;
-        Ok(self.append(&records)?)
-    }
-
-    /// Under the lock. Somebody else may have made the file meanwhile; where nothing is to be written, none is made.
-    fn write_first<E>(
-        &mut self,
-        plan: impl FnOnce(&SessionTree) -> Result<Vec<Record>, E>,
-    ) -> Result<Appended, WriteError<E>> {
-        let Some(header) = self.unwritten.take() else { return Ok(Appended::default()) };
-        let found = self.load().map_err(AppendError::from)?;
-        if !found {
-            self.begin_with(header);
-        }
-        let records = plan(&self.tree).map_err(WriteError::Declined)?;
-        Ok(self.append(&records)?)
+        self.write_with(Foreign::Read, |journal| plan(&journal.tree).map(Cow::Owned))
     }
 
     /// Gives back the room behind the end. Only under the lock is it known where that is; who waits for it keeps
@@ -226,7 +201,7 @@ impl Journal {
             Some(held) => held,
             None => {
                 let locking = Locking { wait: Duration::ZERO, ..self.locking.clone() };
-                match lock(self.files.as_ref(), &self.home.lock(&self.id), &locking) {
+                match lock(self.files.as_ref(), &self.home.lock(&self.id), &self.path(), &locking) {
                     Ok(held) => held,
                     Err(_) => return,
                 }
@@ -241,7 +216,7 @@ impl Journal {
         if self.unwritten.is_some() {
             self.home.prepare(self.files.as_ref())?;
         }
-        lock(self.files.as_ref(), &self.home.lock(&self.id), &self.locking)
+        lock(self.files.as_ref(), &self.home.lock(&self.id), &self.path(), &self.locking)
     }
 }
 

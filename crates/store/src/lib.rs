@@ -62,7 +62,7 @@ pub use files::{DiskFiles, FileError, Files};
 pub use foreign::OtherPrograms;
 pub use fsck::{Report, fsck};
 pub use home::Home;
-pub use journal::{Journal, Refreshed};
+pub use journal::{Basis, Generation, Journal, Refreshed, Stale};
 pub use journal_store::JournalStore;
 pub use lazy::{LazyContext, LazyError, LazyMessage, LazySession};
 pub use light::LightSession;

@@ -22,7 +22,7 @@ pub(super) async fn converse(
     mut inputs: mpsc::Receiver<AgentInput>,
     events: mpsc::Sender<AgentEvent>,
 ) {
-    let workspace = Workspace::at(start.workspace.as_deref());
+    let workspace = Workspace::at(start.workspace.as_deref(), start.environment.clone());
     let mut heard = Heard::of(&start.path);
     let mut session = match &start.handoff {
         Handoff::Continue { session } => session.clone(),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::process::Stdio;
 
+use offshoot_session::agent::Environment;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdin, Command};
@@ -26,11 +27,13 @@ pub(super) type Outcome = Result<String, String>;
 #[derive(Clone, Debug)]
 pub(super) struct Workspace {
     root: Option<PathBuf>,
+    /// Commands run in it.
+    environment: Environment,
 }
 
 impl Workspace {
-    pub(super) fn at(root: Option<&str>) -> Self {
-        Self { root: root.map(PathBuf::from) }
+    pub(super) fn at(root: Option<&str>, environment: Environment) -> Self {
+        Self { root: root.map(PathBuf::from), environment }
     }
 
     pub(super) fn write(&self, file: &str, text: &str) -> Outcome {
@@ -65,6 +68,8 @@ impl Workspace {
             // What goes wrong is told in the order in which it was printed.
             .arg(format!("exec 2>&1\n{command}"))
             .current_dir(root)
+            .env_clear()
+            .envs(self.environment.iter())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

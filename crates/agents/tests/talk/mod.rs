@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use offshoot_agents::built_in::{BuiltIn, Pace};
 use offshoot_agents::{Agent, Conversation};
-use offshoot_session::agent::{AgentEvent, AgentInput, Said, Start};
+use offshoot_session::agent::{AgentEvent, AgentInput, Environment, Said, Start};
 use offshoot_session::asks::{Answer, Asking};
 use offshoot_session::handoff::{AgentAtHand, Handoff, branch_session, plan_handoff};
 use offshoot_session::plan::plan_send;
@@ -38,6 +38,8 @@ impl Talk {
             handoff: Handoff::Continue { session: None },
             path: Vec::new(),
             settings: Vec::new(),
+            environment: Environment::default(),
+            is_watched: true,
         };
         let conversation = BuiltIn { pace }.connect(start).await.unwrap();
         Self {

@@ -1,17 +1,14 @@
 //! The engine in this process, and whoever connects to it.
 
 use std::fs::File;
-use std::io::IsTerminal;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use offshoot_api::serve::serve;
-use offshoot_api::{Access, Caller, Request, Response, Service};
+use offshoot_api::{Access, Caller, CallerContext, Request, Response, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, installed};
-use offshoot_session::Stamps;
-use offshoot_session::cost::Prices;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use tokio::net::UnixListener;
@@ -22,12 +19,10 @@ use super::served::Served;
 use super::socket;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::settings;
+use crate::stamps::SystemStamps;
 use crate::talk::note_now;
 use crate::words::{disk_says, not_saved_hint, talking as words};
-use crate::{prices, programs, settings};
-
-/// The built-in agent speaks like somebody who types fast, where somebody watches.
-const PAUSE: Duration = Duration::from_millis(12);
 
 /// Nothing runs for anybody when it was so a few times in a row: somebody may be about to speak.
 const QUIET_LOOKS: u32 = 5;
@@ -52,19 +47,13 @@ pub(super) async fn become_it(here: &Here, home: &Path) -> Result<Option<Host>, 
     let failed = |error: &dyn std::fmt::Display| Failure::failed(words::engine_not_started(home, error));
     let not_written = |error: std::io::Error| failed(&disk_says(&error)).hint(not_saved_hint(&error));
     let Some(lock) = locked(home).map_err(not_written)? else { return Ok(None) };
-    settings::engine::check(here)?;
     let rules = RuleBook::at(home.join("permissions.json")).map_err(|error| failed(&error))?;
-    let pause = std::io::stdout().is_terminal().then_some(PAUSE);
-    let stamps = here.stamps_for_many();
-    // What is wrong with the person's own prices is told by whoever is asked for costs; nobody is kept from talking.
-    let prices = prices::load(here).map_or_else(|_| Prices::listed(), |table| table.prices);
     let engine = Arc::new(Engine::new(Parts {
         shelf: Arc::new(here.store()?),
-        agents: installed(pause),
-        programs: programs::folders(),
-        stamps: Arc::new(move || Box::new(stamps.clone()) as Box<dyn Stamps + Send>),
+        agents: installed(),
+        stamps: Arc::new(|context: &CallerContext| Box::new(SystemStamps::counting(context.stamps.clone()))),
         rules,
-        settings: settings::engine::source(here.settings.clone(), prices),
+        settings: settings::engine::source(home),
     }));
     let present = Arc::new(());
     let (listener, socket) = socket::listen(home, &here.short_lived()).map_err(not_written)?;
@@ -154,7 +143,7 @@ async fn accept(listener: UnixListener, served: Arc<Served>, present: Weak<()>) 
                 connections.spawn(async move {
                     let (reader, writer) = stream.into_split();
                     // A caller that went away in the middle of something is the caller's affair.
-                    drop(serve(served.as_ref(), Access::Write, reader, writer).await);
+                    drop(serve(served.as_ref(), Access::Owner, reader, writer).await);
                     drop(present);
                 });
             }

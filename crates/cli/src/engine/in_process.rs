@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use offshoot_api::CallerContext;
 use offshoot_engine::{Engine, Parts, RuleBook, installed};
-use offshoot_session::cost::Prices;
-use offshoot_session::{SessionId, Stamps};
+use offshoot_session::SessionId;
 
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::settings;
+use crate::stamps::SystemStamps;
 use crate::stored::watched;
 use crate::words::talking as words;
 
@@ -20,13 +21,11 @@ pub(super) fn engine(here: &Here, session: Option<&SessionId>) -> Result<Arc<Eng
     };
     let home = store.home().root().to_owned();
     let rules = RuleBook::at(home.join("permissions.json"));
-    let stamps = here.stamps_for_many();
     Ok(Arc::new(Engine::new(Parts {
         shelf: Arc::new(store),
-        agents: installed(None),
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone()) as Box<dyn Stamps + Send>),
+        agents: installed(),
+        stamps: Arc::new(|context: &CallerContext| Box::new(SystemStamps::counting(context.stamps.clone()))),
         rules: rules.map_err(|error| Failure::failed(words::engine_not_started(&home, &error)))?,
-        settings: settings::engine::source(here.settings.clone(), Prices::listed()),
+        settings: settings::engine::source(&home),
     })))
 }

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use offshoot_api::{Answering, Caller, Following, Request, Service};
 use offshoot_engine::Engine;
 
+use crate::log;
+
 pub(super) struct Served {
     engine: Arc<Engine>,
     open: AtomicUsize,
@@ -27,6 +29,9 @@ impl Service for Served {
     fn call<'s>(&'s self, caller: &'s Caller, request: Request) -> Answering<'s> {
         Box::pin(async move {
             let _open = Open::count(&self.open);
+            if let Request::Hello(_) = request {
+                log::hide_secrets_of(&caller.context);
+            }
             self.engine.call(caller, request).await
         })
     }

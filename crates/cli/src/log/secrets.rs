@@ -2,9 +2,10 @@
 //!
 //! This is the last of several filters and knows shapes only: keys and tokens by how they begin, what follows a name such
 //! as `password`, headers that sign in, names and passwords in addresses, anything long that only chance makes, and the
-//! values of environment variables that are called like secrets.
+//! values of environment variables that are called like secrets: our own, and those that callers of the engine hand over.
 
 use std::borrow::Cow;
+use std::sync::{PoisonError, RwLock};
 
 /// Stands where a secret was.
 const GONE: &str = "[secret]";
@@ -60,29 +61,36 @@ const SHORTEST_VALUE: usize = 8;
 
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
-    values: Vec<String>,
+    /// The longest first: one may be part of another.
+    values: RwLock<Vec<String>>,
 }
 
 impl Secrets {
     pub(crate) fn of_environment() -> Self {
+        let secrets = Self::default();
         let variables = std::env::vars_os();
-        let texts = variables.filter_map(|(name, value)| {
+        secrets.learn(variables.filter_map(|(name, value)| {
             let is_secret = is_secret_name(&name.to_string_lossy());
             if is_secret { value.into_string().ok() } else { None }
-        });
-        Self::of_values(texts)
+        }));
+        secrets
     }
 
-    fn of_values(values: impl Iterator<Item = String>) -> Self {
-        let mut values: Vec<String> = values.filter(|value| value.len() >= SHORTEST_VALUE).collect();
-        // One may be part of another.
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Self { values }
+    /// These values are taken out from now on, too.
+    pub(crate) fn learn(&self, values: impl Iterator<Item = String>) {
+        // Replaced by a whole list, so a thread that died here left nothing half done.
+        let mut known = self.values.write().unwrap_or_else(PoisonError::into_inner);
+        for value in values.filter(|value| value.len() >= SHORTEST_VALUE) {
+            if !known.contains(&value) {
+                known.push(value);
+            }
+        }
+        known.sort_by_key(|value| std::cmp::Reverse(value.len()));
     }
 
     pub(crate) fn taken_out<'t>(&self, text: &'t str) -> Cow<'t, str> {
         let mut text = Cow::Borrowed(text);
-        for value in &self.values {
+        for value in self.values.read().unwrap_or_else(PoisonError::into_inner).iter() {
             if text.contains(value.as_str()) {
                 text = Cow::Owned(text.replace(value.as_str(), GONE));
             }
@@ -174,9 +182,9 @@ mod tests {
     use super::*;
 
     fn taken_out(text: &str) -> String {
-        Secrets::of_values(["correct horse".to_owned(), "short".to_owned()].into_iter())
-            .taken_out(text)
-            .into_owned()
+        let secrets = Secrets::default();
+        secrets.learn(["correct horse".to_owned(), "short".to_owned()].into_iter());
+        secrets.taken_out(text).into_owned()
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! Settings as the engine takes them, read again when a file has changed.
+//! Settings as the engine takes them: for each project and each caller, read again when a file has changed.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,6 +17,7 @@ use super::layers::Settings;
 use super::reader::{Reader, Seen};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::prices;
 use crate::talk::note_now;
 use crate::text::harmless_line;
 
@@ -54,13 +55,14 @@ pub(crate) fn engine_settings(settings: &Settings) -> Result<EngineSettings, Fai
         },
         context_window: tokens(&keys::COMPACTION_CONTEXT_WINDOW)?,
         hooks: hooks.into_iter().map(|hook| hook.into_hook(limit)).collect(),
+        agent_environment: settings.get(&keys::AGENT_ENVIRONMENT)?.unwrap_or_default(),
         reach_wait: time(&keys::CONNECT_WAIT)?.unwrap_or(usual.reach_wait),
         reach_again: count(&keys::CONNECT_AGAIN)?.unwrap_or(usual.reach_again),
         ..usual
     })
 }
 
-/// Before an engine begins: settings that are wrong stop it, those that are odd are told.
+/// Before an engine is asked for anything: settings that are wrong fail the command, those that are odd are reported.
 pub(crate) fn check(here: &Here) -> Result<(), Failure> {
     let settings = super::load(here);
     engine_settings(&settings)?;
@@ -70,28 +72,51 @@ pub(crate) fn check(here: &Here) -> Result<(), Failure> {
     Ok(())
 }
 
-/// How the files were, and what they said.
+/// The state of the files, and what was read from them.
 struct Known {
     seen: Vec<Seen>,
     settings: Arc<EngineSettings>,
 }
 
-/// For every project what counts there. Files are looked at each time and read when they are others than before; prices
-/// are those of everywhere.
-pub(crate) fn source(reader: Reader, prices: Prices) -> SettingsSource {
-    let known: Mutex<HashMap<Option<String>, Known>> = Mutex::default();
-    SettingsSource::read_by(move |project| {
+/// What decides about settings apart from files.
+#[derive(PartialEq, Eq, Hash)]
+struct Question {
+    project: Option<String>,
+    variables: BTreeMap<String, String>,
+    overrides: BTreeMap<String, String>,
+}
+
+/// So many answers are kept; then all are forgotten, because reading again costs little.
+const KEPT: usize = 256;
+
+/// For every project and caller what counts there. Files are looked at each time and read when they have changed; prices
+/// are the same everywhere.
+pub(crate) fn source(home: &Path) -> SettingsSource {
+    let home = home.to_owned();
+    let known: Mutex<HashMap<Question, Known>> = Mutex::default();
+    SettingsSource::read_by(move |project, context| {
+        let reader = Reader::of_caller(&home, context);
         let folder = project.map(Path::new).filter(|folder| folder.is_absolute());
-        let seen = reader.seen(folder);
+        let mut seen = reader.seen(folder);
+        seen.push(Seen::now(prices::file(&home)));
+        let question = Question {
+            project: project.map(str::to_owned),
+            variables: context.variables.clone(),
+            overrides: context.overrides.clone(),
+        };
         // Each change is whole, so a thread that died here left nothing half done.
         let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
-        let project = project.map(str::to_owned);
-        if let Some(before) = known.get(&project).filter(|before| before.seen == seen) {
+        if let Some(before) = known.get(&question).filter(|before| before.seen == seen) {
             return Ok(before.settings.clone());
         }
         let read = engine_settings(&reader.read(folder)).map_err(|failure| failure.message().to_owned())?;
-        let settings = Arc::new(EngineSettings { prices: prices.clone(), ..read });
-        known.insert(project, Known { seen, settings: settings.clone() });
+        // Wrong prices are reported by the commands that print costs; nobody is kept from talking.
+        let prices = prices::load_from(&home).map_or_else(|_| Prices::listed(), |table| table.prices);
+        let settings = Arc::new(EngineSettings { prices, ..read });
+        if known.len() >= KEPT {
+            known.clear();
+        }
+        known.insert(question, Known { seen, settings: settings.clone() });
         Ok(settings)
     })
 }

@@ -35,7 +35,7 @@ impl Key {
     }
 }
 
-pub(crate) static KEYS: [&Key; 28] = [
+pub(crate) static KEYS: [&Key; 30] = [
     &AGENT,
     &MODEL,
     &THINKING,
@@ -52,11 +52,13 @@ pub(crate) static KEYS: [&Key; 28] = [
     &SUMMARY_TIME_LIMIT,
     &HOOKS,
     &HOOK_TIME_LIMIT,
+    &AGENT_ENVIRONMENT,
     &CONNECT_WAIT,
     &CONNECT_AGAIN,
     &INTERRUPT_WAIT,
     &IDLE_AGENTS,
     &IDLE_CLOSE,
+    &ENGINE_IDLE,
     &KEEP,
     &SYNC_INTERVAL,
     &AUTO_SYNC,
@@ -197,6 +199,14 @@ pub(crate) static HOOK_TIME_LIMIT: Key = Key {
     meaning: "How long a hook may take that has no `time_limit` of its own.",
 };
 
+pub(crate) static AGENT_ENVIRONMENT: Key = Key {
+    name: "agent_environment",
+    kind: Kind::List,
+    default: Some(""),
+    whose: Whose::Person,
+    meaning: "Variables that agents and hooks do not inherit from your shell; `*` stands for anything, as in `AWS_*`.",
+};
+
 pub(crate) static CONNECT_WAIT: Key = Key {
     name: "connect_wait",
     kind: Kind::Time,
@@ -235,6 +245,14 @@ pub(crate) static IDLE_CLOSE: Key = Key {
     default: Some("10m"),
     whose: Whose::Person,
     meaning: "After so long without anybody looking and anything running the engine closes a session.",
+};
+
+pub(crate) static ENGINE_IDLE: Key = Key {
+    name: "engine_idle",
+    kind: Kind::Time,
+    default: Some("10m"),
+    whose: Whose::Person,
+    meaning: "After so long without turns, questions, followers or requests the engine process exits. It reads your own file only.",
 };
 
 pub(crate) static KEEP: Key = Key {

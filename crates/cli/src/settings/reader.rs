@@ -1,9 +1,12 @@
 //! Where settings are kept: the files, the variables and the flags, and what all of them say together.
 
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+use offshoot_api::CallerContext;
 
 use super::file;
 use super::keys::{COLOR, FOR_COMMANDS, KEYS, Key, PREFIX};
@@ -15,6 +18,9 @@ use crate::words::config as words;
 /// In the home for the person, in a folder `.offshoot` for a project.
 const FILE: &str = "settings.toml";
 const PROJECT_FOLDER: &str = ".offshoot";
+
+/// How a setting for one command is typed.
+pub(crate) const SET: &str = "--set";
 
 /// Nobody sets so much.
 const LONGEST: u64 = 1024 * 1024;
@@ -48,6 +54,16 @@ impl Reader {
         Self { user: home.map(|home| home.join(FILE)), variables, flags }
     }
 
+    /// What counts for somebody who has handed over variables and flags.
+    pub(crate) fn of_caller(home: &Path, context: &CallerContext) -> Self {
+        let variables = context.variables.iter().map(|(name, value)| (name.clone(), value.clone()));
+        // A key that is unknown here comes from a newer program, which has checked it.
+        let flags = context.overrides.iter().filter_map(|(name, value)| {
+            Some(Flag { typed: SET.to_owned(), key: Key::named(name)?, value: value.clone() })
+        });
+        Self::new(Some(home), variables.collect(), flags.collect())
+    }
+
     /// What counts in this folder.
     pub(crate) fn read(&self, folder: Option<&Path>) -> Settings {
         let mut said = vec![Ok(variables_say(&self.variables)), Ok(flags_say(&self.flags))];
@@ -74,15 +90,24 @@ impl Reader {
         self.flags.iter().filter(is_ours).map(|flag| (flag.key.name, flag.value.as_str()))
     }
 
-    /// What flags set for an engine, which may be another process that does not see them.
-    pub(crate) fn flags_for_engine(&self) -> Vec<&'static str> {
-        let keys = self.flags.iter().map(|flag| flag.key.name);
-        keys.filter(|name| FOR_COMMANDS.iter().all(|key| key.name != *name)).collect()
+    /// What flags set for the engine. The last one of a key counts.
+    pub(crate) fn overrides(&self) -> BTreeMap<String, String> {
+        let is_for_engine = |flag: &&Flag| FOR_COMMANDS.iter().all(|key| key.name != flag.key.name);
+        let flags = self.flags.iter().filter(is_for_engine);
+        flags.map(|flag| (flag.key.name.to_owned(), flag.value.clone())).collect()
+    }
+
+    /// What variables set for the engine. Those that only look like settings come along: the engine ignores them too.
+    pub(crate) fn variables_for_engine(&self) -> BTreeMap<String, String> {
+        let is_setting = |name: &str| name.starts_with(PREFIX) && !OTHER_VARIABLES.contains(&name);
+        let is_for_engine = |name: &str| FOR_COMMANDS.iter().all(|key| key.variable() != name);
+        let variables = self.variables.iter().filter(|(name, _)| is_setting(name) && is_for_engine(name));
+        variables.cloned().collect()
     }
 }
 
 impl Seen {
-    fn now(path: PathBuf) -> Self {
+    pub(crate) fn now(path: PathBuf) -> Self {
         let found = std::fs::metadata(&path).ok();
         let stat = found.and_then(|found| Some((found.ino(), found.len(), found.modified().ok()?)));
         Self(path, stat)

@@ -96,11 +96,3 @@ pub(crate) fn taken_out(key: &str, path: &Path) -> String {
 pub(crate) fn was_not_set(key: &str, path: &Path) -> String {
     format!("{key} was not set in {}\n", path.display())
 }
-
-pub(crate) fn counts_elsewhere(keys: &[&str]) -> String {
-    let keys: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
-    format!(
-        "Another process is the engine and does not see what was set for this command: {}.",
-        keys.join(", ")
-    )
-}

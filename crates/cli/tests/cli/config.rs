@@ -216,7 +216,7 @@ fn a_running_chat_hears_of_a_change_and_of_a_slip() {
 }
 
 #[test]
-fn who_finds_another_engine_is_told_what_it_does_not_see() {
+fn what_is_set_for_one_command_counts_in_an_engine_that_runs_already() {
     let folder = Folder::new();
     let mut command = alive(&folder);
     command.arg("chat").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -231,8 +231,9 @@ fn who_finds_another_engine_is_told_what_it_does_not_see() {
     }
     let (told, code) = run(&folder, &["send", "more", "--set", "thinking=high", "--set", "color=never"]);
     assert_eq!(code, Some(0), "{told}");
-    let note = "Another process is the engine and does not see what was set for this command: `thinking`.\n";
-    assert!(told.ends_with(note), "{told}");
+    let thinking = r#""setting":"thinking","value":"high""#;
+    let (shown, _) = run(&folder, &["show", "--json=lines"]);
+    assert!(shown.contains(thinking), "{shown}");
     drop(stdin);
     assert!(chat.wait().expect("it ends").success());
 }

@@ -63,7 +63,8 @@ impl SessionActor {
         let place = self.project().unwrap_or(self.id.as_str());
         let (at_work, is_shared) = self.shared.workplaces.enter(place);
         let notices = [is_shared.then(|| SHARED_FILES.to_owned()), what_is_lost(agent.title(), &handoff)];
-        self.turns.insert(turn.clone(), Running::new(begun, agent, self.stamps.now(), at_work));
+        let (since, scope) = (self.stamps.now(), self.scope());
+        self.turns.insert(turn.clone(), Running::new(begun, agent, since, at_work, scope));
         self.publish(Some(&turn), EventKind::TurnStarted { prompt: prompt.to_string() });
         for text in notices.into_iter().flatten() {
             self.publish(Some(&turn), EventKind::Notice { text });
@@ -119,12 +120,15 @@ impl SessionActor {
     fn reach(&mut self, turn: &TurnId, prompt: &EntryId, handoff: Handoff) {
         let above = self.tree.parent(prompt).map(|parent| &parent.id);
         let path: Vec<Arc<Entry>> = self.tree.path_to(above).into_iter().cloned().collect();
+        let Some(scope) = self.turns.get(turn).map(|running| running.scope.clone()) else { return };
         let start = Start {
             session: self.id.clone(),
             workspace: self.tree.header().and_then(|header| header.project.clone()),
             handoff,
             path,
             settings: settings_of(&self.tree, Some(prompt)),
+            environment: scope.environment(),
+            is_watched: scope.context.interactive,
         };
         let wait = self.settings.reach_wait;
         let Some(running) = self.turns.get_mut(turn) else { return };

@@ -30,7 +30,7 @@ impl SessionActor {
         let before = self.head_now();
         let operation = records.last().and_then(|record| record.operation.clone());
         if !records.is_empty() {
-            self.commit(records).await.map_err(Halt::Refused)?;
+            self.commit(records).await?;
         }
         let entries = entries.iter().map(ToString::to_string).collect();
         Ok(answered(Changed { entries, ..self.changed(before, operation.as_ref()) }))
@@ -51,7 +51,7 @@ fn understood(entries: Vec<Value>) -> Result<Vec<Said>, ApiError> {
         Said::from_value(entry).map_err(|reason| {
             let data =
                 ErrorData { index: Some(index), problem: Some(reason.to_string()), ..ErrorData::default() };
-            ApiError::new(ErrorCode::Invalid, format!("entry {}: {reason}", index + 1)).with(data)
+            ApiError::new(ErrorCode::Invalid, format!("entry {}: {reason}", index + 1)).about(data)
         })
     });
     said.collect()

@@ -27,7 +27,7 @@ impl SessionActor {
     pub(super) async fn take(&mut self, plan: Option<Plan>) -> Result<Changed, Halt> {
         let before = self.head_now();
         let Some(Plan { operation, records }) = plan else { return Ok(self.changed(before, None)) };
-        self.commit(records).await.map_err(Halt::Refused)?;
+        self.commit(records).await?;
         Ok(self.changed(before, Some(&operation)))
     }
 
@@ -140,7 +140,7 @@ pub(crate) fn require_client_id(client_id: &str) -> Result<(), ApiError> {
     }
     let message = "a `client_id` has 8 to 64 letters, digits, `_` or `-`";
     let data = ErrorData { text: Some(client_id.to_owned()), ..ErrorData::default() };
-    Err(ApiError::new(ErrorCode::Invalid, message).with(data))
+    Err(ApiError::new(ErrorCode::Invalid, message).about(data))
 }
 
 fn other_request(client_id: &str) -> ApiError {

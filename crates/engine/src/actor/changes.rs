@@ -101,6 +101,8 @@ impl SessionActor {
         let title = title_in(&records);
         let told = plan_forked(&id, &mut chosen_ids(self.stamps.as_mut(), client_id));
         born(&mut records, step, told.operation.clone(), self.stamps.as_mut());
+        // Both sides are written under the lock of this one, so that the copy is of what the step comes behind.
+        self.lock_plan().await?;
         let shelf = self.shared.shelf.clone();
         let created = tokio::task::spawn_blocking(move || shelf.create(&records)).await;
         created
@@ -108,10 +110,13 @@ impl SessionActor {
             .map_err(|error| Halt::Refused(not_created(&error)))?;
         let operation = told.operation.clone();
         let mut notices = Vec::new();
-        if let Err(error) = self.commit(told.records).await {
-            let text = format!("this session does not know of its fork: {error}");
-            self.publish(None, EventKind::Notice { text: text.clone() });
-            notices.push(Notice::new(Notice::OTHER_SIDE, text));
+        match self.commit(told.records).await {
+            Err(Halt::Refused(error)) => {
+                let text = format!("this session does not know of its fork: {error}");
+                self.publish(None, EventKind::Notice { text: text.clone() });
+                notices.push(Notice::new(Notice::OTHER_SIDE, text));
+            }
+            written => written?,
         }
         // Whoever looks at this session would wait here for what is said there.
         self.publish(None, EventKind::Branched { into: id.to_string(), reason: reason.word().to_owned() });

@@ -9,36 +9,92 @@ use offshoot_session::{Change, Fact, Mark, Record, SessionTree, TurnId};
 use serde_json::json;
 use tracing::error;
 
+use offshoot_store::{Basis, Generation, WriteError};
+
 use super::errands::Away;
+use super::halt::Halt;
 use super::open::REPAIRED;
 use super::turns::Running;
 use super::{Message, SessionActor};
-use crate::failure::{internal, not_appended, not_locked};
+use crate::failure::{internal, not_appended, not_locked, not_read};
 use crate::feed::About;
 use crate::hooks::HookEvent;
-use crate::shelf::Book;
+use crate::shelf::{Book, Written};
 use crate::view::sub_agent_of_turn;
 
+/// A request is planned so often; the last time under the lock, so that it cannot be outrun any more.
+pub(super) const ATTEMPTS: usize = 4;
+
+/// The session as a book has it.
+struct Snapshot {
+    tree: SessionTree,
+    generation: Generation,
+}
+
+impl Snapshot {
+    /// `None`: it is the state that is known already.
+    fn newer(book: &dyn Book, known: Generation) -> Option<Self> {
+        let generation = book.generation();
+        (generation != known).then(|| Self { tree: book.tree().clone(), generation })
+    }
+}
+
 impl SessionActor {
-    /// One append; then everybody is told.
-    pub(super) async fn commit(&mut self, records: Vec<Record>) -> Result<(), ApiError> {
-        let written = self
-            .with_book(move |book| {
-                let appended = book.append(&records).map_err(|error| not_appended(&error));
-                appended.map(|repaired| (book.tree().clone(), records, repaired))
-            })
-            .await
-            .and_then(|written| written);
-        self.cannot_write = written.as_ref().is_err_and(|error| error.code == ErrorCode::DiskFull);
-        let (tree, records, repaired) = written?;
-        if repaired.is_some() {
+    /// Writes what a request has planned on the tree of the actor; then everybody is told.
+    pub(super) async fn commit(&mut self, records: Vec<Record>) -> Result<(), Halt> {
+        let basis = if self.plans_under_lock { Basis::Lock } else { Basis::Generation(self.generation) };
+        self.write(basis, records).await
+    }
+
+    /// Writes what a running turn says. The lock is held while it runs, and it writes below its own prompt only.
+    pub(super) async fn commit_turn(&mut self, records: Vec<Record>) -> Result<(), ApiError> {
+        match self.write(Basis::Lock, records).await {
+            Err(Halt::Refused(error)) => Err(error),
+            Err(_) => Err(internal("the writes of a turn are never planned again")),
+            Ok(()) => Ok(()),
+        }
+    }
+
+    /// One append. Whatever comes of it, the actor has the tree of the book afterwards.
+    async fn write(&mut self, basis: Basis, records: Vec<Record>) -> Result<(), Halt> {
+        let known = self.generation;
+        let written = self.with_book(move |book| {
+            let written = book.append(basis, &records);
+            (written, Snapshot::newer(book, known), records)
+        });
+        let (written, snapshot, records) = written.await.map_err(Halt::Refused)?;
+        let written = match written {
+            Ok(written) => Ok(written),
+            Err(WriteError::Declined(_)) => Err(Halt::Again),
+            Err(WriteError::Failed(error)) => Err(Halt::Refused(not_appended(&error))),
+        };
+        let is_full = |halt: &Halt| matches!(halt, Halt::Refused(error) if error.code == ErrorCode::DiskFull);
+        self.cannot_write = written.as_ref().is_err_and(is_full);
+        match written {
+            Ok(written) => {
+                self.tell_written(written, snapshot, &records);
+                Ok(())
+            }
+            Err(halt) => {
+                self.caught_up(snapshot);
+                Err(halt)
+            }
+        }
+    }
+
+    fn tell_written(&mut self, written: Written, snapshot: Option<Snapshot>, records: &[Record]) {
+        let Some(Snapshot { tree, generation }) = snapshot else { return };
+        if written.repaired.is_some() {
             self.publish(None, EventKind::Notice { text: REPAIRED.to_owned() });
             self.notices.push(Notice::new(Notice::REPAIRED, REPAIRED));
         }
         let before = std::mem::replace(&mut self.tree, tree);
-        self.tell_records(&records);
+        self.generation = generation;
+        if written.has_foreign_changes {
+            self.publish(None, EventKind::Rearranged);
+        }
+        self.tell_records(records);
         self.tell_heads(&before);
-        Ok(())
     }
 
     /// Runs on a thread that may block. The actor waits: what comes meanwhile comes after.
@@ -61,17 +117,69 @@ impl SessionActor {
         Ok(done)
     }
 
-    /// Nobody else writes the session while turns of ours run.
-    pub(super) async fn hold_the_book(&mut self) -> Result<(), ApiError> {
-        let held = self.with_book(|book| {
-            book.hold().map_err(|error| not_locked(&error))?;
-            let more = book.refresh().map_err(|error| crate::failure::not_read(&error))?;
-            Ok::<_, ApiError>(more.then(|| book.tree().clone()))
-        });
-        if let Some(tree) = held.await?? {
-            self.rearranged(tree);
+    /// No other process writes the session while turns of ours run. What was planned before the lock was taken is planned
+    /// again if the session has changed since.
+    pub(super) async fn hold_the_book(&mut self) -> Result<(), Halt> {
+        if self.plans_under_lock {
+            return Ok(());
         }
+        let planned_on = self.generation;
+        self.lock_and_catch_up().await.map_err(Halt::Refused)?;
+        if self.generation == planned_on {
+            return Ok(());
+        }
+        if self.turns.is_empty() {
+            self.unlock().await;
+        }
+        Err(Halt::Again)
+    }
+
+    /// From here to the end of the attempt everything is written under the lock, as planned.
+    pub(super) async fn lock_plan(&mut self) -> Result<(), Halt> {
+        self.hold_the_book().await?;
+        self.plans_under_lock = true;
         Ok(())
+    }
+
+    async fn lock_and_catch_up(&mut self) -> Result<(), ApiError> {
+        let (known, is_held) = (self.generation, !self.turns.is_empty());
+        let held = self.with_book(move |book| {
+            book.hold().map_err(|error| not_locked(&error))?;
+            match book.refresh() {
+                Ok(_) => Ok(Snapshot::newer(book, known)),
+                Err(error) => {
+                    if !is_held {
+                        book.release();
+                    }
+                    Err(not_read(&error))
+                }
+            }
+        });
+        let snapshot = held.await??;
+        self.caught_up(snapshot);
+        Ok(())
+    }
+
+    async fn unlock(&mut self) {
+        // A book that is lost holds nothing.
+        let _ = self.with_book(|book| book.release()).await;
+    }
+
+    /// Before a request is planned: everything that others have written is read. The last attempt locks them out first.
+    pub(super) async fn begin_attempt(&mut self, number: usize) -> Result<(), ApiError> {
+        if number < ATTEMPTS {
+            return self.catch_up().await;
+        }
+        self.lock_and_catch_up().await?;
+        self.plans_under_lock = true;
+        Ok(())
+    }
+
+    /// The lock stays with a turn that has begun.
+    pub(super) async fn end_attempt(&mut self) {
+        if std::mem::take(&mut self.plans_under_lock) && self.turns.is_empty() {
+            self.unlock().await;
+        }
     }
 
     pub(super) async fn let_go_of_the_book(&mut self) {
@@ -90,18 +198,20 @@ impl SessionActor {
         if !self.turns.is_empty() {
             return Ok(());
         }
-        let more = self.with_book(|book| match book.refresh() {
-            Ok(true) => Ok(Some(book.tree().clone())),
-            Ok(false) => Ok(None),
-            Err(error) => Err(crate::failure::not_read(&error)),
+        let known = self.generation;
+        let refreshed = self.with_book(move |book| match book.refresh() {
+            Ok(_) => Ok(Snapshot::newer(book, known)),
+            Err(error) => Err(not_read(&error)),
         });
-        if let Some(tree) = more.await?? {
-            self.rearranged(tree);
-        }
+        let snapshot = refreshed.await??;
+        self.caught_up(snapshot);
         Ok(())
     }
 
-    fn rearranged(&mut self, tree: SessionTree) {
+    /// Others have written: their tree counts from now on.
+    fn caught_up(&mut self, snapshot: Option<Snapshot>) {
+        let Some(Snapshot { tree, generation }) = snapshot else { return };
+        self.generation = generation;
         let before = std::mem::replace(&mut self.tree, tree);
         self.publish(None, EventKind::Rearranged);
         self.tell_heads(&before);

@@ -19,6 +19,7 @@ use tracing::debug;
 
 use super::halt::{Halt, nothing_to_do, refused};
 use super::news::Cause;
+use super::scope::Scope;
 use super::{Call, Message, SessionActor};
 use crate::hooks::{self, Hook, HookEvent, HookRequest, Verdict, Wish};
 use crate::summary::Writer;
@@ -136,6 +137,7 @@ pub(super) struct Away {
     task: AbortHandle,
     head: Option<EntryId>,
     is_summary: bool,
+    scope: Scope,
 }
 
 /// What an errand comes back with.
@@ -145,6 +147,10 @@ pub(crate) enum Back {
 }
 
 impl Away {
+    pub(super) fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
     /// An agent writes for us.
     pub(super) fn is_summary(&self) -> bool {
         self.is_summary
@@ -159,8 +165,9 @@ impl SessionActor {
         let task = match errand {
             Errand::Hooks { event, payload } => {
                 let (hooks, session) = (self.hooks_for(event), self.id.to_string());
+                let environment = self.scope().environment();
                 self.tasks.spawn(async move {
-                    let verdict = hooks::ask(hooks, event, session, payload).await;
+                    let verdict = hooks::ask(hooks, &environment, event, session, payload).await;
                     let _ = to_self.send(Message::Back { errand: id, back: Back::Verdict(verdict) }).await;
                 })
             }
@@ -176,7 +183,8 @@ impl SessionActor {
             }
         };
         let head = self.tree.main_head().cloned();
-        self.away.insert(id, Away { call, task, head, is_summary });
+        let scope = self.scope();
+        self.away.insert(id, Away { call, task, head, is_summary, scope });
     }
 
     /// Whoever wanted it is gone: whoever is asked is ended, and nothing is done later.
@@ -230,7 +238,8 @@ impl SessionActor {
             let (reply, _) = oneshot::channel();
             let brought = Brought { by: By::Hook(hook), ..Brought::default() };
             let request = self.request_of(request);
-            self.afterwards.push_back(Message::Call(Call { request, reply, brought }));
+            let context = self.context.clone();
+            self.afterwards.push_back(Message::Call(Call { request, reply, brought, context }));
         }
     }
 
@@ -348,7 +357,9 @@ impl SessionActor {
             settings.push(Setting::Model { role: None, model });
         }
         let wait = self.settings.summary_wait;
-        Ok(Writer { agent: agent.map_err(no_model)?, session: self.id.clone(), settings, wait })
+        let (agent, session) = (agent.map_err(no_model)?, self.id.clone());
+        let (environment, is_watched) = (self.scope().environment(), self.context.interactive);
+        Ok(Writer { agent, session, settings, environment, is_watched, wait })
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) enum Halt {
     AbortFirst(TurnId),
     /// The request comes again when the turn is over.
     After(TurnId),
+    /// The session has changed since the request was planned: it is planned again.
+    Again,
     /// Somebody has to be asked first; then the request comes again.
     Errand(Errand),
 }

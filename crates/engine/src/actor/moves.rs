@@ -19,13 +19,14 @@ use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
 use offshoot_session::versions::{active_version, last_with_versions, turn_prompt, versions_of};
 use offshoot_session::{Change, Entry, EntryId, Fact, HeadName, Mark, OperationId, Record, TurnId};
+use offshoot_store::Basis;
 use serde_json::json;
 
 use super::changed::{answered, chosen_ids};
 use super::halt::{Halt, nothing_to_do, refused};
 use super::talk::no_checkpoints;
 use super::{Brought, SessionActor};
-use crate::failure::{internal, not_appended, not_read};
+use crate::failure::{internal, not_read, not_written};
 use crate::hooks::{HookEvent, Supplied};
 
 impl SessionActor {
@@ -56,7 +57,7 @@ impl SessionActor {
         let index = versions.iter().position(|version| version.id == *at).map(|index| index + 1);
         let (place, head) = (self.place(Some(at)), Some(self.head_now()));
         let data = ErrorData { index, total: Some(versions.len()), place, head, ..ErrorData::default() };
-        ApiError::new(ErrorCode::NoSuchVersion, "there is no other version on this side").with(data)
+        ApiError::new(ErrorCode::NoSuchVersion, "there is no other version on this side").about(data)
     }
 
     pub(super) async fn switch(
@@ -349,7 +350,7 @@ impl SessionActor {
         }
         let other = self.rearrange_other_side(&records).await.map_err(Halt::Refused)?;
         let (before, was_there) = (self.head_now(), !self.tree.is_taken_back());
-        self.commit(records).await.map_err(Halt::Refused)?;
+        self.commit(records).await?;
         let is_own = was_there == self.tree.is_taken_back();
         let OtherTurned { child, notices } = other;
         Ok(answered(Changed {
@@ -373,7 +374,8 @@ impl SessionActor {
             Some(OtherSide::Child(id)) => (id, true),
             Some(OtherSide::Origin(id)) => (id, false),
         };
-        let (shelf, mut stamps, other) = (self.shared.shelf.clone(), (self.shared.stamps)(), id.clone());
+        let (shelf, other) = (self.shared.shelf.clone(), id.clone());
+        let mut stamps = (self.shared.stamps)(&self.context);
         let written = tokio::task::spawn_blocking(move || {
             // A session that is not there has nothing to take back.
             let Some(mut book) = shelf.open(&other).map_err(|error| not_read(&error))? else {
@@ -389,7 +391,8 @@ impl SessionActor {
                 Some(true) if !is_undo => vec![Record::marked(stamps.now(), Fact::Redone { operation })],
                 Some(_) | None => return Ok(true),
             };
-            book.append(&records).map(|_| true).map_err(|error| not_appended(&error))
+            let basis = Basis::Generation(book.generation());
+            book.append(basis, &records).map(|_| true).map_err(|error| not_written(&error))
         });
         let written = written.await.map_err(|_| internal("the store broke down"))?;
         match written {
@@ -444,7 +447,7 @@ impl<'r> From<&'r request::Navigate> for Selecting<'r> {
 fn has_gone_on(why: BeginningRefused) -> ApiError {
     let BeginningRefused::HasGoneOn(child) = &why;
     let data = ErrorData { other: Some(child.to_string()), ..ErrorData::default() };
-    ApiError::new(ErrorCode::NothingToDo, why.to_string()).with(data)
+    ApiError::new(ErrorCode::NothingToDo, why.to_string()).about(data)
 }
 
 fn would_be_undone(turn: &TurnId) -> ApiError {

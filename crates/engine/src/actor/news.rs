@@ -9,6 +9,7 @@ use std::collections::VecDeque;
 use offshoot_api::event::EventKind;
 use serde_json::Value;
 
+use super::scope::Scope;
 use super::{Message, SessionActor};
 use crate::hooks::{self, Hook, HookEvent, Verdict, Wish};
 
@@ -24,6 +25,7 @@ struct Told {
     payload: Value,
     hooks: Vec<Hook>,
     cause: Cause,
+    scope: Scope,
 }
 
 /// Where something comes from.
@@ -52,7 +54,8 @@ impl SessionActor {
             // Of several states that wait to be told, the last is the one it is in.
             self.news.waiting.retain(|told| told.event != event);
         }
-        self.news.waiting.push_back(Told { event, payload: payload(), hooks, cause: self.cause });
+        let (cause, scope) = (self.cause, self.scope());
+        self.news.waiting.push_back(Told { event, payload: payload(), hooks, cause, scope });
         self.tell_next();
     }
 
@@ -60,13 +63,15 @@ impl SessionActor {
         if self.news.is_being_told {
             return;
         }
-        let Some(Told { event, payload, hooks, cause }) = self.news.waiting.pop_front() else { return };
+        let Some(Told { event, payload, hooks, cause, scope }) = self.news.waiting.pop_front() else {
+            return;
+        };
         self.news.is_being_told = true;
         let (session, to_self) = (self.id.to_string(), self.to_self.clone());
         self.tasks.spawn(async move {
-            let verdict = hooks::ask(hooks, event, session, payload).await;
+            let verdict = hooks::ask(hooks, &scope.environment(), event, session, payload).await;
             // Where the actor is gone nobody does what they want.
-            let _ = to_self.send(Message::Told { verdict, cause }).await;
+            let _ = to_self.send(Message::Told { verdict, cause, scope }).await;
         });
     }
 

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use offshoot_api::ApiError;
 use offshoot_api::event::EventKind;
+use offshoot_api::{ApiError, CallerContext};
 use offshoot_session::SessionId;
 use offshoot_session::queue::SendQueue;
 use offshoot_session::turn::{plan_recovery, unfinished_turns};
+use offshoot_store::Basis;
 
 use super::SessionActor;
+use super::scope::Scope;
 use super::waiting::left_waiting;
 use crate::engine::Shared;
-use crate::failure::{bad_settings, internal, not_appended, not_drafted, not_read};
+use crate::failure::{bad_settings, internal, not_drafted, not_read, not_written};
 use crate::settings::Settings;
 use crate::shelf::Book;
 
@@ -28,61 +30,82 @@ pub(super) struct Opened {
 pub(super) const REPAIRED: &str = "the end of this session was damaged and has been repaired: 1 unfinished record was set \
      aside (`offshoot fsck` has the details)";
 
-pub(super) async fn open(id: &SessionId, shared: &Arc<Shared>) -> Result<Opened, ApiError> {
-    let (id, store) = (id.clone(), shared.clone());
+pub(super) async fn open(
+    id: &SessionId,
+    shared: &Arc<Shared>,
+    context: &Arc<CallerContext>,
+) -> Result<Opened, ApiError> {
+    let (id, store, caller) = (id.clone(), shared.clone(), context.clone());
     let opened = tokio::task::spawn_blocking(move || {
         let book = store.shelf.open(&id).map_err(|error| not_read(&error))?;
         let mut book = book.ok_or_else(|| ApiError::session_not_found(id.as_str()))?;
-        let is_repaired = recover(book.as_mut(), &store)?;
+        let is_repaired = recover(book.as_mut(), &store, &caller)?;
         let waiting = left_waiting(book.as_ref());
         Ok::<_, ApiError>((book, waiting, is_repaired))
     });
     let (book, waiting, is_repaired) =
         opened.await.map_err(|_| internal("the session could not be opened"))??;
     let project = book.tree().header().and_then(|header| header.project.clone());
-    let settings = shared.settings.about(project.as_deref()).await.map_err(bad_settings)?;
+    let settings = shared.settings.about(project.as_deref(), context).await.map_err(bad_settings)?;
     Ok(Opened { book, waiting, settings, notice: is_repaired.then_some(REPAIRED) })
 }
 
 impl SessionActor {
-    /// What was set since the last request counts from this one on. Settings that somebody has broken meanwhile stay as
-    /// they were, so that no hook is left out because of it; that is said once.
-    pub(super) async fn read_settings(&mut self) {
-        let read = self.shared.settings.about(self.project()).await;
+    /// Puts the caller's scope in force, with its settings as they are now. Settings that somebody has broken meanwhile
+    /// stay as they were, so that no hook is left out because of it; that is said once. A caller who never had good ones
+    /// here is refused: nobody works with the settings of somebody else.
+    pub(super) async fn enter_call(&mut self, context: &Arc<CallerContext>) -> Result<(), ApiError> {
+        let read = self.shared.settings.about(self.project(), context).await;
         let wrong = match read {
             Ok(settings) => {
-                self.settings = settings;
+                self.enter(Scope { context: context.clone(), settings });
                 None
             }
-            Err(why) => Some(why),
+            Err(why) if has_same_settings(&self.context, context) => {
+                self.enter(Scope { context: context.clone(), settings: self.settings.clone() });
+                Some(why)
+            }
+            Err(why) => return Err(bad_settings(why)),
         };
         if let Some(why) = wrong.clone().filter(|_| wrong != self.bad_settings) {
             let text = format!("{why}; the settings stay as they were");
             self.publish(None, EventKind::Notice { text });
         }
         self.bad_settings = wrong;
+        Ok(())
     }
+}
+
+fn has_same_settings(one: &CallerContext, other: &CallerContext) -> bool {
+    one.overrides == other.overrides && one.variables == other.variables
 }
 
 /// While another process writes the session its turns are not cut off: then it is only looked at. Whoever only looks
 /// leaves no trace, so nothing is locked where nothing was cut off. `true`: its end was damaged, and is repaired.
-fn recover(book: &mut dyn Book, shared: &Shared) -> Result<bool, ApiError> {
+fn recover(book: &mut dyn Book, shared: &Shared, context: &CallerContext) -> Result<bool, ApiError> {
     let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
     if (left.is_empty() && unfinished_turns(book.tree(), &left).is_empty()) || book.hold().is_err() {
         return Ok(false);
     }
-    let recovered = end_unfinished_turns(book, shared);
+    let recovered = end_unfinished_turns(book, shared, context);
     book.release();
     recovered
 }
 
-fn end_unfinished_turns(book: &mut dyn Book, shared: &Shared) -> Result<bool, ApiError> {
+fn end_unfinished_turns(
+    book: &mut dyn Book,
+    shared: &Shared,
+    context: &CallerContext,
+) -> Result<bool, ApiError> {
     book.refresh().map_err(|error| not_read(&error))?;
     let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
-    let records = plan_recovery(book.tree(), &left, (shared.stamps)().as_mut());
+    let records = plan_recovery(book.tree(), &left, (shared.stamps)(context).as_mut());
     let repaired = match records.is_empty() {
         true => None,
-        false => book.append(&records).map_err(|error| not_appended(&error))?,
+        false => {
+            let written = book.append(Basis::Lock, &records);
+            written.map_err(|error| not_written(&error))?.repaired
+        }
     };
     if !left.is_empty() {
         book.clear_drafts().map_err(|error| not_drafted(&error))?;

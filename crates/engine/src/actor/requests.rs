@@ -2,8 +2,10 @@
 
 use offshoot_api::{ApiError, Request, Response};
 use offshoot_session::TurnId;
+use tracing::debug;
 
 use super::changed::answered;
+use super::commit::ATTEMPTS;
 use super::halt::{Halt, refused};
 use super::news::Cause;
 use super::{Brought, Call, Message, SessionActor};
@@ -16,12 +18,11 @@ impl SessionActor {
         if self.is_ending && !is_still_done {
             return self.refuse(call, disconnected());
         }
-        self.read_settings().await;
-        let answer = match self.catch_up().await {
-            Ok(()) => self.answer_once(&call).await,
-            Err(error) => Err(Halt::Refused(error)),
-        };
-        match answer {
+        if let Err(error) = self.enter_call(&call.context).await {
+            return self.refuse(call, error);
+        }
+        self.notices.clear();
+        match self.planned_and_answered(&call).await {
             Ok(mut response) => {
                 if let Response::Changed(changed) = &mut response {
                     changed.notices.append(&mut self.notices);
@@ -41,7 +42,23 @@ impl SessionActor {
             }
             Err(Halt::After(turn)) => self.park(turn, call),
             Err(Halt::Errand(errand)) => self.send_on_errand(call, errand),
+            Err(Halt::Again) => self.refuse(call, outrun()),
         }
+    }
+
+    /// Another process may write between planning and writing. Then the request is planned again on what is there; what
+    /// was brought for it counts on.
+    async fn planned_and_answered(&mut self, call: &Call) -> Result<Response, Halt> {
+        for attempt in 1..=ATTEMPTS {
+            self.begin_attempt(attempt).await.map_err(Halt::Refused)?;
+            let answer = self.answer_once(call).await;
+            self.end_attempt().await;
+            if !matches!(answer, Err(Halt::Again)) {
+                return answer;
+            }
+            debug!(name: "request planned again", session = %self.id, attempt = attempt as u64);
+        }
+        Err(Halt::Again)
     }
 
     /// Where the beginning of a session was undone, only that can be taken again: what was said there would be found by
@@ -111,7 +128,7 @@ impl SessionActor {
             Request::Answer(answer) => self.answer(answer).await,
             Request::CancelSummary(_) => self.cancel_summary(brought),
             Request::Compact(compact) => self.compact(&compact, brought).await,
-            Request::Hello
+            Request::Hello(_)
             | Request::List(_)
             | Request::Agents
             | Request::Begin(_)
@@ -128,6 +145,11 @@ impl SessionActor {
         self.interrupt(&turn).await;
         Ok(Response::Done { changed: true })
     }
+}
+
+/// Under the lock a plan cannot be stale, so this is never seen.
+pub(super) fn outrun() -> ApiError {
+    internal("the session has changed while it was locked")
 }
 
 pub(super) fn reply(call: Call, answer: Result<Response, ApiError>) {

@@ -95,7 +95,8 @@ impl SessionActor {
         let request =
             Request::Compact(request::Compact { session, instructions, if_running, client_id: None });
         let (reply, _) = oneshot::channel();
-        let call = Call { request, reply, brought: Brought::by_itself() };
+        let (brought, context) = (Brought::by_itself(), self.context.clone());
+        let call = Call { request, reply, brought, context };
         self.afterwards.push_back(Message::Call(call));
     }
 

@@ -304,7 +304,7 @@ impl SessionActor {
         let words = self.tree.entry(&at).map(|entry| entry.body.text()).unwrap_or_default();
         self.before_saying_again(&at, Words::alone(&words), brought)?;
         if self.turns.is_empty() {
-            self.hold_the_book().await.map_err(Halt::Refused)?;
+            self.hold_the_book().await?;
         }
         let before = self.head_now();
         self.begin_turn(turn.clone(), at.clone(), agent);
@@ -368,7 +368,7 @@ impl SessionActor {
         let Some(agent) = agent else {
             let before = self.head_now();
             let Sent { plan: Plan { operation, records }, prompt, .. } = sent;
-            self.commit(records).await.map_err(Halt::Refused)?;
+            self.commit(records).await?;
             let changed = self.sent(before, Some(&prompt), None);
             let operation = OperationView::latest(&self.tree, &operation);
             return Ok(answered(Changed { operation, ..changed }));
@@ -381,13 +381,13 @@ impl SessionActor {
         let Sent { plan: Plan { operation, records }, prompt, turn } = sent;
         let (is_first, before) = (self.turns.is_empty(), self.head_now());
         if is_first {
-            self.hold_the_book().await.map_err(Halt::Refused)?;
+            self.hold_the_book().await?;
         }
-        if let Err(error) = self.commit(records).await {
+        if let Err(halt) = self.commit(records).await {
             if is_first {
                 self.let_go_of_the_book().await;
             }
-            return Err(Halt::Refused(error));
+            return Err(halt);
         }
         let operation = OperationView::latest(&self.tree, &operation);
         self.begin_turn(turn.clone(), prompt.clone(), agent);

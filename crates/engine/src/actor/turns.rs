@@ -17,6 +17,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::{error, info};
 
+use super::scope::Scope;
 use super::{Message, SessionActor};
 use crate::connection::ConnectionId;
 use crate::feed::About;
@@ -41,6 +42,8 @@ pub(super) struct Running {
     pub(super) tries: usize,
     /// It was told to stop, or has come back and was not heard yet: this is how long we wait.
     pub(super) give_up_at: Option<Instant>,
+    /// Of the request that started it.
+    pub(super) scope: Scope,
     /// As long as it runs, others in the same folder are told so.
     _at_work: AtWork,
 }
@@ -51,10 +54,17 @@ pub(crate) struct Ended {
     pub(super) prompt: EntryId,
     pub(super) agent: String,
     pub(super) went_well: bool,
+    pub(super) scope: Scope,
 }
 
 impl Running {
-    pub(super) fn new(turn: Turn, agent: Arc<dyn Agent>, since: Timestamp, at_work: AtWork) -> Self {
+    pub(super) fn new(
+        turn: Turn,
+        agent: Arc<dyn Agent>,
+        since: Timestamp,
+        at_work: AtWork,
+        scope: Scope,
+    ) -> Self {
         Self {
             turn,
             agent,
@@ -66,6 +76,7 @@ impl Running {
             returns_to: None,
             tries: 0,
             give_up_at: None,
+            scope,
             _at_work: at_work,
         }
     }
@@ -87,7 +98,7 @@ impl SessionActor {
         for effect in effects {
             match effect {
                 Effect::Write(records) => {
-                    if let Err(error) = self.commit(records).await {
+                    if let Err(error) = self.commit_turn(records).await {
                         return self.could_not_save(turn, &error).await;
                     }
                 }
@@ -150,6 +161,12 @@ impl SessionActor {
 
     /// A person wants it to stop. What was said is kept at once; the turn is closed when the agent has stopped.
     pub(super) async fn interrupt(&mut self, turn: &TurnId) {
+        let before = self.enter_turn(turn);
+        self.interrupt_in_scope(turn).await;
+        self.enter(before);
+    }
+
+    async fn interrupt_in_scope(&mut self, turn: &TurnId) {
         let Some(running) = self.turns.get_mut(turn) else { return };
         let effects = running.turn.interrupt(self.stamps.as_mut());
         running.give_up_at = Some(Instant::now() + self.settings.interrupt_wait);
@@ -163,6 +180,12 @@ impl SessionActor {
 
     /// The agent does not answer, or could not be reached.
     pub(super) async fn give_up(&mut self, turn: &TurnId, message: &str) {
+        let before = self.enter_turn(turn);
+        self.give_up_in_scope(turn, message).await;
+        self.enter(before);
+    }
+
+    async fn give_up_in_scope(&mut self, turn: &TurnId, message: &str) {
         let Some(running) = self.turns.get_mut(turn) else { return };
         let effects = running.turn.give_up(message, self.stamps.as_mut());
         // Whatever it still does, nobody hears it.
@@ -227,6 +250,7 @@ impl SessionActor {
             prompt: running.turn.prompt().clone(),
             agent: running.agent.name().to_owned(),
             went_well,
+            scope: running.scope.clone(),
         };
         if went_well {
             self.tell_if_full(&ended);

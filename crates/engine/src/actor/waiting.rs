@@ -14,10 +14,12 @@ use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree, Stop, TurnId
 use serde_json::json;
 
 use super::changed::answered;
+use super::commit::ATTEMPTS;
 use super::halt::{Halt, nothing_to_do, refused};
+use super::requests::outrun;
 use super::talk::{Head, chosen, end_of_turn, telling};
 use super::{Brought, SessionActor};
-use crate::failure::not_drafted;
+use crate::failure::{internal, not_drafted};
 use crate::hooks::HookEvent;
 use crate::shelf::Book;
 
@@ -89,6 +91,7 @@ impl SessionActor {
         let before = self.queue.clone();
         self.queue.add(Queued { id: id.clone(), behind, place, head, chosen, prompt, queued_at });
         self.keep_queue_or(before).await?;
+        self.queue_scopes.insert(id.clone(), self.scope());
         Ok(self.waits(&id))
     }
 
@@ -135,13 +138,35 @@ impl SessionActor {
     /// The turn is done: the first that waited for it is said. `false`: nothing waited.
     pub(super) async fn say_next(&mut self, turn: &TurnId) -> bool {
         let Some(next) = self.queue.next_after(turn) else { return false };
-        if let Err(Halt::Refused(error)) = self.say_queued(&next).await {
+        // Its sender's, wherever the turn before it came from.
+        if let Some(scope) = self.queue_scopes.get(&next.id).cloned() {
+            self.enter(scope);
+        }
+        if let Err(error) = self.say_planned_again(&next).await {
             let text = format!("what waits could not be sent: {error}");
             self.publish(None, EventKind::Notice { text });
             self.queue.put_back(next);
         }
         self.queue_changed().await;
         true
+    }
+
+    /// Nobody asks for this, so it is planned again here where a request would be.
+    async fn say_planned_again(&mut self, queued: &Queued) -> Result<(), ApiError> {
+        for attempt in 1..=ATTEMPTS {
+            self.begin_attempt(attempt).await?;
+            let said = self.say_queued(queued).await;
+            self.end_attempt().await;
+            match said {
+                Ok(_) => return Ok(()),
+                Err(Halt::Again) => {}
+                Err(Halt::Refused(error)) => return Err(error),
+                Err(Halt::AbortFirst(_) | Halt::After(_) | Halt::Errand(_)) => {
+                    return Err(internal("what waits was sent elsewhere"));
+                }
+            }
+        }
+        Err(outrun())
     }
 
     /// Below the answer it waited for. The head goes along where it stands there.
@@ -237,6 +262,7 @@ impl SessionActor {
 
     async fn keep_queue(&mut self) -> Result<(), ApiError> {
         let waiting: Vec<Queued> = self.queue.iter().cloned().collect();
+        self.queue_scopes.retain(|id, _| waiting.iter().any(|queued| queued.id == *id));
         self.with_book(move |book| book.keep_waiting(&waiting).map_err(|error| not_drafted(&error))).await?
     }
 

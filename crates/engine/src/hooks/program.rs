@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use offshoot_session::agent::Environment;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
@@ -12,9 +13,16 @@ use super::HookError;
 /// An answer is short; whatever goes on without end is not one.
 pub(super) const LONGEST: u64 = 1024 * 1024;
 
-pub(super) async fn run(program: &Path, arguments: &[String], body: &str) -> Result<Vec<u8>, HookError> {
+pub(super) async fn run(
+    program: &Path,
+    arguments: &[String],
+    environment: &Environment,
+    body: &str,
+) -> Result<Vec<u8>, HookError> {
     let mut child = Command::new(program)
         .args(arguments)
+        .env_clear()
+        .envs(environment.iter())
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -22,7 +30,7 @@ pub(super) async fn run(program: &Path, arguments: &[String], body: &str) -> Res
         .spawn()
         .map_err(HookError::NotRun)?;
     let group = Group(child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw));
-    let watcher = group.0.and_then(watched);
+    let watcher = group.0.and_then(|group| watched(group, environment));
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let tell = async {
         if let Some(mut stdin) = stdin {
@@ -50,8 +58,10 @@ pub(super) async fn run(program: &Path, arguments: &[String], body: &str) -> Res
 
 /// Somebody who reads what this process will never write: where the pipe ends, this process has ended, also by a signal that
 /// nobody hears, and the group is ended. It ends when it is dropped. `None`: the hook is run all the same.
-fn watched(group: Pid) -> Option<Child> {
+fn watched(group: Pid, environment: &Environment) -> Option<Child> {
     Command::new("sh")
+        .env_clear()
+        .envs(environment.iter())
         .args(["-c", "read -r _; kill -s KILL -- \"-$1\"", "sh"])
         .arg(group.as_raw_nonzero().to_string())
         .stdin(Stdio::piped())

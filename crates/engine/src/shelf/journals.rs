@@ -7,13 +7,12 @@ use offshoot_session::foreign::journal_id;
 use offshoot_session::queue::{Queued, QueuedId};
 use offshoot_session::{Body, Entry, HeadName, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
-use offshoot_store::store::Repaired;
 use offshoot_store::{
-    AppendError, CreateError, Drafts, Journal, JournalStore, ListError, LockError, ReadError, Refreshed,
-    SessionStore, Waiting, WriteError,
+    Basis, CreateError, Drafts, Generation, Journal, JournalStore, ListError, LockError, ReadError,
+    Refreshed, SessionStore, Stale, Waiting, WriteError,
 };
 
-use super::{Book, Drafted, Glance, Shelf};
+use super::{Book, Drafted, Glance, Shelf, Written};
 
 /// So many files may claim to be the same session of another program.
 const COPIES: usize = 100;
@@ -66,6 +65,10 @@ impl Book for JournalBook {
         self.journal.tree()
     }
 
+    fn generation(&self) -> Generation {
+        self.journal.generation()
+    }
+
     fn refresh(&mut self) -> Result<bool, ReadError> {
         Ok(self.journal.refresh()? != Refreshed::Nothing)
     }
@@ -78,12 +81,11 @@ impl Book for JournalBook {
         self.journal.release();
     }
 
-    fn append(&mut self, records: &[Record]) -> Result<Option<Repaired>, AppendError> {
-        match self.journal.write(|_| Ok::<_, std::convert::Infallible>(records.to_vec())) {
-            Ok(appended) => Ok(appended.repaired),
-            Err(WriteError::Declined(never)) => match never {},
-            Err(WriteError::Failed(error)) => Err(error),
-        }
+    fn append(&mut self, basis: Basis, records: &[Record]) -> Result<Written, WriteError<Stale>> {
+        let appended = self.journal.append_planned(basis, records)?;
+        // The records are safe. A foreign file that cannot be read now is read by the next refresh.
+        let refreshed = self.journal.refresh_foreign().unwrap_or(Refreshed::Nothing);
+        Ok(Written { repaired: appended.repaired, has_foreign_changes: refreshed != Refreshed::Nothing })
     }
 
     fn draft(&mut self, steps: &[Drafted]) -> Result<(), DraftError> {

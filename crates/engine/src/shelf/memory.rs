@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use offshoot_session::queue::Queued;
 use offshoot_session::{Block, Body, Entry, EntryId, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
-use offshoot_store::store::Repaired;
-use offshoot_store::{AppendError, CreateError, ListError, LockError, MemoryStore, ReadError, SessionStore};
+use offshoot_store::{
+    AppendError, Basis, CreateError, Generation, ListError, LockError, MemoryStore, ReadError, SessionStore,
+    Stale, WriteError,
+};
 
-use super::{Book, Drafted, Glance, Shelf};
+use super::{Book, Drafted, Glance, Shelf, Written};
 
 #[derive(Clone, Debug, Default)]
 pub struct MemoryShelf {
@@ -24,6 +26,7 @@ struct MemoryBook {
     shelf: MemoryShelf,
     id: SessionId,
     tree: SessionTree,
+    generation: Generation,
 }
 
 impl MemoryShelf {
@@ -48,7 +51,8 @@ impl Shelf for MemoryShelf {
 
     fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError> {
         let Some(loaded) = self.store.read(id)? else { return Ok(None) };
-        Ok(Some(Box::new(MemoryBook { shelf: self.clone(), id: id.clone(), tree: loaded.tree })))
+        let (shelf, generation) = (self.clone(), Generation::default());
+        Ok(Some(Box::new(MemoryBook { shelf, id: id.clone(), tree: loaded.tree, generation })))
     }
 
     fn introduce(&self, id: &SessionId, _path: &Path) -> Result<(), String> {
@@ -69,6 +73,10 @@ impl Book for MemoryBook {
         &self.tree
     }
 
+    fn generation(&self) -> Generation {
+        self.generation
+    }
+
     /// Whoever else writes is in this process, and there an engine opens a session once.
     fn refresh(&mut self) -> Result<bool, ReadError> {
         Ok(false)
@@ -80,11 +88,15 @@ impl Book for MemoryBook {
 
     fn release(&mut self) {}
 
-    fn append(&mut self, records: &[Record]) -> Result<Option<Repaired>, AppendError> {
-        let tree = self.tree.extended(records)?;
+    fn append(&mut self, basis: Basis, records: &[Record]) -> Result<Written, WriteError<Stale>> {
+        if basis != Basis::Lock && basis != Basis::Generation(self.generation) {
+            return Err(WriteError::Declined(Stale));
+        }
+        let tree = self.tree.extended(records).map_err(AppendError::from)?;
         self.shelf.store.append(&self.id, &mut |_| Some(records.to_vec()))?;
         self.tree = tree;
-        Ok(None)
+        self.generation = self.generation.next();
+        Ok(Written::default())
     }
 
     fn draft(&mut self, steps: &[Drafted]) -> Result<(), DraftError> {

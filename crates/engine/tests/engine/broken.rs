@@ -62,8 +62,9 @@ async fn survives(at: Place) -> EventKind {
     let engine = Engine::new(Parts {
         shelf: Arc::new(MemoryShelf::new()),
         agents: vec![Arc::new(agent)],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone()) as Box<dyn Stamps + Send>),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| {
+            Box::new(stamps.clone()) as Box<dyn Stamps + Send>
+        }),
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("scripted".to_owned()), ..Settings::default() }.into(),
     });

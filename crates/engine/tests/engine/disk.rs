@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use offshoot_agents::built_in::{BuiltIn, Pace};
 use offshoot_api::request::{self, ForkTo};
 use offshoot_api::views::{BodyView, EntryView, PromptView, ProvenanceView, SessionView};
-use offshoot_api::{EventKind, EventStream, Request, Response, Service, TurnEnd};
+use offshoot_api::{ErrorCode, EventKind, EventStream, Request, Response, Service, TurnEnd};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings, Shelf};
 use offshoot_session::asks::{Matches, Rule, RuleId, Scope};
 use offshoot_session::plan::plan_rename;
@@ -88,8 +88,7 @@ fn engine(store: &JournalStore, stamps: &SharedStamps, words: &Arc<Semaphore>) -
     Engine::new(Parts {
         shelf: Arc::new(store.clone()),
         agents: vec![Arc::new(BuiltIn { pace: Pace::Gated(words.clone()) })],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
     })
@@ -146,6 +145,39 @@ async fn others_write_between_turns_and_not_within_them() {
     until_ready(&mut events).await;
     disk.rename("afterwards").unwrap();
     assert_eq!(disk.view().await.title.as_deref(), Some("afterwards"));
+    disk.engine.shut_down().await;
+}
+
+/// Whoever is refused can find out who is in the way, and whether that is an engine.
+#[tokio::test]
+async fn a_lock_that_is_held_names_the_process() {
+    let folder = TempDir::new().unwrap();
+    let disk = OnDisk::at(&folder).await;
+    let mut other = disk.store.journal(&disk.id()).unwrap().unwrap();
+    other.hold().unwrap();
+    let rename =
+        request::Rename { session: disk.session.clone(), title: Some("mine".to_owned()), client_id: None };
+    let refused = disk.engine.call(&caller(), Request::Rename(rename.clone())).await.unwrap_err();
+    let data = *refused.data;
+    assert_eq!((refused.code, data.pid), (ErrorCode::Locked, Some(std::process::id())));
+    assert!(data.holder.is_some_and(|holder| holder.starts_with("test (process ")));
+    other.release();
+    disk.engine.call(&caller(), Request::Rename(rename)).await.unwrap();
+    disk.engine.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_journal_of_a_newer_version_says_so() {
+    let folder = TempDir::new().unwrap();
+    let disk = OnDisk::at(&folder).await;
+    disk.engine.close(&disk.session).await;
+    let path = disk.store.home().journal(&disk.id());
+    std::fs::write(&path, include_bytes!("../../../store/testdata/newer.jsonl")).unwrap();
+    let open = request::Open { session: disk.session.clone(), turns: None };
+    let refused = disk.engine.call(&caller(), Request::Open(open)).await.unwrap_err();
+    let data = *refused.data;
+    assert_eq!((refused.code, data.found, data.known), (ErrorCode::NewerFormat, Some(3), Some(2)));
+    assert_eq!(data.path, Some(path.display().to_string()));
     disk.engine.shut_down().await;
 }
 

@@ -9,14 +9,16 @@ use futures_util::StreamExt;
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::views::{BodyView, PromptView, SessionView};
 use offshoot_api::{ErrorCode, EventStream, Request, Response, Service, request};
-use offshoot_engine::shelf::Drafted;
+use offshoot_engine::shelf::{Drafted, Written};
 use offshoot_engine::{Book, Engine, Glance, MemoryShelf, Parts, RuleBook, Settings, Shelf};
 use offshoot_session::agent::Said;
 use offshoot_session::queue::Queued;
 use offshoot_session::{Body, Entry, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
-use offshoot_store::store::Repaired;
-use offshoot_store::{AppendError, CreateError, FileError, ListError, LockError, ReadError};
+use offshoot_store::{
+    AppendError, Basis, CreateError, FileError, Generation, ListError, LockError, ReadError, Stale,
+    WriteError,
+};
 use offshoot_testkit::SharedStamps;
 
 use crate::scripted::{Do, ScriptedAgent};
@@ -77,6 +79,10 @@ impl Book for FaultyBook {
         self.book.tree()
     }
 
+    fn generation(&self) -> Generation {
+        self.book.generation()
+    }
+
     fn refresh(&mut self) -> Result<bool, ReadError> {
         self.book.refresh()
     }
@@ -89,12 +95,12 @@ impl Book for FaultyBook {
         self.book.release();
     }
 
-    fn append(&mut self, records: &[Record]) -> Result<Option<Repaired>, AppendError> {
+    fn append(&mut self, basis: Basis, records: &[Record]) -> Result<Written, WriteError<Stale>> {
         assert!(!self.faults.breaks.swap(false, Ordering::SeqCst), "broken on purpose");
         if self.faults.is_full.load(Ordering::SeqCst) {
-            return Err(AppendError::Disk(full()));
+            return Err(AppendError::Disk(full()).into());
         }
-        self.book.append(records)
+        self.book.append(basis, records)
     }
 
     fn draft(&mut self, steps: &[Drafted]) -> Result<(), DraftError> {
@@ -173,8 +179,7 @@ fn engine(shelf: &FaultyShelf, agent: &Arc<ScriptedAgent>, stamps: &SharedStamps
     Engine::new(Parts {
         shelf: Arc::new(shelf.clone()),
         agents: vec![agent.clone()],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings {
             default_agent: Some("scripted".to_owned()),

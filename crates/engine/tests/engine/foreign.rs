@@ -60,8 +60,7 @@ fn theirs() -> Theirs {
     let engine = Engine::new(Parts {
         shelf: Arc::new(store),
         agents: vec![Arc::new(BuiltIn { pace: Pace::AtOnce })],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings::default().into(),
     });
@@ -117,8 +116,7 @@ async fn an_edit_where_no_agent_is_named_keeps_the_agents_session() {
     let engine = Engine::new(Parts {
         shelf: Arc::new(store),
         agents: vec![Arc::new(BuiltIn { pace: Pace::AtOnce })],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
     });

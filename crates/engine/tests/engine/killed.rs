@@ -61,8 +61,7 @@ fn engine(home: &Path) -> Engine {
     Engine::new(Parts {
         shelf: Arc::new(store),
         agents: vec![Arc::new(Counter)],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings {
             default_agent: Some("counter".to_owned()),

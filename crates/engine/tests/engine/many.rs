@@ -79,8 +79,7 @@ async fn two_hundred_commands_that_run_leave_no_process_behind() {
     let engine = Engine::new(Parts {
         shelf: Arc::new(MemoryShelf::new()),
         agents: vec![Arc::new(BuiltIn { pace: Pace::AtOnce })],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
     });

@@ -7,7 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use offshoot_agents::{Agent, ConnectError, Connecting, Conversation};
-use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Ending, Said, Start};
+use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Ending, Environment, Said, Start};
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::handoff::Handoff;
 use offshoot_session::render::prompts::SUMMARIZER;
@@ -45,6 +45,8 @@ pub(crate) struct ScriptedAgent {
     sessions: Mutex<u32>,
     /// With what it was reached last.
     reached_with: Mutex<Vec<Setting>>,
+    /// In which environment each conversation was started.
+    pub(crate) environments: Mutex<Vec<Environment>>,
     gate: Arc<Semaphore>,
     /// Conversations that are going on.
     open: Arc<()>,
@@ -67,6 +69,7 @@ impl ScriptedAgent {
             told: Arc::default(),
             sessions: Mutex::default(),
             reached_with: Mutex::default(),
+            environments: Mutex::default(),
             gate: Arc::new(Semaphore::new(0)),
             open: Arc::default(),
         }
@@ -145,6 +148,7 @@ impl Agent for ScriptedAgent {
         };
         self.told.lock().unwrap().push(format!("connect: {way}"));
         self.reached_with.lock().unwrap().clone_from(&start.settings);
+        self.environments.lock().unwrap().push(start.environment.clone());
         if *self.refuses.lock().unwrap() {
             let refused = ConnectError::NotInstalled { agent: "scripted".to_owned() };
             return Box::pin(async { Err(refused) });

@@ -1,5 +1,6 @@
 //! What front ends are shown of turns, asks and branches, so that a person knows which is which.
 
+use std::collections::BTreeMap;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use offshoot_api::request::{self, ForkTo, IfRunning};
 use offshoot_api::views::{
     AnswerView, BoundView, ContextView, MissingView, ModelView, ProvenanceView, SpentView,
 };
-use offshoot_api::{ErrorCode, Request, Response, Service, response};
+use offshoot_api::{CallerContext, ErrorCode, Request, Response, Service, response};
 use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings, installed};
 use offshoot_session::agent::Said;
 use offshoot_session::{Block, Body, Model, Reply, Setting, ToolResult, Usage};
@@ -306,13 +307,15 @@ async fn every_agent_that_is_known_is_listed() {
     let stamps = SharedStamps::default();
     let engine = Engine::new(Parts {
         shelf: Arc::new(MemoryShelf::new()),
-        agents: installed(None),
-        programs: vec![folder.path().to_owned()],
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        agents: installed(),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings::default().into(),
     });
-    let answer = engine.call(&caller(), Request::Agents).await;
+    let path = folder.path().to_str().unwrap().to_owned();
+    let environment = BTreeMap::from([("PATH".to_owned(), path)]);
+    let context = CallerContext { environment, ..CallerContext::default() };
+    let answer = engine.call(&caller().with(Arc::new(context)), Request::Agents).await;
     let Response::Agents { agents } = answer.unwrap() else { panic!("no agents") };
     let of = |name: &str| agents.iter().find(|agent| agent.name == name).expect("it is known");
     let built_in = of("built_in");

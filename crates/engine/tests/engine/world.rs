@@ -169,8 +169,7 @@ pub(crate) fn engine(
     Engine::new(Parts {
         shelf: Arc::new(shelf.clone()),
         agents: vec![agent],
-        programs: Vec::new(),
-        stamps: Arc::new(move || Box::new(stamps.clone())),
+        stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: rules.clone(),
         settings: settings.clone().into(),
     })

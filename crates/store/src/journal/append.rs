@@ -39,7 +39,10 @@ impl Journal {
         self.tree.extend(records)?;
         let appended = self.save_all(records);
         match appended {
-            Ok(_) => self.own_records += records.len(),
+            Ok(_) => {
+                self.own_records += records.len();
+                self.generation = self.generation.next();
+            }
             Err(_) => self.tree.take_back_to(before),
         }
         appended

@@ -17,8 +17,15 @@ use crate::store::{AppendError, Finding, ReadError};
 /// and make sense the next time.
 const READINGS: usize = 3;
 
+/// What catching up does with a foreign file that has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Foreign {
+    Read,
+    Leave,
+}
+
 impl Journal {
-    /// Reads the whole file. Says whether there is a session in it.
+    /// Reads the whole file. Says whether there is a session in it; if not, the tree stays as it is.
     pub(super) fn load(&mut self) -> Result<bool, ReadError> {
         let path = self.path();
         let file = match self.files.open(&path, Open::Read) {
@@ -29,10 +36,13 @@ impl Journal {
         let (bytes, scanned) = self.read(file.as_ref(), Position::default())?;
         let seal = seal_before(&bytes, scanned.end.offset);
         self.tail = scanned.tail;
+        self.seen = Seen { identity, end: scanned.end, seal };
+        if scanned.end.offset == 0 {
+            return Ok(false);
+        }
         self.findings = scanned.found.into_iter().map(Finding::Flaw).collect();
         self.fold(scanned.records);
-        self.seen = Seen { identity, end: scanned.end, seal };
-        Ok(scanned.end.offset > 0)
+        Ok(true)
     }
 
     /// The tree of these lines; where they go on with another program's session, of both.
@@ -58,11 +68,12 @@ impl Journal {
         };
         let (tree, oddities) = SessionTree::replay(records);
         self.tree = tree;
+        self.generation = self.generation.next();
         self.findings.extend(oddities.into_iter().map(Finding::Odd));
     }
 
     /// Whether the session that it goes on with may have changed since it was read.
-    fn is_theirs_changed(&self) -> bool {
+    pub(super) fn is_theirs_changed(&self) -> bool {
         let theirs = self.others.as_ref().zip(self.theirs.as_ref());
         theirs.is_some_and(|(others, (source, stamp))| others.stamp(source) != *stamp)
     }
@@ -70,13 +81,28 @@ impl Journal {
     pub(super) fn catch_up(&mut self) -> Result<Refreshed, ReadError> {
         let file = self.there(self.files.open(&self.path(), Open::Read), "open")?;
         let stat = file.stat().about("read", &self.path())?;
-        self.catch_up_with(file.as_ref(), &stat)
+        self.catch_up_with(file.as_ref(), &stat, Foreign::Read)
+    }
+
+    /// Of a journal whose file does not exist yet. Another process may have made it since.
+    pub(super) fn catch_up_unwritten(&mut self, foreign: Foreign) -> Result<Refreshed, ReadError> {
+        if self.load()? {
+            self.unwritten = None;
+            return Ok(Refreshed::Reloaded);
+        }
+        match self.unwritten.clone() {
+            Some(header) if foreign == Foreign::Read && self.is_theirs_changed() => {
+                self.begin_with(header);
+                Ok(Refreshed::Reloaded)
+            }
+            Some(_) | None => Ok(Refreshed::Nothing),
+        }
     }
 
     /// Under the lock. The file stays open to append to.
-    pub(super) fn catch_up_to_write(&mut self) -> Result<Refreshed, AppendError> {
+    pub(super) fn catch_up_to_write(&mut self, foreign: Foreign) -> Result<Refreshed, AppendError> {
         let (writer, stat) = self.named_writer()?;
-        let refreshed = self.catch_up_with(writer.file.as_ref(), &stat)?;
+        let refreshed = self.catch_up_with(writer.file.as_ref(), &stat, foreign)?;
         self.writer = Some(writer);
         Ok(refreshed)
     }
@@ -110,9 +136,15 @@ impl Journal {
     }
 
     /// `stat` is of this file, a moment ago.
-    fn catch_up_with(&mut self, file: &dyn OpenFile, stat: &Stat) -> Result<Refreshed, ReadError> {
+    fn catch_up_with(
+        &mut self,
+        file: &dyn OpenFile,
+        stat: &Stat,
+        foreign: Foreign,
+    ) -> Result<Refreshed, ReadError> {
         let path = self.path();
-        if self.is_theirs_changed() || !self.continues(file, stat).about("read", &path)? {
+        let is_theirs_changed = foreign == Foreign::Read && self.is_theirs_changed();
+        if is_theirs_changed || !self.continues(file, stat).about("read", &path)? {
             return match self.load()? {
                 true => Ok(Refreshed::Reloaded),
                 false => Err(ReadError::Gone { path }),
@@ -174,6 +206,7 @@ impl Journal {
     /// Others check what they write; where their records are odd all the same, all of it is folded again.
     fn absorb(&mut self, records: Vec<Record>) {
         self.own_records += records.len();
+        self.generation = self.generation.next();
         if let Ok(tree) = self.tree.extended(&records) {
             self.tree = tree;
             return;

@@ -207,14 +207,14 @@ fn a_step_writes_the_same_few_bytes_whatever_the_size_of_the_session() {
 fn a_second_writer_waits_and_then_names_the_first() {
     let folder = tempfile::tempdir().unwrap();
     let mut first = store_in(folder.path()).begin(&[header("s")]).unwrap().0;
-    let locking = Locking { program: "second".into(), wait: Duration::from_millis(50) };
+    let locking = Locking { wait: Duration::from_millis(50), ..Locking::by("second") };
     let hasty = JournalStore::at(Home::at(folder.path().join("home")), locking);
     let mut second = hasty.journal(&session()).unwrap().unwrap();
 
     first.hold().unwrap();
     add(&mut first, vec![prompt("u1", None)]);
     let refused = second.write(|_| Ok::<_, ()>(vec![prompt("u2", None)])).unwrap_err();
-    let WriteError::Failed(AppendError::Locked(LockError::Held { path, holder })) = refused else {
+    let WriteError::Failed(AppendError::Locked(LockError::Held { path, holder, .. })) = refused else {
         panic!("{refused:?}")
     };
     assert_eq!(path, hasty.home().lock(&session()));

@@ -33,7 +33,7 @@ pub(crate) fn store_in(folder: &Path) -> JournalStore {
 }
 
 pub(crate) fn patient() -> Locking {
-    Locking { program: "test".into(), wait: Duration::from_secs(60) }
+    Locking { wait: Duration::from_secs(60), ..Locking::by("test") }
 }
 
 pub(crate) fn log_of(store: &JournalStore, id: &SessionId) -> Vec<Record> {

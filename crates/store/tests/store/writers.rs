@@ -1,8 +1,10 @@
 //! Several writers at once: everything is there, in the order each of them wrote it.
 
+use std::time::Duration;
+
 use crate::support::{assert_clean, header, prompt, rounds, store_in};
 use offshoot_session::{EntryId, SessionId};
-use offshoot_store::{Journal, SessionStore};
+use offshoot_store::{AppendError, Home, Journal, JournalStore, LockError, Locking, SessionStore};
 
 const WRITERS: usize = 8;
 
@@ -69,4 +71,32 @@ fn who_only_looks_knows_whether_it_is_being_written() {
     journal.release();
     assert!(!store.is_being_written(&id));
     assert_eq!(said(), before);
+}
+
+/// Long appends of one process do not keep another from its own, as long as they come to something.
+#[test]
+fn a_writer_that_makes_progress_is_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let locking = Locking { wait: Duration::from_millis(400), ..Locking::by("test") };
+    let store = JournalStore::at(Home::at(folder.path()), locking);
+    let id = SessionId::from("s");
+    store.create(&[header("s")]).unwrap();
+    let mut busy = store.journal(&id).unwrap().unwrap();
+    busy.hold().unwrap();
+    let waiting = std::thread::spawn({
+        let store = store.clone();
+        move || store.append(&"s".into(), &mut |_| Some(vec![prompt("mine", None)]))
+    });
+    // Three times as long as the other one would wait for a writer that is stuck.
+    for number in 0..24 {
+        busy.write(|_| Ok::<_, ()>(vec![prompt(&format!("busy{number}"), None)])).unwrap();
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!waiting.is_finished());
+    busy.release();
+    waiting.join().unwrap().unwrap();
+
+    busy.hold().unwrap();
+    let stuck = store.append(&id, &mut |_| Some(vec![prompt("never", None)])).unwrap_err();
+    assert!(matches!(stuck, AppendError::Locked(LockError::Held { pid: Some(_), .. })), "{stuck:?}");
 }

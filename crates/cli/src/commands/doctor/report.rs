@@ -14,7 +14,7 @@ use super::Check;
 use crate::commands::fsck;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::log::{self, Secrets, is_secret_name};
+use crate::log::{self, is_secret_name};
 use crate::numbers::bytes;
 use crate::output::{Readers, write_for};
 use crate::words::reports as words;
@@ -64,7 +64,7 @@ fn whole(parts: &[Part]) -> String {
     for Part { name, about, text: part } in parts {
         text.push_str(&format!("\n== {name}: {about}\n{part}"));
     }
-    Secrets::of_environment().taken_out(&text).into_owned()
+    log::without_secrets(&text)
 }
 
 fn parts(checks: &[Check], here: &Here) -> Result<Vec<Part>, Failure> {
@@ -178,7 +178,7 @@ fn shape(name: &str, value: &toml::Value) -> String {
 }
 
 fn agents() -> String {
-    let ours = offshoot_engine::installed(None);
+    let ours = offshoot_engine::installed();
     let mut text: String = ours.iter().map(|agent| row(agent.name(), agent.title())).collect();
     let path = std::env::var_os("PATH").unwrap_or_default();
     for program in PROGRAMS {
