@@ -20,13 +20,14 @@ mod moves;
 mod news;
 mod open;
 mod requests;
+mod shared_step;
 mod shorten;
 mod talk;
 mod turns;
 mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use offshoot_agents::Conversation;
@@ -50,6 +51,7 @@ use crate::connection::ConnectionId;
 use crate::engine::Shared;
 use crate::feed::{About, Feed};
 use crate::hooks::Verdict;
+use crate::open_sessions::OpenSessions;
 use crate::settings::Settings;
 use crate::shelf::Book;
 use agents::Connection;
@@ -57,6 +59,7 @@ use drafting::Drafting;
 use errands::{Away, Back, nobody_waits};
 use news::{Cause, News};
 use open::Opened;
+use shared_step::{SharedStep, TakenThere};
 use turns::{Ended, Running};
 
 /// How long connections may take to end when the session is closed.
@@ -89,6 +92,11 @@ pub(crate) enum Message {
         errand: u64,
         back: Back,
     },
+    /// Another session takes back, or again, a step that is one of this session too.
+    SharedStep {
+        step: SharedStep,
+        reply: oneshot::Sender<TakenThere>,
+    },
     /// Hooks have been told what happened.
     Told {
         verdict: Verdict,
@@ -112,7 +120,7 @@ impl Message {
     fn is_use(&self) -> bool {
         match self {
             Self::Call(call) => !matches!(call.request, Request::Status),
-            Self::Follow { .. } | Self::TurnClosed { .. } => true,
+            Self::Follow { .. } | Self::SharedStep { .. } | Self::TurnClosed { .. } => true,
             Self::Reached { .. }
             | Self::Heard { .. }
             | Self::Gone { .. }
@@ -134,6 +142,7 @@ impl Message {
             | Self::Heard { .. }
             | Self::Gone { .. }
             | Self::TurnClosed(_)
+            | Self::SharedStep { .. }
             | Self::Back { .. }
             | Self::Told { .. }
             | Self::NobodyWaits { .. }
@@ -156,6 +165,8 @@ pub(crate) struct Call {
 pub(crate) struct SessionActor {
     id: SessionId,
     shared: Arc<Shared>,
+    /// The way to other sessions.
+    sessions: Weak<OpenSessions>,
     /// As they were with the last request, or before somebody broke them.
     settings: Arc<Settings>,
     /// What is wrong with them now.
@@ -209,13 +220,15 @@ pub(crate) struct SessionActor {
 pub(crate) async fn run(
     id: SessionId,
     shared: Arc<Shared>,
+    sessions: Weak<OpenSessions>,
     mut mailbox: mpsc::Receiver<Message>,
     to_self: mpsc::Sender<Message>,
 ) -> Vec<Message> {
     match open::open(&id, &shared).await {
         Ok(opened) => {
             debug!(name: "session opened", session = %id);
-            let too_late = SessionActor::new(id.clone(), shared, opened, mailbox, to_self).serve().await;
+            let too_late =
+                SessionActor::new(id.clone(), shared, sessions, opened, mailbox, to_self).serve().await;
             debug!(name: "session closed", session = %id);
             too_late
         }
@@ -230,11 +243,21 @@ pub(crate) async fn run(
     }
 }
 
+/// Whether a message that came too late opens the session again. A step of another session is not refused by an end that
+/// has nothing to do with it.
+fn is_served_anew(message: &Message, is_broken: bool) -> bool {
+    match message {
+        Message::SharedStep { .. } => true,
+        message => is_broken && matches!(message, Message::Call(_) | Message::Follow { .. }),
+    }
+}
+
 fn refuse(message: Message, error: &ApiError) {
     // Who does not wait any more need not hear it.
     match message {
         Message::Call(call) => drop(call.reply.send(Err(error.clone()))),
         Message::Follow { reply, .. } => drop(reply.send(Err(error.clone()))),
+        Message::SharedStep { reply, .. } => drop(reply.send(Err(error.clone()))),
         Message::Reached { .. }
         | Message::Heard { .. }
         | Message::Gone { .. }
@@ -253,6 +276,7 @@ impl SessionActor {
     fn new(
         id: SessionId,
         shared: Arc<Shared>,
+        sessions: Weak<OpenSessions>,
         opened: Opened,
         mailbox: mpsc::Receiver<Message>,
         to_self: mpsc::Sender<Message>,
@@ -266,6 +290,7 @@ impl SessionActor {
             generation: book.generation(),
             plans_under_lock: false,
             shared,
+            sessions,
             settings,
             bad_settings: None,
             stamps,
@@ -311,6 +336,7 @@ impl SessionActor {
                 Message::Gone { connection } => self.on_gone(connection).await,
                 Message::TurnClosed(ended) => self.on_turn_closed(&ended).await,
                 Message::Back { errand, back } => self.on_back(errand, back),
+                Message::SharedStep { step, reply } => self.on_shared_step(step, reply).await,
                 Message::Told { verdict, cause } => self.on_told(verdict, cause),
                 Message::NobodyWaits { errand } => self.on_nobody_waits(errand),
                 Message::Tick => self.on_tick().await,
@@ -333,8 +359,7 @@ impl SessionActor {
         };
         // Whoever heard that the turn is over may speak before the mailbox is closed.
         let meanwhile = self.stop().await;
-        let is_asked = |message: &Message| matches!(message, Message::Call(_) | Message::Follow { .. });
-        too_late.extend(meanwhile.into_iter().filter(|message| is_broken && is_asked(message)));
+        too_late.extend(meanwhile.into_iter().filter(|message| is_served_anew(message, is_broken)));
         too_late
     }
 

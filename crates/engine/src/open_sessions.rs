@@ -76,7 +76,8 @@ impl OpenSessions {
             return open.mailbox.clone();
         }
         let (mailbox, messages) = mpsc::channel(MAILBOX);
-        let served = actor::run(session.clone(), self.shared.clone(), messages, mailbox.clone());
+        let sessions = Arc::downgrade(self);
+        let served = actor::run(session.clone(), self.shared.clone(), sessions, messages, mailbox.clone());
         let (sessions, id, own) = (Arc::downgrade(self), session.clone(), mailbox.downgrade());
         let actor = tokio::spawn(async move {
             let left = served.await;

@@ -16,7 +16,7 @@ use serde_json::json;
 
 use super::halt::{Halt, refused};
 use super::{Brought, SessionActor};
-use crate::failure::{internal, not_created};
+use crate::failure::{internal, not_appended, not_created};
 use crate::hooks::HookEvent;
 
 /// Six characters of an id tell most sessions apart.
@@ -95,17 +95,14 @@ impl SessionActor {
         born(&mut records, step, told.operation.clone(), self.stamps.as_mut());
         // Both sides are written under the lock of this one, so that the copy is of what the step comes behind.
         self.lock_plan().await?;
-        let shelf = self.shared.shelf.clone();
-        let created = tokio::task::spawn_blocking(move || shelf.create(&records)).await;
+        let (shelf, to_create) = (self.shared.shelf.clone(), records.clone());
+        let created = tokio::task::spawn_blocking(move || shelf.create(&to_create)).await;
         created
             .map_err(|_| Halt::Refused(internal("the store broke down")))?
             .map_err(|error| Halt::Refused(not_created(&error)))?;
-        match self.commit(told.records).await {
-            Err(Halt::Refused(error)) => {
-                let text = format!("this session does not know of its fork: {error}");
-                self.publish(None, EventKind::Notice { text });
-            }
-            written => written?,
+        if let Err(halt) = self.commit(told.records).await {
+            self.remove_child(&id, records).await;
+            return Err(halt);
         }
         // Whoever looks at this session would wait here for what is said there.
         self.publish(None, EventKind::Branched { into: id.to_string(), reason: reason.word().to_owned() });
@@ -120,6 +117,20 @@ impl SessionActor {
             to: head.map(|head| head.to_string()),
             ..response::Moved::default()
         })
+    }
+
+    /// The step could not be recorded here, so there shall be no child of it either.
+    async fn remove_child(&mut self, id: &SessionId, records: Vec<Record>) {
+        let shelf = self.shared.shelf.clone();
+        let removed = tokio::task::spawn_blocking(move || shelf.remove_created(&records)).await;
+        let why = match removed {
+            Ok(Ok(true)) => return,
+            Ok(Ok(false)) => "something has been written to it already".to_owned(),
+            Ok(Err(error)) => not_appended(&error).message,
+            Err(_) => "the store broke down".to_owned(),
+        };
+        let text = format!("session `{id}` came out of this one and could not be removed again: {why}");
+        self.publish(None, EventKind::Notice { text });
     }
 
     pub(super) async fn rename(&mut self, rename: &request::Rename) -> Result<Response, Halt> {

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, RewindScope, Summary};
 use offshoot_api::views::EntryView;
 use offshoot_api::{ApiError, ErrorCode, Hint, Response, response};
@@ -12,21 +11,19 @@ use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::handoff::branch_session;
 use offshoot_session::outline::version_of;
 use offshoot_session::plan::{
-    BranchedSession, Navigation, OtherSide, Plan, SummaryChoice, VersionStep, WrittenSummary,
-    branched_session, other_side, plan_branch_session, plan_fork, plan_navigation, plan_redo,
-    plan_rewind_conversation, plan_switch, plan_undo, plan_undo_beginning, plan_version,
+    BranchedSession, Navigation, Plan, SummaryChoice, VersionStep, WrittenSummary, branched_session,
+    plan_branch_session, plan_fork, plan_navigation, plan_redo, plan_rewind_conversation, plan_switch,
+    plan_undo, plan_version,
 };
 use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
 use offshoot_session::versions::{active_version, last_with_versions, turn_prompt};
-use offshoot_session::{Change, Entry, EntryId, Fact, HeadName, Mark, Record, TurnId};
-use offshoot_store::Basis;
+use offshoot_session::{Entry, EntryId, HeadName, Record, TurnId};
 use serde_json::json;
 
 use super::halt::{Halt, nothing_to_do, refused};
 use super::talk::no_checkpoints;
 use super::{Brought, SessionActor};
-use crate::failure::{internal, not_read, not_written};
 use crate::hooks::{HookEvent, Supplied};
 
 impl SessionActor {
@@ -268,75 +265,47 @@ impl SessionActor {
         self.verdict(HookEvent::SessionBeforeBranch, brought, payload).map(|_| ())
     }
 
-    pub(super) async fn undo(&mut self, if_running: IfRunning) -> Result<Response, Halt> {
+    pub(super) async fn undo(&mut self, if_running: IfRunning, brought: &Brought) -> Result<Response, Halt> {
         self.may(Action::MoveHead, AgentState::Reachable, if_running)?;
         self.after_stopping(self.tree.main_head())?;
         let records = plan_undo(&self.tree, self.stamps.as_mut());
-        self.rearrange(records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?, if_running).await
+        let records = records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
+        self.rearrange(records, if_running, brought).await
     }
 
-    pub(super) async fn redo(&mut self, if_running: IfRunning) -> Result<Response, Halt> {
+    pub(super) async fn redo(&mut self, if_running: IfRunning, brought: &Brought) -> Result<Response, Halt> {
         self.may(Action::MoveHead, AgentState::Reachable, if_running)?;
         self.after_stopping(self.tree.main_head())?;
         let records = plan_redo(&self.tree, self.stamps.as_mut());
-        self.rearrange(records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?, if_running).await
+        let records = records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
+        self.rearrange(records, if_running, brought).await
     }
 
     /// A step back or forth may not take the ground from under a turn that runs elsewhere. The beginning of a session out
     /// of another one is a step in both.
-    async fn rearrange(&mut self, records: Vec<Record>, if_running: IfRunning) -> Result<Response, Halt> {
-        let after = self.tree.extended(&records);
-        let after = after.map_err(|why| refused(ApiError::new(ErrorCode::Internal, why.to_string())))?;
-        let lost = self.turns.values().find(|running| !after.contains(running.turn.prompt()));
-        match lost.map(|running| running.turn.id().clone()) {
+    async fn rearrange(
+        &mut self,
+        records: Vec<Record>,
+        if_running: IfRunning,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
+        match self.turn_lost_by(&records)? {
             None => {}
             Some(turn) if if_running == IfRunning::AbortFirst => return Err(Halt::AbortFirst(turn)),
             Some(turn) => return Err(Halt::Refused(would_be_undone(&turn))),
         }
-        self.rearrange_other_side(&records).await.map_err(Halt::Refused)?;
+        self.other_side_first(&records, brought)?;
         let from = self.tree.main_head().cloned();
         self.commit(records).await?;
         Ok(Response::Moved(self.moved(from)))
     }
 
-    async fn rearrange_other_side(&mut self, records: &[Record]) -> Result<(), ApiError> {
-        let step = records.iter().find_map(|record| match &record.change {
-            Change::Marked(Mark { fact: Fact::Undone { operation }, .. }) => Some((operation.clone(), true)),
-            Change::Marked(Mark { fact: Fact::Redone { operation }, .. }) => Some((operation.clone(), false)),
-            _ => None,
-        });
-        let Some((operation, is_undo)) = step else { return Ok(()) };
-        let (id, is_child) = match other_side(&self.tree, &operation) {
-            None => return Ok(()),
-            Some(OtherSide::Child(id)) => (id, true),
-            Some(OtherSide::Origin(id)) => (id, false),
-        };
-        let (shelf, mut stamps) = (self.shared.shelf.clone(), (self.shared.stamps)());
-        let written = tokio::task::spawn_blocking(move || {
-            // A session that is not there has nothing to take back.
-            let Some(mut book) = shelf.open(&id).map_err(|error| not_read(&error))? else { return Ok(()) };
-            let tree = book.tree();
-            let is_undone = tree.operation(&operation).map(|step| step.undone);
-            let records = match is_undone {
-                Some(false) if is_undo && is_child => plan_undo_beginning(tree, &operation, stamps.as_mut())
-                    .map_err(|why| ApiError::new(ErrorCode::NothingToDo, why.to_string()))?,
-                Some(false) if is_undo => vec![Record::marked(stamps.now(), Fact::Undone { operation })],
-                Some(true) if !is_undo => vec![Record::marked(stamps.now(), Fact::Redone { operation })],
-                Some(_) | None => return Ok(()),
-            };
-            let basis = Basis::Generation(book.generation());
-            book.append(basis, &records).map(drop).map_err(|error| not_written(&error))
-        });
-        let written = written.await.map_err(|_| internal("the store broke down"))?;
-        match written {
-            // The child stands by itself: what its origin knows of it only helps to take it back.
-            Err(error) if !is_child => {
-                let text = format!("the session that it came out of could not be told: {error}");
-                self.publish(None, EventKind::Notice { text });
-                Ok(())
-            }
-            written => written,
-        }
+    /// A turn that runs and whose prompt would not be there any more.
+    pub(super) fn turn_lost_by(&self, records: &[Record]) -> Result<Option<TurnId>, Halt> {
+        let after = self.tree.extended(records);
+        let after = after.map_err(|why| refused(ApiError::new(ErrorCode::Internal, why.to_string())))?;
+        let lost = self.turns.values().find(|running| !after.contains(running.turn.prompt()));
+        Ok(lost.map(|running| running.turn.id().clone()))
     }
 
     /// One step, where there is something to do.
@@ -360,7 +329,7 @@ impl SessionActor {
     }
 }
 
-fn would_be_undone(turn: &TurnId) -> ApiError {
+pub(super) fn would_be_undone(turn: &TurnId) -> ApiError {
     ApiError {
         hint: Some(Hint::AbortFirst),
         turn: Some(turn.to_string()),
