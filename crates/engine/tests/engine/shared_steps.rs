@@ -106,7 +106,7 @@ async fn a_fork_that_cannot_be_recorded_leaves_neither_side() {
     pair.full.fill(&pair.origin);
     let refused = pair.fork().await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::DiskFull);
-    assert_eq!(SessionStore::list(&pair.store()).unwrap(), [pair.origin.clone()]);
+    assert_eq!(SessionStore::list(&pair.store()).unwrap(), std::slice::from_ref(&pair.origin));
     assert_eq!(std::fs::read(pair.store().home().journal(&pair.origin)).unwrap(), before);
     pair.full.free();
     let child = pair.fork().await.unwrap();
