@@ -22,13 +22,14 @@ mod news;
 mod open;
 mod requests;
 mod scope;
+mod shared_step;
 mod shorten;
 mod talk;
 mod turns;
 mod waiting;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use offshoot_agents::Conversation;
@@ -54,6 +55,7 @@ use crate::connection::ConnectionId;
 use crate::engine::Shared;
 use crate::feed::{About, Feed};
 use crate::hooks::Verdict;
+use crate::open_sessions::OpenSessions;
 use crate::settings::Settings;
 use crate::shelf::Book;
 use agents::Connection;
@@ -62,6 +64,7 @@ use errands::{Away, Back, nobody_waits};
 use news::{Cause, News};
 use open::Opened;
 use scope::Scope;
+use shared_step::{SharedStep, TakenThere};
 use turns::{Ended, Running};
 
 /// How long connections may take to end when the session is closed.
@@ -95,6 +98,12 @@ pub(crate) enum Message {
         errand: u64,
         back: Back,
     },
+    /// Another session takes back, or again, a step that is one of this session too.
+    SharedStep {
+        step: SharedStep,
+        reply: oneshot::Sender<TakenThere>,
+        context: Arc<CallerContext>,
+    },
     /// Hooks have been told what happened.
     Told {
         verdict: Verdict,
@@ -119,7 +128,7 @@ impl Message {
     fn is_use(&self) -> bool {
         match self {
             Self::Call(call) => !matches!(call.request, Request::Status),
-            Self::Follow { .. } | Self::TurnClosed { .. } => true,
+            Self::Follow { .. } | Self::SharedStep { .. } | Self::TurnClosed { .. } => true,
             Self::Reached { .. }
             | Self::Heard { .. }
             | Self::Gone { .. }
@@ -137,7 +146,7 @@ impl Message {
     pub(crate) fn context(&self) -> Option<&Arc<CallerContext>> {
         match self {
             Self::Call(call) => Some(&call.context),
-            Self::Follow { context, .. } => Some(context),
+            Self::Follow { context, .. } | Self::SharedStep { context, .. } => Some(context),
             Self::Reached { .. }
             | Self::Heard { .. }
             | Self::Gone { .. }
@@ -160,6 +169,7 @@ impl Message {
             | Self::Heard { .. }
             | Self::Gone { .. }
             | Self::TurnClosed(_)
+            | Self::SharedStep { .. }
             | Self::Back { .. }
             | Self::Told { .. }
             | Self::NobodyWaits { .. }
@@ -184,12 +194,16 @@ pub(crate) struct Call {
 pub(crate) struct SessionActor {
     id: SessionId,
     shared: Arc<Shared>,
+    /// The way to other sessions.
+    sessions: Weak<OpenSessions>,
     /// On whose behalf the message in hand is handled …
     context: Arc<CallerContext>,
     /// … and the settings of that caller, as they were before somebody broke them.
     settings: Arc<Settings>,
     /// What is wrong with them now.
     bad_settings: Option<String>,
+    /// Whether `settings` were ever read, and do not merely stand for what could not be.
+    has_settings: bool,
     /// Away only while a thread writes with it.
     book: Option<Box<dyn Book>>,
     tree: SessionTree,
@@ -244,13 +258,14 @@ pub(crate) async fn run(
     id: SessionId,
     shared: Arc<Shared>,
     context: Arc<CallerContext>,
+    sessions: Weak<OpenSessions>,
     mut mailbox: mpsc::Receiver<Message>,
     to_self: mpsc::Sender<Message>,
 ) -> Vec<Message> {
     match open::open(&id, &shared, &context).await {
         Ok(opened) => {
             debug!(name: "session opened", session = %id);
-            let actor = SessionActor::new(id.clone(), shared, context, opened, mailbox, to_self);
+            let actor = SessionActor::new(id.clone(), shared, context, sessions, opened, mailbox, to_self);
             let too_late = actor.serve().await;
             debug!(name: "session closed", session = %id);
             too_late
@@ -266,11 +281,21 @@ pub(crate) async fn run(
     }
 }
 
+/// Whether a message that came too late opens the session again. A step of another session is not refused by an end that
+/// has nothing to do with it.
+fn is_served_anew(message: &Message, is_broken: bool) -> bool {
+    match message {
+        Message::SharedStep { .. } => true,
+        message => is_broken && matches!(message, Message::Call(_) | Message::Follow { .. }),
+    }
+}
+
 fn refuse(message: Message, error: &ApiError) {
     // Who does not wait any more need not hear it.
     match message {
         Message::Call(call) => drop(call.reply.send(Err(error.clone()))),
         Message::Follow { reply, .. } => drop(reply.send(Err(error.clone()))),
+        Message::SharedStep { reply, .. } => drop(reply.send(Err(error.clone()))),
         Message::Reached { .. }
         | Message::Heard { .. }
         | Message::Gone { .. }
@@ -290,11 +315,14 @@ impl SessionActor {
         id: SessionId,
         shared: Arc<Shared>,
         context: Arc<CallerContext>,
+        sessions: Weak<OpenSessions>,
         opened: Opened,
         mailbox: mpsc::Receiver<Message>,
         to_self: mpsc::Sender<Message>,
     ) -> Self {
         let Opened { book, waiting, settings, notice } = opened;
+        let has_settings = settings.is_some();
+        let settings = settings.unwrap_or_default();
         let mut stamps = (shared.stamps)(&context);
         let feed = Feed::new(id.clone(), stamps.now(), settings.kept_events);
         Self {
@@ -304,7 +332,9 @@ impl SessionActor {
             plans_under_lock: false,
             shared,
             context,
+            sessions,
             settings,
+            has_settings,
             bad_settings: None,
             stamps,
             feed,
@@ -354,6 +384,7 @@ impl SessionActor {
                 Message::Gone { connection } => self.on_gone(connection).await,
                 Message::TurnClosed(ended) => self.on_turn_closed(&ended).await,
                 Message::Back { errand, back } => self.on_back(errand, back),
+                Message::SharedStep { step, reply, .. } => self.on_shared_step(step, reply).await,
                 Message::Told { verdict, cause, .. } => self.on_told(verdict, cause),
                 Message::NobodyWaits { errand } => self.on_nobody_waits(errand),
                 Message::Tick => self.on_tick().await,
@@ -376,8 +407,7 @@ impl SessionActor {
         };
         // Whoever heard that the turn is over may speak before the mailbox is closed.
         let meanwhile = self.stop().await;
-        let is_asked = |message: &Message| matches!(message, Message::Call(_) | Message::Follow { .. });
-        too_late.extend(meanwhile.into_iter().filter(|message| is_broken && is_asked(message)));
+        too_late.extend(meanwhile.into_iter().filter(|message| is_served_anew(message, is_broken)));
         too_late
     }
 

@@ -78,8 +78,9 @@ impl OpenSessions {
             return open.mailbox.clone();
         }
         let (mailbox, messages) = mpsc::channel(MAILBOX);
+        let (shared, sessions) = (self.shared.clone(), Arc::downgrade(self));
         let served =
-            actor::run(session.clone(), self.shared.clone(), context.clone(), messages, mailbox.clone());
+            actor::run(session.clone(), shared, context.clone(), sessions, messages, mailbox.clone());
         let (sessions, id, own) = (Arc::downgrade(self), session.clone(), mailbox.downgrade());
         let actor = tokio::spawn(async move {
             let left = served.await;

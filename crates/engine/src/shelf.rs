@@ -17,7 +17,9 @@ use offshoot_session::queue::Queued;
 use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::store::Repaired;
-use offshoot_store::{Basis, CreateError, Generation, ListError, LockError, ReadError, Stale, WriteError};
+use offshoot_store::{
+    AppendError, Basis, CreateError, Generation, ListError, LockError, ReadError, Stale, WriteError,
+};
 
 pub use memory::MemoryShelf;
 
@@ -25,6 +27,9 @@ pub use memory::MemoryShelf;
 pub trait Shelf: fmt::Debug + Send + Sync {
     /// Begins a session; see [`offshoot_store::SessionStore::create`].
     fn create(&self, records: &[Record]) -> Result<(), CreateError>;
+
+    /// Takes back what was just created; see [`offshoot_store::SessionStore::remove_created`].
+    fn remove_created(&self, records: &[Record]) -> Result<bool, AppendError>;
 
     /// `None`: there is no such session.
     fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError>;

@@ -10,6 +10,7 @@
 mod append;
 mod load;
 mod planned;
+mod removal;
 mod room;
 
 use std::borrow::Cow;

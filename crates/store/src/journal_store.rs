@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use offshoot_session::foreign::may_refer;
 use offshoot_session::format::{Blob, BlobName, NoBlobs, decode};
-use offshoot_session::{Change, ForeignSource, Record, SessionId, Watch};
+use offshoot_session::{Change, ForeignSource, Record, SessionHeader, SessionId, Watch};
 
 use crate::blobs::{self, BlobError};
 use crate::files::{About, DiskFiles, FileError, Files, Open, TryLock, read_from};
@@ -116,9 +116,7 @@ impl JournalStore {
 
     /// Begins a session and stays with it; see [`SessionStore::create`].
     pub fn begin(&self, records: &[Record]) -> Result<(Journal, Appended), CreateError> {
-        let Some(Change::Opened(header)) = records.first().map(|record| &record.change) else {
-            return Err(CreateError::NoHeader);
-        };
+        let header = header_of(records).ok_or(CreateError::NoHeader)?;
         if !is_file_name(&header.id) {
             return Err(CreateError::BadId(header.id.clone()));
         }
@@ -133,6 +131,13 @@ impl JournalStore {
             self.is_prepared.store(true, Ordering::Release);
         }
         Ok(())
+    }
+}
+
+pub(crate) fn header_of(records: &[Record]) -> Option<&SessionHeader> {
+    match records.first().map(|record| &record.change) {
+        Some(Change::Opened(header)) => Some(header),
+        Some(Change::Entry(_) | Change::HeadMoved(_) | Change::Marked(_) | Change::Unknown) | None => None,
     }
 }
 
@@ -151,6 +156,15 @@ impl SessionStore for JournalStore {
             Ok(appended) => Ok(Some(appended)),
             Err(WriteError::Declined(())) => Ok(None),
             Err(WriteError::Failed(error)) => Err(error),
+        }
+    }
+
+    fn remove_created(&self, records: &[Record]) -> Result<bool, AppendError> {
+        match header_of(records) {
+            Some(header) if is_file_name(&header.id) => {
+                Journal::remove_created(self, header.id.clone(), records)
+            }
+            Some(_) | None => Ok(true),
         }
     }
 

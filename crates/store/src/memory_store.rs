@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use offshoot_session::format::BlobName;
-use offshoot_session::{Change, Record, SessionId, SessionTree};
+use offshoot_session::{Record, SessionId, SessionTree};
 
 use crate::blobs::BlobError;
 use crate::home::is_file_name;
+use crate::journal_store::header_of;
 use crate::store::{
     AppendError, Appended, CreateError, Finding, ListError, Loaded, Plan, ReadError, SessionStore,
 };
@@ -36,9 +37,7 @@ impl MemoryStore {
 
 impl SessionStore for MemoryStore {
     fn create(&self, records: &[Record]) -> Result<Appended, CreateError> {
-        let Some(Change::Opened(header)) = records.first().map(|record| &record.change) else {
-            return Err(CreateError::NoHeader);
-        };
+        let header = header_of(records).ok_or(CreateError::NoHeader)?;
         if !is_file_name(&header.id) {
             return Err(CreateError::BadId(header.id.clone()));
         }
@@ -63,6 +62,17 @@ impl SessionStore for MemoryStore {
         let Some(records) = plan(tree) else { return Ok(None) };
         *tree = tree.extended(&records)?;
         Ok(Some(Appended { records: records.len(), ..Appended::default() }))
+    }
+
+    fn remove_created(&self, records: &[Record]) -> Result<bool, AppendError> {
+        let Some(header) = header_of(records) else { return Ok(true) };
+        let mut kept = self.kept();
+        let is_as_created = |tree: &SessionTree| tree.log().eq(records);
+        let stays = kept.sessions.get(&header.id).is_some_and(|tree| !is_as_created(tree));
+        if !stays {
+            kept.sessions.remove(&header.id);
+        }
+        Ok(!stays)
     }
 
     fn list(&self) -> Result<Vec<SessionId>, ListError> {

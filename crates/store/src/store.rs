@@ -28,6 +28,10 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     /// their ids.
     fn append(&self, id: &SessionId, plan: &mut Plan<'_>) -> Result<Option<Appended>, AppendError>;
 
+    /// Takes back a session that was just created with these records. `false`: something has been written to it since,
+    /// and it stays.
+    fn remove_created(&self, records: &[Record]) -> Result<bool, AppendError>;
+
     /// The sessions there are, by id. One that a crash stopped from being born may be among them; reading it
     /// says `None`.
     fn list(&self) -> Result<Vec<SessionId>, ListError>;

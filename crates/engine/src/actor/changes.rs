@@ -2,7 +2,7 @@
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ConfigBranching, IfRunning};
-use offshoot_api::response::{Changed, Notice};
+use offshoot_api::response::Changed;
 use offshoot_api::views::SessionBrief;
 use offshoot_api::{ApiError, ErrorCode, Hint, Response};
 use offshoot_session::address::{branch_beginning, resolve};
@@ -12,15 +12,16 @@ use offshoot_session::plan::{
     plan_config_session, plan_forked, plan_label, plan_rename,
 };
 use offshoot_session::{
-    Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, Record, SessionId, Setting,
-    TitleSource,
+    Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, OperationId, Record, SessionId,
+    Setting, TitleSource,
 };
+use offshoot_store::CreateError;
 use serde_json::json;
 
 use super::changed::{answered, chosen_ids};
 use super::halt::{Halt, refused};
 use super::{Brought, SessionActor};
-use crate::failure::{internal, not_created};
+use crate::failure::{internal, not_appended, not_created};
 use crate::hooks::HookEvent;
 
 /// Six characters of an id tell most sessions apart.
@@ -103,20 +104,18 @@ impl SessionActor {
         born(&mut records, step, told.operation.clone(), self.stamps.as_mut());
         // Both sides are written under the lock of this one, so that the copy is of what the step comes behind.
         self.lock_plan().await?;
-        let shelf = self.shared.shelf.clone();
-        let created = tokio::task::spawn_blocking(move || shelf.create(&records)).await;
-        created
-            .map_err(|_| Halt::Refused(internal("the store broke down")))?
-            .map_err(|error| Halt::Refused(not_created(&error)))?;
         let operation = told.operation.clone();
-        let mut notices = Vec::new();
-        match self.commit(told.records).await {
-            Err(Halt::Refused(error)) => {
-                let text = format!("this session does not know of its fork: {error}");
-                self.publish(None, EventKind::Notice { text: text.clone() });
-                notices.push(Notice::new(Notice::OTHER_SIDE, text));
+        let (shelf, to_create) = (self.shared.shelf.clone(), records.clone());
+        let created = tokio::task::spawn_blocking(move || shelf.create(&to_create)).await;
+        match created.map_err(|_| Halt::Refused(internal("the store broke down")))? {
+            // The same request has begun it before, and did not come to record it here.
+            Err(CreateError::Exists(_)) if client_id.is_some() && self.is_begun_by(&id, &operation).await => {
             }
-            written => written?,
+            created => created.map_err(|error| Halt::Refused(not_created(&error)))?,
+        }
+        if let Err(halt) = self.commit(told.records).await {
+            self.remove_child(&id, records).await;
+            return Err(halt);
         }
         // Whoever looks at this session would wait here for what is said there.
         self.publish(None, EventKind::Branched { into: id.to_string(), reason: reason.word().to_owned() });
@@ -130,11 +129,33 @@ impl SessionActor {
             place,
             new_session: Some(SessionBrief { id: id.to_string(), title }),
             new_head: head.map(|head| head.to_string()),
-            notices,
             // The agent's session belongs to the origin.
             agent_session: None,
             ..self.changed(before, Some(&operation))
         })
+    }
+
+    /// Whether a session came out of this one in a step.
+    async fn is_begun_by(&mut self, id: &SessionId, operation: &OperationId) -> bool {
+        let (shelf, id, origin) = (self.shared.shelf.clone(), id.clone(), self.id.clone());
+        let read = tokio::task::spawn_blocking(move || Some(shelf.open(&id).ok()??.tree().clone()));
+        let Ok(Some(child)) = read.await else { return false };
+        let parent = child.header().and_then(|header| header.lineage.as_ref()).map(|lineage| &lineage.parent);
+        parent.is_some_and(|parent| *parent == origin.as_str()) && child.began() == Some(operation)
+    }
+
+    /// The step could not be recorded here, so there shall be no child of it either.
+    async fn remove_child(&mut self, id: &SessionId, records: Vec<Record>) {
+        let shelf = self.shared.shelf.clone();
+        let removed = tokio::task::spawn_blocking(move || shelf.remove_created(&records)).await;
+        let why = match removed {
+            Ok(Ok(true)) => return,
+            Ok(Ok(false)) => "something has been written to it already".to_owned(),
+            Ok(Err(error)) => not_appended(&error).message,
+            Err(_) => "the store broke down".to_owned(),
+        };
+        let text = format!("session `{id}` came out of this one and could not be removed again: {why}");
+        self.publish(None, EventKind::Notice { text });
     }
 
     pub(super) async fn rename(&mut self, rename: &request::Rename) -> Result<Response, Halt> {

@@ -9,9 +9,10 @@ use std::task::Poll;
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
+use offshoot_api::response::Notice;
 use offshoot_api::{ApiError, CallerId, ErrorCode, Request, Response};
 use offshoot_session::guard::Refusal;
-use offshoot_session::{EntryId, Setting};
+use offshoot_session::{EntryId, SessionId, Setting};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -20,15 +21,50 @@ use tracing::debug;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::news::Cause;
 use super::scope::Scope;
+use super::shared_step::{Other, SharedStep, TakenThere, putting_back, take_there};
 use super::{Call, Message, SessionActor};
+use crate::engine::disconnected;
+use crate::failure::internal;
 use crate::hooks::{self, Hook, HookEvent, HookRequest, Verdict, Wish};
 use crate::summary::Writer;
 use crate::view::settings_of;
 
 /// Where a request has to go before it can be answered.
 pub(super) enum Errand {
-    Hooks { event: HookEvent, payload: Value },
-    Summary { requests: Vec<String> },
+    Hooks {
+        event: HookEvent,
+        payload: Value,
+    },
+    Summary {
+        requests: Vec<String>,
+    },
+    /// The session that has the other side of a step takes it first.
+    OtherSide {
+        other: Other,
+        step: SharedStep,
+    },
+    /// The other side was taken for nothing.
+    PutBack(Taken),
+}
+
+/// A step that the other side has taken for this request.
+#[derive(Clone)]
+pub(super) struct Taken {
+    pub(super) other: Other,
+    pub(super) step: SharedStep,
+    /// It was not taken there before.
+    pub(super) has_changed: bool,
+    /// The other side was asked the same at the same time, and has taken it here.
+    pub(super) is_taken_here_too: bool,
+    /// Why it could not be taken there, where that does not matter.
+    pub(super) notice: Option<Notice>,
+}
+
+impl Taken {
+    /// The session that is there no more, or again.
+    pub(super) fn child(&self) -> Option<&SessionId> {
+        (self.other.is_child && self.has_changed).then_some(&self.other.session)
+    }
 }
 
 /// What errands have brought for a request so far.
@@ -36,6 +72,7 @@ pub(super) enum Errand {
 pub(crate) struct Brought {
     verdict: Option<Box<Heard>>,
     summary: Option<Written>,
+    other_side: Option<Taken>,
     by: By,
 }
 
@@ -90,6 +127,18 @@ impl Brought {
         Self { verdict: Some(Box::default()), ..Self::default() }
     }
 
+    pub(super) fn taken_there(&self) -> Option<&Taken> {
+        self.other_side.as_ref()
+    }
+
+    pub(super) fn take_there(&mut self, taken: Taken) {
+        self.other_side = Some(taken);
+    }
+
+    pub(super) fn forget_other_side(&mut self) {
+        self.other_side = None;
+    }
+
     pub(super) fn cause(&self) -> Cause {
         match self.by {
             By::Hook(_) => Cause::Hook,
@@ -135,15 +184,33 @@ struct Written {
 pub(super) struct Away {
     call: Call,
     task: AbortHandle,
-    head: Option<EntryId>,
-    is_summary: bool,
     scope: Scope,
+    what: AwayFor,
+}
+
+enum AwayFor {
+    Hooks {
+        head: Option<EntryId>,
+    },
+    Summary {
+        head: Option<EntryId>,
+    },
+    OtherSide {
+        other: Other,
+        step: SharedStep,
+        is_taken_here_too: bool,
+    },
+    /// Then the request is refused with this, or planned again.
+    PutBack {
+        then: Option<ApiError>,
+    },
 }
 
 /// What an errand comes back with.
 pub(crate) enum Back {
     Verdict(Verdict),
     Written(Result<Vec<String>, ApiError>),
+    OtherSide(TakenThere),
 }
 
 impl Away {
@@ -153,7 +220,15 @@ impl Away {
 
     /// An agent writes for us.
     pub(super) fn is_summary(&self) -> bool {
-        self.is_summary
+        matches!(self.what, AwayFor::Summary { .. })
+    }
+
+    /// Nothing has happened yet. Where another session has begun to change, the request goes on to its end.
+    fn can_be_given_up(&self) -> bool {
+        match self.what {
+            AwayFor::Hooks { .. } | AwayFor::Summary { .. } => true,
+            AwayFor::OtherSide { .. } | AwayFor::PutBack { .. } => false,
+        }
     }
 }
 
@@ -161,30 +236,81 @@ impl SessionActor {
     pub(super) fn send_on_errand(&mut self, call: Call, errand: Errand) {
         self.next_errand += 1;
         let (id, to_self) = (self.next_errand, self.to_self.clone());
-        let is_summary = matches!(errand, Errand::Summary { .. });
-        let task = match errand {
+        let head = self.tree.main_head().cloned();
+        let (task, what) = match errand {
             Errand::Hooks { event, payload } => {
                 let (hooks, session) = (self.hooks_for(event), self.id.to_string());
                 let environment = self.scope().environment();
-                self.tasks.spawn(async move {
+                let task = self.tasks.spawn(async move {
                     let verdict = hooks::ask(hooks, &environment, event, session, payload).await;
                     let _ = to_self.send(Message::Back { errand: id, back: Back::Verdict(verdict) }).await;
-                })
+                });
+                (task, AwayFor::Hooks { head })
             }
             Errand::Summary { requests } => {
                 let writer = match self.writer() {
                     Ok(writer) => writer,
                     Err(error) => return self.refuse(call, error),
                 };
-                self.tasks.spawn(async move {
+                let task = self.tasks.spawn(async move {
                     let written = writer.write(requests).await;
                     let _ = to_self.send(Message::Back { errand: id, back: Back::Written(written) }).await;
-                })
+                });
+                (task, AwayFor::Summary { head })
             }
+            Errand::OtherSide { other, step } => {
+                let task = self.ask_other_side(id, other.session.clone(), step.clone());
+                (task, AwayFor::OtherSide { other, step, is_taken_here_too: false })
+            }
+            Errand::PutBack(taken) => return self.put_back(call, &taken, None),
         };
-        let head = self.tree.main_head().cloned();
         let scope = self.scope();
-        self.away.insert(id, Away { call, task, head, is_summary, scope });
+        self.away.insert(id, Away { call, task, scope, what });
+    }
+
+    /// A request that is not done after all leaves the other side as it was.
+    pub(super) fn put_back(&mut self, mut call: Call, taken: &Taken, then: Option<ApiError>) {
+        call.brought.forget_other_side();
+        let Some((session, step)) = putting_back(taken) else {
+            return self.after_putting_back(call, then);
+        };
+        self.next_errand += 1;
+        let id = self.next_errand;
+        let task = self.ask_other_side(id, session, step);
+        let scope = self.scope();
+        self.away.insert(id, Away { call, task, scope, what: AwayFor::PutBack { then } });
+    }
+
+    fn after_putting_back(&mut self, call: Call, then: Option<ApiError>) {
+        match then {
+            Some(error) => self.refuse(call, error),
+            None => self.afterwards.push_back(Message::Call(call)),
+        }
+    }
+
+    fn ask_other_side(&mut self, errand: u64, session: SessionId, step: SharedStep) -> AbortHandle {
+        let (sessions, to_self) = (self.sessions.clone(), self.to_self.clone());
+        let context = self.context.clone();
+        self.tasks.spawn(async move {
+            let taken = match sessions.upgrade() {
+                Some(sessions) => take_there(&sessions, &session, step, context).await,
+                None => Err(disconnected()),
+            };
+            let _ = to_self.send(Message::Back { errand, back: Back::OtherSide(taken) }).await;
+        })
+    }
+
+    /// Of several requests that have sent for this step, one has its answer.
+    pub(super) fn is_taken_by_other_side(&mut self, taken: &SharedStep) {
+        for away in self.away.values_mut() {
+            if let AwayFor::OtherSide { step, is_taken_here_too, .. } = &mut away.what
+                && step == taken
+                && !*is_taken_here_too
+            {
+                *is_taken_here_too = true;
+                return;
+            }
+        }
     }
 
     /// Whoever wanted it is gone: whoever is asked is ended, and nothing is done later.
@@ -196,13 +322,13 @@ impl SessionActor {
     }
 
     pub(super) fn on_back(&mut self, errand: u64, back: Back) {
-        let away = self.away.remove(&errand);
-        if away.as_ref().is_some_and(|away| away.call.brought.by.is_person() && away.call.reply.is_closed()) {
+        // It was called off at the same moment.
+        let Some(Away { mut call, what, .. }) = self.away.remove(&errand) else { return };
+        let nobody_waits = call.brought.by.is_person() && call.reply.is_closed();
+        match (back, what) {
             // It was given up at the same moment.
-            return;
-        }
-        match (back, away) {
-            (Back::Verdict(mut verdict), Some(Away { mut call, head, .. })) => {
+            (Back::Verdict(_) | Back::Written(_), _) if nobody_waits => {}
+            (Back::Verdict(mut verdict), AwayFor::Hooks { head }) => {
                 self.report(&mut verdict);
                 match verdict.cancelled.take() {
                     Some(reason) => {
@@ -215,13 +341,24 @@ impl SessionActor {
                     }
                 }
             }
-            (Back::Written(Ok(texts)), Some(Away { mut call, head, .. })) => {
+            (Back::Written(Ok(texts)), AwayFor::Summary { head }) => {
                 call.brought.summary = Some(Written { texts, head });
                 self.afterwards.push_back(Message::Call(call));
             }
-            (Back::Written(Err(error)), Some(Away { call, .. })) => self.refuse(call, error),
-            // It was called off at the same moment.
-            (Back::Verdict(_) | Back::Written(_), None) => {}
+            (Back::Written(Err(error)), AwayFor::Summary { .. }) => self.refuse(call, error),
+            (Back::OtherSide(taken), AwayFor::OtherSide { other, step, is_taken_here_too }) => {
+                match self.on_other_side(&mut call.brought, other, step, taken, is_taken_here_too) {
+                    Ok(()) => self.afterwards.push_back(Message::Call(call)),
+                    Err(error) => self.refuse(call, error),
+                }
+            }
+            (Back::OtherSide(taken), AwayFor::PutBack { then }) => {
+                self.on_put_back(taken);
+                self.after_putting_back(call, then);
+            }
+            (Back::Verdict(_) | Back::Written(_) | Back::OtherSide(_), _) => {
+                self.refuse(call, internal("an errand came back with something else"));
+            }
         }
     }
 
@@ -294,18 +431,18 @@ impl SessionActor {
     /// Whoever waits hears that the session is closed; of what a hook wanted everybody does. What the engine does by itself
     /// goes on: where each message has an engine of its own, nobody would ever come to it.
     pub(super) fn give_up_what_was_asked_for(&mut self) {
-        for errand in self.errands_by(|by| *by != By::Itself) {
+        for errand in self.errands(|away| away.can_be_given_up() && away.call.brought.by != By::Itself) {
             self.give_up_errand(errand);
         }
     }
 
-    /// Whether something is under way that the engine does by itself.
+    /// Whether something is under way that is done to its end: what the engine does by itself, and steps of two sessions.
     pub(super) fn is_at_something(&self) -> bool {
-        self.away.values().any(|away| away.call.brought.by == By::Itself)
+        self.away.values().any(|away| away.call.brought.by == By::Itself || !away.can_be_given_up())
     }
 
     pub(super) fn give_up_errands(&mut self) {
-        for errand in self.errands_by(|_| true) {
+        for errand in self.errands(|_| true) {
             self.give_up_errand(errand);
         }
     }
@@ -318,8 +455,9 @@ impl SessionActor {
 
     /// What this caller has asked for, and nobody else's; where it has asked for nothing, what nobody has asked for.
     pub(super) fn cancel_summary(&mut self, brought: &Brought) -> Result<Response, Halt> {
-        let own = self.errands_by(|by| *by == brought.by);
-        let called_off = if own.is_empty() { self.errands_by(|by| !by.is_person()) } else { own };
+        let own = self.errands(|away| away.can_be_given_up() && away.call.brought.by == brought.by);
+        let of_nobody = |away: &Away| away.can_be_given_up() && !away.call.brought.by.is_person();
+        let called_off = if own.is_empty() { self.errands(of_nobody) } else { own };
         if called_off.is_empty() {
             return Err(nothing_to_do("nobody is asked, and no summary is being written"));
         }
@@ -332,8 +470,8 @@ impl SessionActor {
         Ok(Response::Done { changed: true })
     }
 
-    fn errands_by(&self, is_by: impl Fn(&By) -> bool) -> Vec<u64> {
-        let away = self.away.iter().filter(|(_, away)| is_by(&away.call.brought.by));
+    fn errands(&self, is_meant: impl Fn(&Away) -> bool) -> Vec<u64> {
+        let away = self.away.iter().filter(|(_, away)| is_meant(away));
         away.map(|(errand, _)| *errand).collect()
     }
 
@@ -367,7 +505,8 @@ impl SessionActor {
 /// never had anybody who waits.
 pub(super) async fn nobody_waits(away: &mut BTreeMap<u64, Away>) -> u64 {
     poll_fn(|context| {
-        let by_persons = away.iter_mut().filter(|(_, away)| away.call.brought.by.is_person());
+        let is_waited_for = |away: &Away| away.call.brought.by.is_person() && away.can_be_given_up();
+        let by_persons = away.iter_mut().filter(|(_, away)| is_waited_for(away));
         for (errand, away) in by_persons {
             if away.call.reply.poll_closed(context).is_ready() {
                 return Poll::Ready(*errand);

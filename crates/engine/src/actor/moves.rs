@@ -2,31 +2,29 @@
 
 use std::sync::Arc;
 
-use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, RewindScope, Summary};
-use offshoot_api::response::{Changed, Notice};
+use offshoot_api::response::Changed;
 use offshoot_api::views::{EntryView, HeadView, OperationView, SessionBrief, VersionBrief};
 use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint, Response, response};
 use offshoot_session::address::{destination, resolve};
 use offshoot_session::branch_summary::{LeftBehind, collect_left_behind, prepare_branch_summary};
 use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::plan::{
-    BeginningRefused, BranchedSession, Navigation, OtherSide, Plan, SummaryChoice, VersionStep,
-    WrittenSummary, branched_session, other_side, plan_branch_session, plan_fork, plan_navigation,
-    plan_rewind_conversation, plan_switch, plan_undo_beginning, plan_version, step_to_redo, step_to_undo,
+    BranchedSession, Navigation, Plan, SummaryChoice, VersionStep, WrittenSummary, branched_session,
+    plan_branch_session, plan_fork, plan_navigation, plan_rewind_conversation, plan_switch, plan_version,
+    step_to_redo, step_to_undo,
 };
 use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
 use offshoot_session::versions::{active_version, last_with_versions, turn_prompt, versions_of};
-use offshoot_session::{Change, Entry, EntryId, Fact, HeadName, Mark, OperationId, Record, TurnId};
-use offshoot_store::Basis;
+use offshoot_session::{Entry, EntryId, Fact, HeadName, OperationId, Record, TurnId};
 use serde_json::json;
 
 use super::changed::{answered, chosen_ids};
+use super::errands::Taken;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::talk::no_checkpoints;
 use super::{Brought, SessionActor};
-use crate::failure::{internal, not_read, not_written};
 use crate::hooks::{HookEvent, Supplied};
 
 impl SessionActor {
@@ -310,20 +308,28 @@ impl SessionActor {
         self.verdict(HookEvent::SessionBeforeBranch, brought, payload).map(|_| ())
     }
 
-    pub(super) async fn undo(&mut self, undo: &request::History) -> Result<Response, Halt> {
+    pub(super) async fn undo(
+        &mut self,
+        undo: &request::History,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
         self.may(Action::MoveHead, AgentState::Reachable, undo.if_running)?;
         self.after_stopping(self.tree.main_head())?;
         let step = step_to_undo(&self.tree).map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
         let fact = Fact::Undone { operation: step.clone() };
-        self.rearrange(&step, fact, undo).await
+        self.rearrange(&step, fact, undo, brought).await
     }
 
-    pub(super) async fn redo(&mut self, redo: &request::History) -> Result<Response, Halt> {
+    pub(super) async fn redo(
+        &mut self,
+        redo: &request::History,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
         self.may(Action::MoveHead, AgentState::Reachable, redo.if_running)?;
         self.after_stopping(self.tree.main_head())?;
         let step = step_to_redo(&self.tree).map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
         let fact = Fact::Redone { operation: step.clone() };
-        self.rearrange(&step, fact, redo).await
+        self.rearrange(&step, fact, redo, brought).await
     }
 
     /// A step back or forth may not take the ground from under a turn that runs elsewhere. The beginning of a session out
@@ -333,6 +339,7 @@ impl SessionActor {
         step: &OperationId,
         fact: Fact,
         asked: &request::History,
+        brought: &Brought,
     ) -> Result<Response, Halt> {
         let mark = Record::marked(self.stamps.now(), fact);
         // The mark has the id of the request, so that it is recognised; it is not a step for that.
@@ -340,85 +347,44 @@ impl SessionActor {
             Some(client_id) => mark.in_operation(client_id.as_str().into()),
             None => mark,
         }];
-        let after = self.tree.extended(&records);
-        let after = after.map_err(|why| refused(ApiError::new(ErrorCode::Internal, why.to_string())))?;
-        let lost = self.turns.values().find(|running| !after.contains(running.turn.prompt()));
-        match lost.map(|running| running.turn.id().clone()) {
+        match self.turn_lost_by(&records)? {
             None => {}
             Some(turn) if asked.if_running == IfRunning::AbortFirst => return Err(Halt::AbortFirst(turn)),
             Some(turn) => return Err(Halt::Refused(would_be_undone(&turn))),
         }
-        let other = self.rearrange_other_side(&records).await.map_err(Halt::Refused)?;
+        self.other_side_first(&records, brought)?;
         let (before, was_there) = (self.head_now(), !self.tree.is_taken_back());
         self.commit(records).await?;
-        let is_own = was_there == self.tree.is_taken_back();
-        let OtherTurned { child, notices } = other;
-        Ok(answered(Changed {
+        let is_own_beginning = was_there == self.tree.is_taken_back();
+        Ok(self.rearranged_by(step, before, is_own_beginning, brought.taken_there()))
+    }
+
+    /// A step that was taken back or again, in both sessions where two have it.
+    pub(super) fn rearranged_by(
+        &self,
+        step: &OperationId,
+        head_before: HeadView,
+        is_own_beginning: bool,
+        taken: Option<&Taken>,
+    ) -> Response {
+        let child =
+            taken.and_then(|taken| taken.child()).map(|id| SessionBrief { id: id.to_string(), title: None });
+        answered(Changed {
             changed: true,
             operation: OperationView::of(&self.tree, step),
-            other_session: child.or_else(|| is_own.then(|| self.brief())),
-            notices,
-            ..self.changed(before, None)
-        }))
+            other_session: child.or_else(|| is_own_beginning.then(|| self.brief())),
+            notices: taken.and_then(|taken| taken.notice.clone()).into_iter().collect(),
+            ..self.changed(head_before, None)
+        })
     }
 
-    async fn rearrange_other_side(&mut self, records: &[Record]) -> Result<OtherTurned, ApiError> {
-        let step = records.iter().find_map(|record| match &record.change {
-            Change::Marked(Mark { fact: Fact::Undone { operation }, .. }) => Some((operation.clone(), true)),
-            Change::Marked(Mark { fact: Fact::Redone { operation }, .. }) => Some((operation.clone(), false)),
-            _ => None,
-        });
-        let Some((operation, is_undo)) = step else { return Ok(OtherTurned::default()) };
-        let (id, is_child) = match other_side(&self.tree, &operation) {
-            None => return Ok(OtherTurned::default()),
-            Some(OtherSide::Child(id)) => (id, true),
-            Some(OtherSide::Origin(id)) => (id, false),
-        };
-        let (shelf, other) = (self.shared.shelf.clone(), id.clone());
-        let mut stamps = (self.shared.stamps)(&self.context);
-        let written = tokio::task::spawn_blocking(move || {
-            // A session that is not there has nothing to take back.
-            let Some(mut book) = shelf.open(&other).map_err(|error| not_read(&error))? else {
-                return Ok(false);
-            };
-            let tree = book.tree();
-            let is_undone = tree.operation(&operation).map(|step| step.undone);
-            let records = match is_undone {
-                Some(false) if is_undo && is_child => {
-                    plan_undo_beginning(tree, &operation, stamps.as_mut()).map_err(has_gone_on)?
-                }
-                Some(false) if is_undo => vec![Record::marked(stamps.now(), Fact::Undone { operation })],
-                Some(true) if !is_undo => vec![Record::marked(stamps.now(), Fact::Redone { operation })],
-                Some(_) | None => return Ok(true),
-            };
-            let basis = Basis::Generation(book.generation());
-            book.append(basis, &records).map(|_| true).map_err(|error| not_written(&error))
-        });
-        let written = written.await.map_err(|_| internal("the store broke down"))?;
-        match written {
-            Ok(is_there) => {
-                let child = SessionBrief { id: id.to_string(), title: None };
-                let child = (is_child && is_there).then_some(child);
-                Ok(OtherTurned { child, ..OtherTurned::default() })
-            }
-            // The child stands by itself: what its origin knows of it only helps to take it back.
-            Err(error) if !is_child => {
-                let text = format!("the list of steps of session `{id}` does not show it: {error}");
-                self.publish(None, EventKind::Notice { text: text.clone() });
-                let notices = vec![Notice::new(Notice::OTHER_SIDE, text)];
-                Ok(OtherTurned { notices, ..OtherTurned::default() })
-            }
-            Err(error) => Err(error),
-        }
+    /// A turn that runs and whose prompt would not be there any more.
+    pub(super) fn turn_lost_by(&self, records: &[Record]) -> Result<Option<TurnId>, Halt> {
+        let after = self.tree.extended(records);
+        let after = after.map_err(|why| refused(ApiError::new(ErrorCode::Internal, why.to_string())))?;
+        let lost = self.turns.values().find(|running| !after.contains(running.turn.prompt()));
+        Ok(lost.map(|running| running.turn.id().clone()))
     }
-}
-
-/// What a step back or forth did to the other session that it is recorded in.
-#[derive(Default)]
-struct OtherTurned {
-    /// The session that is there no more, or again.
-    child: Option<SessionBrief>,
-    notices: Vec<Notice>,
 }
 
 /// How an entry is picked: by `switch` with a summary, or by `navigate`.
@@ -443,14 +409,7 @@ impl<'r> From<&'r request::Navigate> for Selecting<'r> {
     }
 }
 
-/// A session that would vanish with what has been done in it stays.
-fn has_gone_on(why: BeginningRefused) -> ApiError {
-    let BeginningRefused::HasGoneOn(child) = &why;
-    let data = ErrorData { other: Some(child.to_string()), ..ErrorData::default() };
-    ApiError::new(ErrorCode::NothingToDo, why.to_string()).about(data)
-}
-
-fn would_be_undone(turn: &TurnId) -> ApiError {
+pub(super) fn would_be_undone(turn: &TurnId) -> ApiError {
     ApiError {
         hint: Some(Hint::AbortFirst),
         turn: Some(turn.to_string()),

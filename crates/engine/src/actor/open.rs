@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use offshoot_api::event::EventKind;
-use offshoot_api::{ApiError, CallerContext};
+use offshoot_api::{ApiError, CallerContext, Request};
 use offshoot_session::SessionId;
 use offshoot_session::queue::SendQueue;
 use offshoot_session::turn::{plan_recovery, unfinished_turns};
@@ -21,7 +21,8 @@ use crate::shelf::Book;
 pub(super) struct Opened {
     pub(super) book: Box<dyn Book>,
     pub(super) waiting: SendQueue,
-    pub(super) settings: Arc<Settings>,
+    /// `None`: they cannot be read.
+    pub(super) settings: Option<Arc<Settings>>,
     /// What whoever looks at it first is told.
     pub(super) notice: Option<&'static str>,
 }
@@ -46,7 +47,8 @@ pub(super) async fn open(
     let (book, waiting, is_repaired) =
         opened.await.map_err(|_| internal("the session could not be opened"))??;
     let project = book.tree().header().and_then(|header| header.project.clone());
-    let settings = shared.settings.about(project.as_deref(), context).await.map_err(bad_settings)?;
+    // Whether the request can do without good settings is asked when it is answered.
+    let settings = shared.settings.about(project.as_deref(), context).await.ok();
     Ok(Opened { book, waiting, settings, notice: is_repaired.then_some(REPAIRED) })
 }
 
@@ -54,14 +56,25 @@ impl SessionActor {
     /// Puts the caller's scope in force, with its settings as they are now. Settings that somebody has broken meanwhile
     /// stay as they were, so that no hook is left out because of it; that is said once. A caller who never had good ones
     /// here is refused: nobody works with the settings of somebody else.
-    pub(super) async fn enter_call(&mut self, context: &Arc<CallerContext>) -> Result<(), ApiError> {
+    pub(super) async fn enter_call(
+        &mut self,
+        context: &Arc<CallerContext>,
+        request: &Request,
+    ) -> Result<(), ApiError> {
         let read = self.shared.settings.about(self.project(), context).await;
         let wrong = match read {
             Ok(settings) => {
                 self.enter(Scope { context: context.clone(), settings });
+                self.has_settings = true;
                 None
             }
-            Err(why) if has_same_settings(&self.context, context) => {
+            Err(_) if request.works_without_settings() => {
+                let settings = Arc::new(Settings::default());
+                self.enter(Scope { context: context.clone(), settings });
+                self.has_settings = false;
+                return Ok(());
+            }
+            Err(why) if self.has_settings && has_same_settings(&self.context, context) => {
                 self.enter(Scope { context: context.clone(), settings: self.settings.clone() });
                 Some(why)
             }

@@ -14,15 +14,17 @@ use crate::failure::internal;
 
 impl SessionActor {
     pub(super) async fn on_call(&mut self, mut call: Call) {
-        let is_still_done = call.brought.cause() == Cause::Hook || call.brought.goes_on_by_itself();
+        let is_begun = call.brought.taken_there().is_some();
+        let is_still_done =
+            call.brought.cause() == Cause::Hook || call.brought.goes_on_by_itself() || is_begun;
         if self.is_ending && !is_still_done {
             return self.refuse(call, disconnected());
         }
-        if let Err(error) = self.enter_call(&call.context).await {
+        if let Err(error) = self.enter_call(&call.context, &call.request).await {
             return self.refuse(call, error);
         }
         self.notices.clear();
-        match self.planned_and_answered(&call).await {
+        match self.planned_and_answered(&mut call).await {
             Ok(mut response) => {
                 if let Response::Changed(changed) = &mut response {
                     changed.notices.append(&mut self.notices);
@@ -33,7 +35,10 @@ impl SessionActor {
             }
             Err(Halt::Refused(error)) => {
                 let wishes = call.brought.take_wishes();
-                self.refuse(call, error);
+                match call.brought.taken_there().cloned() {
+                    Some(taken) => self.put_back(call, &taken, Some(error)),
+                    None => self.refuse(call, error),
+                }
                 self.grant(wishes);
             }
             Err(Halt::AbortFirst(turn)) => {
@@ -48,10 +53,13 @@ impl SessionActor {
 
     /// Another process may write between planning and writing. Then the request is planned again on what is there; what
     /// was brought for it counts on.
-    async fn planned_and_answered(&mut self, call: &Call) -> Result<Response, Halt> {
+    async fn planned_and_answered(&mut self, call: &mut Call) -> Result<Response, Halt> {
         for attempt in 1..=ATTEMPTS {
             self.begin_attempt(attempt).await.map_err(Halt::Refused)?;
-            let answer = self.answer_once(call).await;
+            let answer = match self.taken_meanwhile(&mut call.brought) {
+                Some(answer) => Ok(answer),
+                None => self.answer_once(call).await,
+            };
             self.end_attempt().await;
             if !matches!(answer, Err(Halt::Again)) {
                 return answer;
@@ -116,8 +124,8 @@ impl SessionActor {
             Request::Navigate(navigate) => self.navigate(&navigate, brought).await,
             Request::Rewind(rewind) => self.rewind(&rewind, brought).await,
             Request::Fork(fork) => self.fork(&fork, brought).await,
-            Request::Undo(undo) => self.undo(&undo).await,
-            Request::Redo(redo) => self.redo(&redo).await,
+            Request::Undo(undo) => self.undo(&undo, brought).await,
+            Request::Redo(redo) => self.redo(&redo, brought).await,
             Request::Configure(configure) => self.configure(configure, brought).await,
             Request::Rename(rename) => self.rename(&rename).await,
             Request::Label(label) => self.label(&label).await,

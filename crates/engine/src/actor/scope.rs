@@ -60,6 +60,9 @@ impl SessionActor {
             }
             Message::TurnClosed(ended) => Some(ended.scope.clone()),
             Message::Told { scope, .. } => Some(scope.clone()),
+            Message::SharedStep { context, .. } => {
+                Some(Scope { context: context.clone(), settings: self.settings.clone() })
+            }
             Message::Back { errand, .. } => self.away.get(errand).map(|away| away.scope().clone()),
             Message::Call(_)
             | Message::Follow { .. }

@@ -8,8 +8,8 @@ use offshoot_session::queue::{Queued, QueuedId};
 use offshoot_session::{Body, Entry, HeadName, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::{
-    Basis, CreateError, Drafts, Generation, Journal, JournalStore, ListError, LockError, ReadError,
-    Refreshed, SessionStore, Stale, Waiting, WriteError,
+    AppendError, Basis, CreateError, Drafts, Generation, Journal, JournalStore, ListError, LockError,
+    ReadError, Refreshed, SessionStore, Stale, Waiting, WriteError,
 };
 
 use super::{Book, Drafted, Glance, Shelf, Written};
@@ -27,6 +27,10 @@ struct JournalBook {
 impl Shelf for JournalStore {
     fn create(&self, records: &[Record]) -> Result<(), CreateError> {
         SessionStore::create(self, records).map(|_| ())
+    }
+
+    fn remove_created(&self, records: &[Record]) -> Result<bool, AppendError> {
+        SessionStore::remove_created(self, records)
     }
 
     fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError> {

@@ -49,6 +49,10 @@ impl Shelf for MemoryShelf {
         self.store.create(records).map(|_| ())
     }
 
+    fn remove_created(&self, records: &[Record]) -> Result<bool, AppendError> {
+        self.store.remove_created(records)
+    }
+
     fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError> {
         let Some(loaded) = self.store.read(id)? else { return Ok(None) };
         let (shelf, generation) = (self.clone(), Generation::default());

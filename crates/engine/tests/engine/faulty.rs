@@ -55,6 +55,10 @@ impl Shelf for FaultyShelf {
         self.shelf.create(records)
     }
 
+    fn remove_created(&self, records: &[Record]) -> Result<bool, AppendError> {
+        self.shelf.remove_created(records)
+    }
+
     fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError> {
         let faults = self.faults.clone();
         let book = self.shelf.open(id)?;

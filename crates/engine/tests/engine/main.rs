@@ -29,6 +29,7 @@ mod places;
 mod races;
 mod rival;
 mod scripted;
+mod shared_steps;
 mod shown;
 mod storm;
 mod summaries;

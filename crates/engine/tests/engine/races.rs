@@ -22,7 +22,7 @@ use tempfile::TempDir;
 
 use crate::ear::Ear;
 use crate::hooks::hook;
-use crate::rival::{ElsewhereStamps, Rival, RivalShelf, append_elsewhere, process};
+use crate::rival::{ElsewhereStamps, FullDisk, Rival, RivalShelf, append_elsewhere, process};
 use crate::scripted::{Do, ScriptedAgent};
 use crate::world::caller;
 
@@ -62,7 +62,7 @@ impl Race {
     ) -> Self {
         let (rival, stamps, agent) = (Rival::default(), SharedStamps::default(), Arc::new(agent));
         let engine = Engine::new(Parts {
-            shelf: Arc::new(RivalShelf { store, rival: rival.clone() }),
+            shelf: Arc::new(RivalShelf { store, rival: rival.clone(), full: FullDisk::default() }),
             agents: vec![agent.clone()],
             stamps: Arc::new(move |_| Box::new(stamps.clone())),
             rules: RuleBook::in_memory(),

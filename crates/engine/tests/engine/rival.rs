@@ -1,6 +1,6 @@
 //! A store on a real disk where another process writes exactly between planning and writing.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +16,8 @@ use offshoot_session::said::Said;
 use offshoot_session::{Entry, EntryId, OperationId, Record, SessionId, SessionTree, Stamps, TurnId};
 use offshoot_store::drafts::DraftError;
 use offshoot_store::{
-    Basis, CreateError, Generation, Home, JournalStore, ListError, LockError, Locking, ReadError,
-    SessionStore, Stale, WriteError,
+    AppendError, Basis, CreateError, FileError, Generation, Home, JournalStore, ListError, LockError,
+    Locking, ReadError, SessionStore, Stale, WriteError,
 };
 use offshoot_testkit::FixedStamps;
 use serde_json::json;
@@ -89,12 +89,37 @@ impl fmt::Debug for Rival {
 pub(crate) struct RivalShelf {
     pub(crate) store: JournalStore,
     pub(crate) rival: Rival,
+    pub(crate) full: FullDisk,
+}
+
+/// The disk has no room for the journals of these sessions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FullDisk(Arc<Mutex<HashSet<SessionId>>>);
+
+impl FullDisk {
+    pub(crate) fn fill(&self, id: &SessionId) {
+        self.0.lock().unwrap().insert(id.clone());
+    }
+
+    pub(crate) fn free(&self) {
+        self.0.lock().unwrap().clear();
+    }
+
+    fn check(&self, id: &SessionId) -> Result<(), AppendError> {
+        if !self.0.lock().unwrap().contains(id) {
+            return Ok(());
+        }
+        let source = std::io::ErrorKind::StorageFull.into();
+        Err(AppendError::Disk(FileError { doing: "write", path: "journal".into(), source }))
+    }
 }
 
 #[derive(Debug)]
 struct RivalBook {
+    id: SessionId,
     book: Box<dyn Book>,
     rival: Rival,
+    full: FullDisk,
     is_held: bool,
 }
 
@@ -118,10 +143,14 @@ impl Shelf for RivalShelf {
         Shelf::create(&self.store, records)
     }
 
+    fn remove_created(&self, records: &[Record]) -> Result<bool, AppendError> {
+        Shelf::remove_created(&self.store, records)
+    }
+
     fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError> {
-        let rival = self.rival.clone();
-        let book = Shelf::open(&self.store, id)?;
-        Ok(book.map(|book| Box::new(RivalBook { book, rival, is_held: false }) as Box<dyn Book>))
+        let (id, rival, full) = (id.clone(), self.rival.clone(), self.full.clone());
+        let book = Shelf::open(&self.store, &id)?;
+        Ok(book.map(|book| Box::new(RivalBook { id, book, rival, full, is_held: false }) as Box<dyn Book>))
     }
 
     fn introduce(&self, id: &SessionId, path: &Path) -> Result<(), String> {
@@ -168,6 +197,7 @@ impl Book for RivalBook {
         if !self.is_held {
             self.rival.act();
         }
+        self.full.check(&self.id)?;
         self.book.append(basis, records)
     }
 

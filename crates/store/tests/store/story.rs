@@ -1,7 +1,7 @@
 //! One story that every store tells.
 
 use crate::support::{SimDisk, every_kind, header, moved, prompt, reply, store_in, store_on};
-use offshoot_session::{Rejected, SessionId};
+use offshoot_session::{Change, Record, Rejected, SessionId};
 use offshoot_store::{AppendError, CreateError, Finding, MemoryStore, SessionStore, WriteError, write};
 use offshoot_testkit::{draw, drawn};
 
@@ -89,6 +89,22 @@ fn story(store: &dyn SessionStore, other: &dyn SessionStore) {
     let findings = other.read(&"odd".into()).unwrap().unwrap().findings;
     assert!(matches!(&findings[..], [Finding::Odd(_)]), "{findings:?}");
     assert_eq!(store.list().unwrap(), ["all-kinds", "drawn", "odd"].map(SessionId::from));
+
+    // A session that was just created can be taken back, once something was written to it no more.
+    let begun = drawn("u1").into_iter().map(|record| match record.change {
+        Change::Opened(_) => header("brief"),
+        _ => record,
+    });
+    let begun: Vec<Record> = begun.collect();
+    store.create(&begun).unwrap();
+    assert!(store.remove_created(&begun).unwrap());
+    assert!(other.read(&"brief".into()).unwrap().is_none());
+    assert_eq!(store.list().unwrap().len(), 3);
+    assert!(store.remove_created(&begun).unwrap(), "it is not there, as it shall be");
+    store.create(&begun).unwrap();
+    write(other, &"brief".into(), |_| Ok::<_, ()>(vec![prompt("u2", None)])).unwrap();
+    assert!(!store.remove_created(&begun).unwrap());
+    assert_eq!(store.read(&"brief".into()).unwrap().unwrap().tree.entries().count(), 2);
 
     // Bytes are kept under their hash.
     let name = store.put_blob(b"picture").unwrap();

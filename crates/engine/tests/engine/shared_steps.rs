@@ -1,0 +1,214 @@
+//! A fork to a new session is a step of two sessions: it is there in both or in none, also when something goes wrong.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use offshoot_api::request::{self, ForkTo};
+use offshoot_api::{ApiError, ErrorCode, Request, Response, Service};
+use offshoot_engine::{Engine, Parts, RuleBook, Settings};
+use offshoot_session::{Change, Record, SessionId, SessionTree};
+use offshoot_store::{JournalStore, SessionStore};
+use offshoot_testkit::SharedStamps;
+use tempfile::TempDir;
+
+use crate::rival::{FullDisk, Rival, RivalShelf, append_elsewhere, process};
+use crate::scripted::ScriptedAgent;
+use crate::world::caller;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+struct Pair {
+    folder: TempDir,
+    rival: Rival,
+    full: FullDisk,
+    engine: Engine,
+    origin: SessionId,
+}
+
+impl Pair {
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let mut records = offshoot_testkit::drawn("u1 - a1 - u2 - a2*");
+        if let Some(Record { change: Change::Opened(header), .. }) = records.first_mut() {
+            header.id = "origin".into();
+        }
+        let store = process(folder.path(), "engine");
+        SessionStore::create(&store, &records).unwrap();
+        let (rival, full, stamps) = (Rival::default(), FullDisk::default(), SharedStamps::default());
+        let engine = Engine::new(Parts {
+            shelf: Arc::new(RivalShelf { store, rival: rival.clone(), full: full.clone() }),
+            agents: vec![Arc::new(ScriptedAgent::new())],
+            stamps: Arc::new(move |_| Box::new(stamps.clone())),
+            rules: RuleBook::in_memory(),
+            settings: Settings { default_agent: Some("scripted".to_owned()), ..Settings::default() }.into(),
+        });
+        Self { folder, rival, full, engine, origin: "origin".into() }
+    }
+
+    async fn call(&self, request: Request) -> Result<Response, ApiError> {
+        let me = caller();
+        let answer = tokio::time::timeout(PATIENCE, self.engine.call(&me, request));
+        answer.await.expect("nobody answers")
+    }
+
+    async fn fork(&self) -> Result<SessionId, ApiError> {
+        let fork = request::Fork {
+            session: self.origin.to_string(),
+            at: Some("head".to_owned()),
+            to: ForkTo::NewSession,
+            ..Default::default()
+        };
+        match self.call(Request::Fork(fork)).await? {
+            Response::Changed(changed) => Ok(changed.continues_in().into()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn undo(&self, session: &SessionId) -> Result<Response, ApiError> {
+        self.call(Request::Undo(history(session))).await
+    }
+
+    async fn redo(&self, session: &SessionId) -> Result<Response, ApiError> {
+        self.call(Request::Redo(history(session))).await
+    }
+
+    fn store(&self) -> JournalStore {
+        process(self.folder.path(), "reader")
+    }
+
+    fn tree(&self, session: &SessionId) -> SessionTree {
+        self.store().read(session).unwrap().unwrap().tree
+    }
+
+    /// The steps of a session, undone ones in brackets.
+    fn steps(&self, session: &SessionId) -> Vec<String> {
+        let tree = self.tree(session);
+        let step = |name: &str, undone| if undone { format!("({name})") } else { name.to_owned() };
+        tree.operations().map(|operation| step(&operation.name, operation.undone)).collect()
+    }
+
+    async fn append(&self, session: &SessionId, text: &str) {
+        let entries = vec![serde_json::json!({ "role": "user", "text": text })];
+        let append = request::Append { session: session.to_string(), entries, ..Default::default() };
+        self.call(Request::Append(append)).await.unwrap();
+    }
+}
+
+fn history(session: &SessionId) -> request::History {
+    request::History { session: session.to_string(), ..Default::default() }
+}
+
+#[tokio::test]
+async fn a_fork_that_cannot_be_recorded_leaves_neither_side() {
+    let pair = Pair::new();
+    let before = std::fs::read(pair.store().home().journal(&pair.origin)).unwrap();
+    pair.full.fill(&pair.origin);
+    let refused = pair.fork().await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::DiskFull);
+    assert_eq!(SessionStore::list(&pair.store()).unwrap(), std::slice::from_ref(&pair.origin));
+    assert_eq!(std::fs::read(pair.store().home().journal(&pair.origin)).unwrap(), before);
+    pair.full.free();
+    let child = pair.fork().await.unwrap();
+    assert_eq!(SessionStore::list(&pair.store()).unwrap().len(), 2);
+    let lineage = pair.tree(&child).header().unwrap().lineage.clone().unwrap();
+    assert_eq!(lineage.parent, pair.origin.as_str(), "the child names its origin");
+    pair.engine.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_fork_is_undone_and_redone_in_both_sessions_while_both_are_open() {
+    let pair = Pair::new();
+    let child = pair.fork().await.unwrap();
+    for session in [&pair.origin, &child] {
+        // The other side is open too, and hears of it.
+        for open in [&pair.origin, &child] {
+            let open = request::Open { session: open.to_string(), turns: Some(0) };
+            pair.call(Request::Open(open)).await.unwrap();
+        }
+        pair.undo(session).await.unwrap();
+        assert_eq!(pair.steps(&pair.origin), ["(fork to a new session)"]);
+        assert_eq!(pair.steps(&child), ["(fork from origin)"]);
+        pair.redo(session).await.unwrap();
+        assert_eq!(pair.steps(&pair.origin), ["fork to a new session"]);
+        assert_eq!(pair.steps(&child), ["fork from origin"]);
+    }
+    pair.append(&child, "more").await;
+    let refused = pair.undo(&pair.origin).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::NothingToDo);
+    assert_eq!(pair.steps(&pair.origin), ["fork to a new session"], "what has gone on is not taken back");
+    pair.engine.shut_down().await;
+}
+
+/// Each waits for the other's answer, and neither for the other's turn to come.
+#[tokio::test]
+async fn two_sessions_that_undo_each_other_at_the_same_time_do_not_wait_for_each_other() {
+    for _ in 0..50 {
+        let pair = Pair::new();
+        let child = pair.fork().await.unwrap();
+        let (one, other) = tokio::join!(pair.undo(&pair.origin), pair.undo(&child));
+        // Whoever comes second may find nothing left to undo.
+        for answer in [&one, &other] {
+            if let Err(error) = answer {
+                let is_late = matches!(error.code, ErrorCode::NothingToDo | ErrorCode::NotFound);
+                assert!(is_late, "{error:?}");
+            }
+        }
+        assert!(one.is_ok() || other.is_ok());
+        assert_eq!(pair.steps(&pair.origin), ["(fork to a new session)"]);
+        assert_eq!(pair.steps(&child), ["(fork from origin)"]);
+        let (one, other) = tokio::join!(pair.redo(&child), pair.redo(&pair.origin));
+        assert!(one.is_ok() || other.is_ok(), "{one:?} {other:?}");
+        assert_eq!(pair.steps(&pair.origin), ["fork to a new session"]);
+        assert_eq!(pair.steps(&child), ["fork from origin"]);
+        pair.engine.shut_down().await;
+    }
+}
+
+#[tokio::test]
+async fn an_undo_that_fails_puts_the_other_side_back() {
+    let pair = Pair::new();
+    let child = pair.fork().await.unwrap();
+    pair.full.fill(&pair.origin);
+    let refused = pair.undo(&pair.origin).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::DiskFull);
+    assert_eq!(pair.steps(&child), ["fork from origin"]);
+    assert!(!pair.tree(&child).is_taken_back());
+    pair.full.free();
+    pair.full.fill(&child);
+    let refused = pair.undo(&pair.origin).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::DiskFull, "a child that cannot be taken back stays with its origin");
+    assert_eq!(pair.steps(&pair.origin), ["fork to a new session"]);
+    pair.full.free();
+    pair.undo(&pair.origin).await.unwrap();
+    assert_eq!(pair.steps(&child), ["(fork from origin)"]);
+    pair.engine.shut_down().await;
+}
+
+/// Another process takes a step between the plan and the write: that one is undone, and the fork stays in both.
+#[tokio::test]
+async fn an_undo_that_is_planned_to_another_step_puts_the_other_side_back() {
+    let pair = Pair::new();
+    let child = pair.fork().await.unwrap();
+    // The first write is that of the child.
+    pair.rival.will(|| ());
+    let (home, id) = (pair.folder.path().to_owned(), pair.origin.clone());
+    pair.rival.will(move || append_elsewhere(&process(&home, "rival"), &id, "theirs"));
+    pair.undo(&pair.origin).await.unwrap();
+    assert_eq!(pair.rival.left(), 0);
+    assert_eq!(pair.steps(&pair.origin), ["fork to a new session", "(append)"]);
+    assert_eq!(pair.steps(&child), ["fork from origin"]);
+    pair.engine.shut_down().await;
+}
+
+/// Two undos of one session at the same time are two steps, also where the first is one of two sessions.
+#[tokio::test]
+async fn two_undos_at_once_take_back_two_steps() {
+    let pair = Pair::new();
+    pair.append(&pair.origin, "first").await;
+    let child = pair.fork().await.unwrap();
+    let (one, other) = tokio::join!(pair.undo(&pair.origin), pair.undo(&pair.origin));
+    assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+    assert_eq!(pair.steps(&pair.origin), ["(append)", "(fork to a new session)"]);
+    assert_eq!(pair.steps(&child), ["(fork from origin)"]);
+    pair.engine.shut_down().await;
+}
