@@ -4,13 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::TurnEnd;
 use crate::views::{
-    AgentView, BranchView, FileChangeView, QueuedView, RuleView, SessionRow, SessionView, StatusRow, TreeRow,
+    AgentView, BranchView, EngineView, FileChangeView, QueuedView, RuleView, SessionRow, SessionView,
+    StatusRow, TreeRow,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Response {
     Hello(Hello),
+    Engine(EngineView),
     Sessions {
         sessions: Vec<SessionRow>,
     },

@@ -2,11 +2,13 @@
 //! nothing of the domain is made from them but prompts and answers.
 
 pub mod ask;
+pub mod engine;
 pub mod entry;
 pub mod session;
 pub mod time;
 
 pub use ask::{AnswerView, AskView, AskingView, ChoiceView, QuestionView, RuleView, ScopeView};
+pub use engine::EngineView;
 pub use entry::{BlockView, BodyView, EntryView, ModelView, PromptView, SettingView, UsageView};
 pub use session::{
     AgentView, BoundView, BranchView, ContextView, FileChangeView, HeadView, MissingView, ProvenanceView,

@@ -51,6 +51,7 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         | ErrorCode::DiskFull
         | ErrorCode::Gone
         | ErrorCode::Disconnected
+        | ErrorCode::EngineOutdated
         | ErrorCode::Internal => Exit::Failed,
     };
     match (error.hint, error.code) {

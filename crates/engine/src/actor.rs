@@ -42,7 +42,7 @@ use offshoot_session::{SessionId, SessionTree, Stamps, TurnId};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use tracing::{debug, error, warn};
+use tracing::{error, info, warn};
 
 pub(crate) use errands::Brought;
 
@@ -101,6 +101,10 @@ pub(crate) enum Message {
     NobodyWaits {
         errand: u64,
     },
+    /// Whether the engine may end without disturbing anybody here.
+    IsIdle {
+        reply: oneshot::Sender<bool>,
+    },
     /// Something is due.
     Tick,
     /// Nobody uses the session any more.
@@ -122,6 +126,7 @@ impl Message {
             | Self::Back { .. }
             | Self::Told { .. }
             | Self::NobodyWaits { .. }
+            | Self::IsIdle { .. }
             | Self::Broke
             | Self::Tick
             | Self::Rest
@@ -141,6 +146,7 @@ impl Message {
             | Self::Back { .. }
             | Self::Told { .. }
             | Self::NobodyWaits { .. }
+            | Self::IsIdle { .. }
             | Self::Tick
             | Self::Rest
             | Self::Broke
@@ -159,6 +165,7 @@ impl Message {
             | Self::Back { .. }
             | Self::Told { .. }
             | Self::NobodyWaits { .. }
+            | Self::IsIdle { .. }
             | Self::Tick
             | Self::Rest
             | Self::Broke
@@ -206,6 +213,8 @@ pub(crate) struct SessionActor {
     queue_scopes: BTreeMap<QueuedId, Scope>,
     /// Calls that wait until a turn is over.
     parked: Vec<(TurnId, Call)>,
+    /// Calls that wait until hooks have been told everything.
+    settling: Vec<Call>,
     /// Requests for which somebody is asked elsewhere.
     away: BTreeMap<u64, Away>,
     next_errand: u64,
@@ -239,10 +248,10 @@ pub(crate) async fn run(
 ) -> Vec<Message> {
     match open::open(&id, &shared, &context).await {
         Ok(opened) => {
-            debug!(name: "session opened", session = %id);
+            info!(name: "session opened", session = %id);
             let actor = SessionActor::new(id.clone(), shared, context, opened, mailbox, to_self);
             let too_late = actor.serve().await;
-            debug!(name: "session closed", session = %id);
+            info!(name: "session closed", session = %id);
             too_late
         }
         Err(error) => {
@@ -268,6 +277,7 @@ fn refuse(message: Message, error: &ApiError) {
         | Message::Back { .. }
         | Message::Told { .. }
         | Message::NobodyWaits { .. }
+        | Message::IsIdle { .. }
         | Message::Tick
         | Message::Rest
         | Message::Broke
@@ -285,8 +295,8 @@ impl SessionActor {
         to_self: mpsc::Sender<Message>,
     ) -> Self {
         let Opened { book, waiting, settings, notice } = opened;
-        let mut stamps = (shared.stamps)(&context);
-        let feed = Feed::new(id.clone(), stamps.now(), settings.kept_events);
+        let stamps = (shared.stamps)(&context);
+        let feed = Feed::new(id.clone(), &shared.numbers, settings.kept_events);
         Self {
             id,
             tree: book.tree().clone(),
@@ -307,6 +317,7 @@ impl SessionActor {
             queue_scopes: BTreeMap::new(),
             book: Some(book),
             parked: Vec::new(),
+            settling: Vec::new(),
             away: BTreeMap::new(),
             next_errand: 0,
             news: News::default(),
@@ -343,6 +354,7 @@ impl SessionActor {
                 Message::Back { errand, back } => self.on_back(errand, back),
                 Message::Told { verdict, cause, .. } => self.on_told(verdict, cause),
                 Message::NobodyWaits { errand } => self.on_nobody_waits(errand),
+                Message::IsIdle { reply } => drop(reply.send(self.is_idle())),
                 Message::Tick => self.on_tick().await,
                 Message::Rest => {
                     too_late = self.close_mailbox().await;
@@ -357,6 +369,11 @@ impl SessionActor {
             }
             self.flush_full_drafts().await;
             let is_done = self.afterwards.is_empty() && !self.is_at_something() && self.news.is_all_told();
+            if is_done {
+                for call in std::mem::take(&mut self.settling) {
+                    requests::reply(call, Ok(Response::Done { changed: false }));
+                }
+            }
             if self.is_ending && is_done {
                 break false;
             }
@@ -408,7 +425,10 @@ impl SessionActor {
 
     /// Nothing runs, nobody waits for an answer or is being told something, and nobody looks on.
     fn is_idle(&self) -> bool {
-        let nobody_waits = self.away.is_empty() && self.parked.is_empty() && self.news.is_all_told();
+        let nobody_waits = self.away.is_empty()
+            && self.parked.is_empty()
+            && self.settling.is_empty()
+            && self.news.is_all_told();
         self.turns.is_empty() && nobody_waits && !self.feed.is_followed()
     }
 

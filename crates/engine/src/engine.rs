@@ -23,6 +23,7 @@ use tracing::info;
 use crate::actor::{Brought, Call, Message};
 use crate::environment::environment_for;
 use crate::failure::{bad_settings, internal, not_created, not_listed, not_read};
+use crate::feed::EventNumbers;
 use crate::installed::listed;
 use crate::open_sessions::OpenSessions;
 use crate::rules::RuleBook;
@@ -40,6 +41,9 @@ pub struct Parts {
     pub stamps: MakeStamps,
     pub rules: RuleBook,
     pub settings: SettingsSource,
+    /// Counts the engine processes of a home, so that no two of them give an event the same number. An engine inside a
+    /// command has 0: no other process sees its numbers.
+    pub epoch: u64,
 }
 
 pub type MakeStamps = Arc<dyn Fn(&CallerContext) -> Box<dyn Stamps + Send> + Send + Sync>;
@@ -52,6 +56,7 @@ pub(crate) struct Shared {
     pub(crate) rules: RuleBook,
     pub(crate) settings: SettingsSource,
     pub(crate) workplaces: Workplaces,
+    pub(crate) numbers: EventNumbers,
 }
 
 /// One that is dropped without being shut down leaves its sessions as a crash would.
@@ -62,12 +67,12 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(parts: Parts) -> Self {
-        let Parts { shelf, agents, stamps, rules, settings } = parts;
+        let Parts { shelf, agents, stamps, rules, settings, epoch } = parts;
         let agents: BTreeMap<String, Arc<dyn Agent>> =
             agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
         info!(name: "engine begins", count = agents.len() as u64, version = env!("CARGO_PKG_VERSION"));
-        let workplaces = Workplaces::default();
-        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces });
+        let (workplaces, numbers) = (Workplaces::default(), EventNumbers::of_epoch(epoch));
+        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces, numbers });
         Self { sessions: OpenSessions::new(shared.clone()), shared }
     }
 
@@ -83,6 +88,16 @@ impl Engine {
         info!(name: "engine ends", sessions);
     }
 
+    /// Whether nothing runs, waits for an answer, is followed or is told to a hook in any session.
+    pub async fn is_idle(&self) -> bool {
+        for session in self.sessions.names() {
+            if !self.sessions.is_idle(&session).await {
+                return false;
+            }
+        }
+        true
+    }
+
     pub fn open_sessions(&self) -> usize {
         self.sessions.names().len()
     }
@@ -90,6 +105,7 @@ impl Engine {
     async fn answer(&self, caller: &Caller, request: Request) -> Result<Response, ApiError> {
         match request {
             Request::Hello(_) => Ok(hello()),
+            Request::Engine(_) => Err(ApiError::new(ErrorCode::Invalid, "there is no engine process here")),
             Request::List(list) => self.list(caller, list).await,
             Request::Agents => self.agents(caller).await,
             Request::Status => Ok(Response::Status { rows: self.status(caller).await }),

@@ -165,9 +165,9 @@ impl SessionActor {
         let task = match errand {
             Errand::Hooks { event, payload } => {
                 let (hooks, session) = (self.hooks_for(event), self.id.to_string());
-                let environment = self.scope().environment();
+                let place = self.scope().surroundings();
                 self.tasks.spawn(async move {
-                    let verdict = hooks::ask(hooks, &environment, event, session, payload).await;
+                    let verdict = hooks::ask(hooks, &place, event, session, payload).await;
                     let _ = to_self.send(Message::Back { errand: id, back: Back::Verdict(verdict) }).await;
                 })
             }

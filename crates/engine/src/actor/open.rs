@@ -51,8 +51,8 @@ pub(super) async fn open(
 
 impl SessionActor {
     /// Puts the caller's scope in force, with its settings as they are now. Settings that somebody has broken meanwhile
-    /// stay as they were, so that no hook is left out because of it; that is said once. A caller who never had good ones
-    /// here is refused: nobody works with the settings of somebody else.
+    /// stay as they were, so that no hook is left out because of it; that is said once. Another caller is refused: nobody
+    /// works with the settings of somebody else.
     pub(super) async fn enter_call(&mut self, context: &Arc<CallerContext>) -> Result<(), ApiError> {
         let read = self.shared.settings.about(self.project(), context).await;
         let wrong = match read {
@@ -60,10 +60,7 @@ impl SessionActor {
                 self.enter(Scope { context: context.clone(), settings });
                 None
             }
-            Err(why) if has_same_settings(&self.context, context) => {
-                self.enter(Scope { context: context.clone(), settings: self.settings.clone() });
-                Some(why)
-            }
+            Err(why) if Arc::ptr_eq(&self.context, context) => Some(why),
             Err(why) => return Err(bad_settings(why)),
         };
         if let Some(why) = wrong.clone().filter(|_| wrong != self.bad_settings) {
@@ -73,10 +70,6 @@ impl SessionActor {
         self.bad_settings = wrong;
         Ok(())
     }
-}
-
-fn has_same_settings(one: &CallerContext, other: &CallerContext) -> bool {
-    one.overrides == other.overrides && one.variables == other.variables
 }
 
 /// While another process writes the session its turns are not cut off: then it is only looked at. Whoever only looks

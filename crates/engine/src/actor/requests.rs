@@ -15,7 +15,13 @@ impl SessionActor {
         if self.is_ending && !is_still_done {
             return self.refuse(call, disconnected());
         }
-        if let Err(error) = self.enter_call(&call.context).await {
+        if let Request::Settle(_) = call.request {
+            return self.settling.push(call);
+        }
+        // What runs is listed for everybody, however wrong somebody's settings are.
+        if let Err(error) = self.enter_call(&call.context).await
+            && !matches!(call.request, Request::Status)
+        {
             return self.refuse(call, error);
         }
         let answer = match self.catch_up().await.and_then(|()| self.must_stand(&call.request)) {
@@ -100,6 +106,7 @@ impl SessionActor {
             Request::CancelSummary(_) => self.cancel_summary(brought),
             Request::Compact(compact) => self.compact(&compact, brought).await,
             Request::Hello(_)
+            | Request::Engine(_)
             | Request::List(_)
             | Request::Agents
             | Request::Begin(_)
@@ -107,7 +114,8 @@ impl SessionActor {
             | Request::Permissions(_)
             | Request::RevokePermission(_)
             | Request::Follow(_)
-            | Request::Unfollow(_) => Err(refused(internal("this is not about one session"))),
+            | Request::Unfollow(_)
+            | Request::Settle(_) => Err(refused(internal("this is not about one session"))),
         }
     }
 
