@@ -172,6 +172,8 @@ pub enum ErrorCode {
     Gone,
     /// The other end is not there any more. What was asked for may or may not have happened.
     Disconnected,
+    /// The engine that runs is of another version and cannot be replaced now.
+    EngineOutdated,
     /// A defect of this program.
     Internal,
 }

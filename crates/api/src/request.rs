@@ -12,6 +12,8 @@ use crate::views::{AnswerView, BlockView, ModelView, PromptView};
 pub enum Request {
     /// Who is there, and which version. The owner hands over what belongs to its connection.
     Hello(Hello),
+    /// The engine process itself: what it does, or that it stops.
+    Engine(Engine),
     /// The sessions of this machine.
     List(List),
     /// Which agents could be used, and what they can do.
@@ -81,6 +83,9 @@ pub enum Request {
     /// Over a connection: events of a session from now on. In a process this is [`crate::Service::follow`].
     Follow(Follow),
     Unfollow(Session),
+    /// Answered when hooks have been told all that has happened so far, and no compaction is under way that nobody has
+    /// asked for: for a command that does not want to leave before that.
+    Settle(Session),
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +103,24 @@ pub struct Hello {
 pub struct Client {
     pub name: String,
     pub version: String,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Engine {
+    #[serde(default)]
+    pub action: EngineAction,
+    /// With `abort_first` turns that run are interrupted; else they are a reason not to stop.
+    #[serde(default)]
+    pub if_running: IfRunning,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineAction {
+    #[default]
+    Status,
+    /// The process closes all sessions and exits. The next command that needs an engine starts another one.
+    Stop,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -564,6 +587,7 @@ impl Request {
     /// Every name that the wire knows, for an answer to one that it does not.
     pub const NAMES: &'static [&'static str] = &[
         "hello",
+        "engine",
         "list",
         "agents",
         "status",
@@ -602,11 +626,18 @@ impl Request {
         "revoke_permission",
         "follow",
         "unfollow",
+        "settle",
     ];
+
+    /// Whether only the owner of the home may ask for it.
+    pub fn is_for_owner(&self) -> bool {
+        matches!(self, Self::Engine(engine) if engine.action != EngineAction::Status)
+    }
 
     /// Whether a reader may ask for it.
     pub fn only_looks(&self) -> bool {
         match self {
+            Self::Engine(engine) => engine.action == EngineAction::Status,
             Self::Hello(_)
             | Self::List(_)
             | Self::Agents
@@ -617,7 +648,8 @@ impl Request {
             | Self::Queue(_)
             | Self::Permissions(_)
             | Self::Follow(_)
-            | Self::Unfollow(_) => true,
+            | Self::Unfollow(_)
+            | Self::Settle(_) => true,
             Self::Begin(_)
             | Self::Introduce(_)
             | Self::Send(_)
@@ -663,6 +695,8 @@ impl Request {
             Self::Switch(switch) => !switch.summary.is_none(),
             Self::Navigate(navigate) => !navigate.summary.is_none(),
             Self::Hello(_)
+            | Self::Engine(_)
+            | Self::Settle(_)
             | Self::List(_)
             | Self::Agents
             | Self::Status
@@ -700,7 +734,7 @@ impl Request {
             self,
             Self::Switch(_) | Self::Navigate(_) | Self::Rewind(_) | Self::Fork(_) | Self::Configure(_)
         );
-        !self.only_looks() && !self.needs_agent() && !has_hook
+        !self.needs_agent() && !has_hook
     }
 
     /// Under which id the caller sends it, where it says one.
@@ -726,6 +760,8 @@ impl Request {
             Self::Clear(it) => &it.client_id,
             Self::Undo(it) | Self::Redo(it) => &it.client_id,
             Self::Hello(_)
+            | Self::Engine(_)
+            | Self::Settle(_)
             | Self::List(_)
             | Self::Agents
             | Self::Status
@@ -752,6 +788,7 @@ impl Request {
     pub fn session(&self) -> Option<&str> {
         Some(match self {
             Self::Hello(_)
+            | Self::Engine(_)
             | Self::List(_)
             | Self::Agents
             | Self::Status
@@ -760,7 +797,8 @@ impl Request {
                 return None;
             }
             Self::Permissions(permissions) => return permissions.session.as_deref(),
-            Self::Tree(it) | Self::CancelSummary(it) | Self::Queue(it) | Self::Unfollow(it) => &it.session,
+            Self::Tree(it) | Self::CancelSummary(it) | Self::Queue(it) => &it.session,
+            Self::Unfollow(it) | Self::Settle(it) => &it.session,
             Self::Undo(it) | Self::Redo(it) => &it.session,
             Self::Introduce(it) => &it.session,
             Self::Open(it) => &it.session,

@@ -4,14 +4,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::TurnEnd;
 use crate::views::{
-    AgentView, BranchView, FileChangeView, HeadView, OperationView, PlaceView, QueuedView, RuleView,
-    SessionBrief, SessionRow, SessionView, StatusRow, TreeRow, VersionBrief,
+    AgentView, BranchView, EngineView, FileChangeView, HeadView, OperationView, PlaceView, QueuedView,
+    RuleView, SessionBrief, SessionRow, SessionView, StatusRow, TreeRow, VersionBrief,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Response {
     Hello(Hello),
+    Engine(EngineView),
     Sessions {
         sessions: Vec<SessionRow>,
     },

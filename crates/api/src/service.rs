@@ -73,6 +73,7 @@ impl Caller {
     /// Refuses what a reader may not ask for.
     pub fn may(&self, request: &Request) -> Result<(), ApiError> {
         match self.access {
+            Access::Write if request.is_for_owner() => Err(ApiError::read_only()),
             Access::Owner | Access::Write => Ok(()),
             Access::Read if request.only_looks() => Ok(()),
             Access::Read => Err(ApiError::read_only()),

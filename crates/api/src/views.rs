@@ -2,6 +2,7 @@
 //! nothing of the domain is made from them but prompts and answers.
 
 pub mod ask;
+pub mod engine;
 pub mod entry;
 pub mod operation;
 pub mod place;
@@ -9,6 +10,7 @@ pub mod session;
 pub mod time;
 
 pub use ask::{AnswerView, AskView, AskingView, ChoiceView, QuestionView, RuleView, ScopeView};
+pub use engine::EngineView;
 pub use entry::{BlockView, BodyView, EntryView, ModelView, PromptView, SettingView, UsageView};
 pub use operation::OperationView;
 pub use place::{PlaceView, VersionBrief};

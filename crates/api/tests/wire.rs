@@ -61,6 +61,7 @@ fn requests() -> Vec<Request> {
         || PromptView { text: "Hello".into(), attachments: vec!["a.md".into()], images: vec![image.clone()] };
     vec![
         Request::Hello(handed_over()),
+        Request::Engine(request::Engine { action: request::EngineAction::Stop, if_running }),
         Request::List(request::List { project: Some("/p".into()), limit: None }),
         Request::Agents,
         Request::Status,
@@ -181,6 +182,7 @@ fn requests() -> Vec<Request> {
         Request::RevokePermission(request::RevokePermission { rule: "r".into() }),
         Request::Follow(request::Follow { session: s(), after_seq: 41 }),
         Request::Unfollow(session()),
+        Request::Settle(session()),
     ]
 }
 

@@ -2,6 +2,7 @@
 
 mod changes;
 mod config;
+mod engine;
 mod reading;
 mod talking;
 
@@ -27,6 +28,8 @@ pub(crate) use changes::{
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigSetArgs, ConfigShowArgs, ConfigUnsetArgs, WhoseFile,
 };
+
+pub(crate) use engine::{EngineArgs, EngineCommand, EngineStopArgs};
 
 pub(crate) use talking::{
     AbortArgs, AgentsArgs, AnswerArgs, AnswerName, ChatArgs, PermissionsArgs, PermissionsCommand, QueueArgs,
@@ -86,6 +89,9 @@ pub(crate) enum Command {
     Permissions(PermissionsArgs),
     /// List the agents that can answer, and those that are on this machine
     Agents(AgentsArgs),
+    /// Say what the engine process of the home does, stop or restart it
+    #[command(hide = true)]
+    Engine(EngineArgs),
     /// Begin a session about this folder
     New(NewArgs),
     /// List the sessions, forks below what they came from

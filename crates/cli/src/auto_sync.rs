@@ -75,7 +75,7 @@ fn is_due_after(command: &Command) -> bool {
         // these have looked themselves, as far as was needed
         Command::Ls(_) | Command::Search(_) | Command::Sync(_) => false,
         // these are about the program
-        Command::Completions(_) | Command::Man(_) => false,
+        Command::Completions(_) | Command::Man(_) | Command::Engine(_) => false,
         Command::Chat(_)
         | Command::Send(_)
         | Command::Answer(_)

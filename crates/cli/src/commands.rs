@@ -18,6 +18,7 @@ pub(crate) mod append;
 pub(crate) mod archive;
 pub(crate) mod branch;
 pub(crate) mod edit;
+pub(crate) mod engine;
 pub(crate) mod fork;
 pub(crate) mod import;
 pub(crate) mod ops;

@@ -1,45 +1,47 @@
-//! One home, one engine.
+//! One home, one engine: a process of its own that all commands of the home connect to ([`process`]).
 //!
-//! The first process that needs an engine becomes it: it holds `engine.lock` and listens on a socket in the home. Whoever
-//! comes later speaks to it. The lock ends with its process, however that ends, so a socket that a crash has left is taken
-//! over; a file that merely lies there says nothing.
+//! | idea | module |
+//! |---|---|
+//! | the process, and how it ends | [`process`] |
+//! | the engine as the process serves it | `attended` |
+//! | starting it on demand | `start` |
+//! | the files by which it is found | `run_directory`, `socket` |
 //!
-//! Limitation: the engine ends with the command that it lives in. Who was connected finds or becomes the next one, and a
-//! turn that ran for them is interrupted.
+//! A front end owns nothing of the engine: to leave it is to close a connection.
 
-mod host;
+mod attended;
 mod in_process;
-mod served;
+pub(crate) mod process;
+mod run_directory;
 mod socket;
+mod start;
 
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_api::remote::Remote;
-use offshoot_api::request::{Client, Hello, Introduce};
-use offshoot_api::views::StatusRow;
-use offshoot_api::{Caller, PROTOCOL, Request, Response, Service};
+use offshoot_api::request::{self, Client, EngineAction, Hello, IfRunning, Introduce};
+use offshoot_api::views::{EngineView, StatusRow};
+use offshoot_api::{ApiError, Caller, ErrorCode, PROTOCOL, Request, Response, Service, response};
 use offshoot_engine::Engine;
 use offshoot_session::SessionId;
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
-use crate::engine::host::Host;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::settings;
-use crate::talk::refused;
-use crate::words::talking as words;
+use crate::talk::{refused, unexpected};
+use crate::words::engine as words;
 
 /// As the log and other front ends know this one.
 const NAME: &str = "cli";
 
-/// Between holding the lock and listening lies the start of an engine; so often it is looked for …
-const TRIES: u32 = 1500;
-/// … with so much time between.
-const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+/// So long a command tries to get an engine, before it says what is in the way.
+const REACH_WAIT: Duration = Duration::from_secs(14);
 
 /// An engine that is there says so at once, even on a busy machine.
 const HELLO_WAIT: Duration = Duration::from_secs(5);
@@ -47,30 +49,30 @@ const HELLO_WAIT: Duration = Duration::from_secs(5);
 /// A list is not held up longer than this by an engine that is stopped.
 const LOOK_WAIT: Duration = Duration::from_secs(2);
 
-/// An engine, in this process or in another one.
+/// So long an engine may take to close its sessions.
+const STOP_WAIT: Duration = Duration::from_secs(20);
+const BETWEEN_TRIES: Duration = Duration::from_millis(10);
+
+/// An engine that answers.
 pub(crate) struct Reached {
     service: Arc<dyn Service>,
     caller: Caller,
     end: End,
 }
 
-/// What is to be ended when it is left.
+/// What ends when it is left.
 enum End {
-    Host(Host),
     Connection(JoinHandle<()>),
     InProcess(Arc<Engine>),
 }
 
 impl Reached {
-    pub(crate) async fn call(&self, request: Request) -> Result<Response, offshoot_api::ApiError> {
+    pub(crate) async fn call(&self, request: Request) -> Result<Response, ApiError> {
         self.service.call(&self.caller, request).await
     }
 
     /// The same for whoever does something else while it waits.
-    pub(crate) fn asked(
-        &self,
-        request: Request,
-    ) -> impl Future<Output = Result<Response, offshoot_api::ApiError>> + use<> {
+    pub(crate) fn asked(&self, request: Request) -> impl Future<Output = Result<Response, ApiError>> + use<> {
         let (service, caller) = (self.service.clone(), self.caller.clone());
         async move { service.call(&caller, request).await }
     }
@@ -79,14 +81,13 @@ impl Reached {
         &self,
         session: &str,
         after_seq: u64,
-    ) -> Result<offshoot_api::EventStream, offshoot_api::ApiError> {
+    ) -> Result<offshoot_api::EventStream, ApiError> {
         self.service.follow(&self.caller, session, after_seq).await
     }
 
-    /// An engine of this process ends: its turns are interrupted, its sessions closed.
+    /// Closes the connection. What runs goes on.
     pub(crate) async fn leave(self) {
         match self.end {
-            End::Host(host) => host.end().await,
             End::Connection(speaking) => speaking.abort(),
             End::InProcess(engine) => engine.shut_down().await,
         }
@@ -105,38 +106,43 @@ pub(crate) fn in_process(here: &Here, session: Option<&SessionId>) -> Result<Rea
     Ok(Reached { service: engine.clone(), caller, end: End::InProcess(engine) })
 }
 
-/// The engine of this home. This process becomes it where there is none.
+/// The engine of this home, started where there is none.
 pub(crate) async fn reach(here: &Here) -> Result<Reached, Failure> {
     let home = home_of(here)?;
     settings::engine::check(here)?;
-    for _ in 0..TRIES {
-        if let Some(host) = host::become_it(here, &home).await? {
-            let caller = Caller::local(NAME).with(Arc::new(here.context()));
-            return Ok(Reached { service: host.service(), caller, end: End::Host(host) });
+    let until = Instant::now() + REACH_WAIT;
+    loop {
+        match connect(here, &home).await? {
+            Some(Met::Usable(reached)) => {
+                introduce(&reached, here).await?;
+                return Ok(reached);
+            }
+            Some(Met::Other(reached, engine)) => replace(&home, reached, &engine).await?,
+            None if Instant::now() >= until => {
+                return Err(Failure::locked(words::engine_silent(&home)).hint(words::ENGINE_SILENT_HINT));
+            }
+            None => start::start(here, &home, until).await?,
         }
-        if let Some(reached) = connect(here, &home).await? {
-            introduce(&reached, here).await?;
-            return Ok(reached);
-        }
-        tokio::time::sleep(BETWEEN_TRIES).await;
     }
-    Err(Failure::locked(words::engine_silent(&home)).hint(words::ENGINE_SILENT_HINT))
 }
 
 /// The engine that runs already, for commands that have nothing to do without one.
 pub(crate) async fn running(here: &Here) -> Result<Option<Reached>, Failure> {
-    let reached = connect(here, &home_of(here)?).await?;
-    if let Some(reached) = &reached {
-        introduce(reached, here).await?;
+    match connect(here, &home_of(here)?).await? {
+        Some(Met::Usable(reached)) => {
+            introduce(&reached, here).await?;
+            Ok(Some(reached))
+        }
+        Some(Met::Other(_, engine)) => Err(other_version(&engine, words::CANNOT_STOP)),
+        None => Ok(None),
     }
-    Ok(reached)
 }
 
 /// What runs just now in all sessions, for whoever only looks: nobody is waited for, and nothing is said where an engine
 /// does not answer.
 pub(crate) async fn running_turns(here: &Here) -> Vec<StatusRow> {
     let asked = async {
-        let reached = connect(here, &home_of(here).ok()?).await.ok()??;
+        let reached = running(here).await.ok()??;
         let answer = reached.call(Request::Status).await.ok();
         reached.leave().await;
         answer
@@ -144,6 +150,30 @@ pub(crate) async fn running_turns(here: &Here) -> Vec<StatusRow> {
     match tokio::time::timeout(LOOK_WAIT, asked).await {
         Ok(Some(Response::Status { rows })) => rows,
         Ok(_) | Err(_) => Vec::new(),
+    }
+}
+
+/// The engine process as it is. `None`: there is none.
+pub(crate) async fn status(here: &Here) -> Result<Option<EngineView>, Failure> {
+    let Some(met) = connect(here, &home_of(here)?).await? else { return Ok(None) };
+    let status = request::Engine::default();
+    match met.reached().call(Request::Engine(status)).await.map_err(|error| refused(&error))? {
+        Response::Engine(view) => Ok(Some(view)),
+        other => Err(unexpected(other)),
+    }
+}
+
+/// Asks the engine to stop and waits until it has. `false`: there was none.
+pub(crate) async fn stop(here: &Here, if_running: IfRunning) -> Result<bool, Failure> {
+    let home = home_of(here)?;
+    let Some(met) = connect(here, &home).await? else { return Ok(false) };
+    let stop = request::Engine { action: EngineAction::Stop, if_running };
+    let answer = met.reached().call(Request::Engine(stop)).await;
+    met.leave().await;
+    match answer {
+        Err(error) if error.code == ErrorCode::Running => Err(refused(&error).hint(words::FORCE_HINT)),
+        Err(error) if error.code != ErrorCode::Disconnected => Err(refused(&error)),
+        Ok(_) | Err(_) => until_stopped(&home).await.map(|()| true),
     }
 }
 
@@ -162,7 +192,28 @@ pub(crate) fn is_there(here: &Here) -> bool {
     home_of(here).is_ok_and(|home| socket::known(&home).exists())
 }
 
-async fn connect(here: &Here, home: &std::path::Path) -> Result<Option<Reached>, Failure> {
+/// An engine that has answered.
+enum Met {
+    Usable(Reached),
+    /// It speaks another version of the interface.
+    Other(Reached, response::Hello),
+}
+
+impl Met {
+    fn reached(&self) -> &Reached {
+        match self {
+            Self::Usable(reached) | Self::Other(reached, _) => reached,
+        }
+    }
+
+    async fn leave(self) {
+        match self {
+            Self::Usable(reached) | Self::Other(reached, _) => reached.leave().await,
+        }
+    }
+}
+
+async fn connect(here: &Here, home: &Path) -> Result<Option<Met>, Failure> {
     let stream = match UnixStream::connect(socket::known(home)).await {
         Ok(stream) => stream,
         Err(error) if is_nobody(error.kind()) => return Ok(None),
@@ -179,10 +230,13 @@ async fn connect(here: &Here, home: &std::path::Path) -> Result<Option<Reached>,
         speaking.abort();
         return Err(Failure::locked(words::engine_silent(home)).hint(words::ENGINE_SILENT_HINT));
     };
+    let reached = Reached { service: Arc::new(remote), caller, end: End::Connection(speaking) };
     match hello {
-        Ok(_) => Ok(Some(Reached { service: Arc::new(remote), caller, end: End::Connection(speaking) })),
+        Ok(Response::Hello(engine)) if engine.protocol == PROTOCOL => Ok(Some(Met::Usable(reached))),
+        Ok(Response::Hello(engine)) => Ok(Some(Met::Other(reached, engine))),
+        Ok(other) => Err(unexpected(other)),
         // It ended just now: there is none.
-        Err(error) if error.code == offshoot_api::ErrorCode::Disconnected => Ok(None),
+        Err(error) if error.code == ErrorCode::Disconnected => Ok(None),
         Err(error) => Err(refused(&error)),
     }
 }
@@ -193,10 +247,47 @@ fn hello_of(here: &Here) -> Hello {
     Hello { client: Some(client), protocol: Some(PROTOCOL), context: here.context() }
 }
 
-/// There is no socket, nobody listens on it, or whoever did ends at this very moment.
+/// An older engine in which nothing runs makes way for one of this version.
+async fn replace(home: &Path, reached: Reached, engine: &response::Hello) -> Result<(), Failure> {
+    if engine.protocol > PROTOCOL {
+        return Err(other_version(engine, words::CANNOT_STOP));
+    }
+    let stop = request::Engine { action: EngineAction::Stop, if_running: IfRunning::Wait };
+    match reached.call(Request::Engine(stop)).await {
+        Ok(_) => {}
+        Err(error) if error.code == ErrorCode::Disconnected => {}
+        Err(error) if error.code == ErrorCode::Running => return Err(other_version(engine, &error.message)),
+        Err(_) => return Err(other_version(engine, words::CANNOT_STOP)),
+    }
+    reached.leave().await;
+    until_stopped(home).await
+}
+
+fn other_version(engine: &response::Hello, why_not_stopped: &str) -> Failure {
+    let outdated = |message: String| refused(&ApiError::new(ErrorCode::EngineOutdated, message));
+    match engine.protocol > PROTOCOL {
+        true => outdated(words::we_are_older(&engine.version)).hint(words::WE_ARE_OLDER_HINT),
+        false => outdated(words::outdated(&engine.version, why_not_stopped)).hint(words::OUTDATED_HINT),
+    }
+}
+
+/// It has ended when its lock is free.
+async fn until_stopped(home: &Path) -> Result<(), Failure> {
+    let until = Instant::now() + STOP_WAIT;
+    while !matches!(run_directory::try_lock(&process::lock_path(home)), Ok(Some(_))) {
+        if Instant::now() >= until {
+            return Err(Failure::locked(words::STILL_STOPPING));
+        }
+        tokio::time::sleep(BETWEEN_TRIES).await;
+    }
+    Ok(())
+}
+
+/// There is no socket, nobody listens on it, or the one who did ends at this very moment.
 fn is_nobody(kind: ErrorKind) -> bool {
-    use ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, NotFound};
-    matches!(kind, NotFound | ConnectionRefused | ConnectionReset | BrokenPipe)
+    use ErrorKind::{BrokenPipe, ConnectionRefused, ConnectionReset, InvalidInput, NotADirectory, NotFound};
+    // A path that is too long for a socket has none, and no other place is named.
+    matches!(kind, NotFound | ConnectionRefused | ConnectionReset | BrokenPipe | NotADirectory | InvalidInput)
 }
 
 fn home_of(here: &Here) -> Result<PathBuf, Failure> {

@@ -73,6 +73,10 @@ impl Failure {
         self
     }
 
+    pub(crate) fn hinted(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+
     pub(crate) fn message(&self) -> &str {
         &self.message
     }

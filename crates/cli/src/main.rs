@@ -119,6 +119,7 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
         Command::Status(args) => status::run(args, here),
         Command::Permissions(args) => permissions::run(args, here),
         Command::Agents(args) => agents::run(args, here),
+        Command::Engine(args) => commands::engine::run(args, here),
         Command::New(args) => new::run(args, here),
         Command::Ls(args) => ls::run(args, here),
         Command::Search(args) => search::run(args, here),

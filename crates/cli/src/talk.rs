@@ -60,6 +60,7 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         | ErrorCode::NewerFormat
         | ErrorCode::Gone
         | ErrorCode::Disconnected
+        | ErrorCode::EngineOutdated
         | ErrorCode::Internal => Exit::Failed,
     };
     match (error.hint, error.code) {

@@ -5,6 +5,7 @@ pub(crate) mod catalog;
 mod changes;
 pub(crate) mod chatting;
 pub(crate) mod config;
+pub(crate) mod engine;
 pub(crate) mod keep;
 pub(crate) mod reading;
 pub(crate) mod reports;

@@ -34,6 +34,7 @@ fn the_tour_of_the_readme_can_be_taken() {
             told.collect::<Vec<_>>().join("\n")
         })
         .collect();
+    offshoot_testkit::stop_engine(env!("CARGO_BIN_EXE_offshoot"), &dir.path().join("home"));
     assert_eq!(blocks.join("\n"), taken.join("\n"), "the tour is now:\n{}", taken.join("\n"));
 }
 

@@ -46,7 +46,7 @@ use offshoot_store::Generation;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
-use tracing::{debug, error, warn};
+use tracing::{debug, error, info, warn};
 
 pub(crate) use changed::{chosen_ids, require_client_id};
 pub(crate) use errands::Brought;
@@ -114,6 +114,10 @@ pub(crate) enum Message {
     NobodyWaits {
         errand: u64,
     },
+    /// Whether the engine may end without disturbing anybody here.
+    IsIdle {
+        reply: oneshot::Sender<bool>,
+    },
     /// Something is due.
     Tick,
     /// Nobody uses the session any more.
@@ -135,6 +139,7 @@ impl Message {
             | Self::Back { .. }
             | Self::Told { .. }
             | Self::NobodyWaits { .. }
+            | Self::IsIdle { .. }
             | Self::Broke
             | Self::Tick
             | Self::Rest
@@ -154,6 +159,7 @@ impl Message {
             | Self::Back { .. }
             | Self::Told { .. }
             | Self::NobodyWaits { .. }
+            | Self::IsIdle { .. }
             | Self::Tick
             | Self::Rest
             | Self::Broke
@@ -173,6 +179,7 @@ impl Message {
             | Self::Back { .. }
             | Self::Told { .. }
             | Self::NobodyWaits { .. }
+            | Self::IsIdle { .. }
             | Self::Tick
             | Self::Rest
             | Self::Broke
@@ -230,6 +237,8 @@ pub(crate) struct SessionActor {
     queue_scopes: BTreeMap<QueuedId, Scope>,
     /// Calls that wait until a turn is over.
     parked: Vec<(TurnId, Call)>,
+    /// Calls that wait until hooks have been told everything.
+    settling: Vec<Call>,
     /// Requests for which somebody is asked elsewhere.
     away: BTreeMap<u64, Away>,
     next_errand: u64,
@@ -264,10 +273,17 @@ pub(crate) async fn run(
 ) -> Vec<Message> {
     match open::open(&id, &shared, &context).await {
         Ok(opened) => {
-            debug!(name: "session opened", session = %id);
+            let is_process = shared.is_process();
+            match is_process {
+                true => info!(name: "session opened", session = %id),
+                false => debug!(name: "session opened", session = %id),
+            }
             let actor = SessionActor::new(id.clone(), shared, context, sessions, opened, mailbox, to_self);
             let too_late = actor.serve().await;
-            debug!(name: "session closed", session = %id);
+            match is_process {
+                true => info!(name: "session closed", session = %id),
+                false => debug!(name: "session closed", session = %id),
+            }
             too_late
         }
         Err(error) => {
@@ -303,6 +319,7 @@ fn refuse(message: Message, error: &ApiError) {
         | Message::Back { .. }
         | Message::Told { .. }
         | Message::NobodyWaits { .. }
+        | Message::IsIdle { .. }
         | Message::Tick
         | Message::Rest
         | Message::Broke
@@ -323,8 +340,8 @@ impl SessionActor {
         let Opened { book, waiting, settings, notice } = opened;
         let has_settings = settings.is_some();
         let settings = settings.unwrap_or_default();
-        let mut stamps = (shared.stamps)(&context);
-        let feed = Feed::new(id.clone(), stamps.now(), settings.kept_events);
+        let stamps = (shared.stamps)(&context);
+        let feed = Feed::new(id.clone(), &shared.numbers, settings.kept_events);
         Self {
             id,
             tree: book.tree().clone(),
@@ -350,6 +367,7 @@ impl SessionActor {
             queue_scopes: BTreeMap::new(),
             book: Some(book),
             parked: Vec::new(),
+            settling: Vec::new(),
             away: BTreeMap::new(),
             next_errand: 0,
             news: News::default(),
@@ -387,6 +405,7 @@ impl SessionActor {
                 Message::SharedStep { step, reply, .. } => self.on_shared_step(step, reply).await,
                 Message::Told { verdict, cause, .. } => self.on_told(verdict, cause),
                 Message::NobodyWaits { errand } => self.on_nobody_waits(errand),
+                Message::IsIdle { reply } => drop(reply.send(self.is_idle())),
                 Message::Tick => self.on_tick().await,
                 Message::Rest => {
                     too_late = self.close_mailbox().await;
@@ -401,6 +420,11 @@ impl SessionActor {
             }
             self.flush_full_drafts().await;
             let is_done = self.afterwards.is_empty() && !self.is_at_something() && self.news.is_all_told();
+            if is_done {
+                for call in std::mem::take(&mut self.settling) {
+                    requests::reply(call, Ok(Response::Done { changed: false }));
+                }
+            }
             if self.is_ending && is_done {
                 break false;
             }
@@ -451,7 +475,10 @@ impl SessionActor {
 
     /// Nothing runs, nobody waits for an answer or is being told something, and nobody looks on.
     fn is_idle(&self) -> bool {
-        let nobody_waits = self.away.is_empty() && self.parked.is_empty() && self.news.is_all_told();
+        let nobody_waits = self.away.is_empty()
+            && self.parked.is_empty()
+            && self.settling.is_empty()
+            && self.news.is_all_told();
         self.turns.is_empty() && nobody_waits && !self.feed.is_followed()
     }
 

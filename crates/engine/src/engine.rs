@@ -19,11 +19,12 @@ use offshoot_session::plan::born;
 use offshoot_session::{Fact, Record, SessionHeader, SessionId, Stamps, TitleSource};
 use offshoot_store::CreateError;
 use tokio::sync::oneshot;
-use tracing::info;
+use tracing::{debug, info};
 
 use crate::actor::{Brought, Call, Message, chosen_ids, require_client_id};
 use crate::environment::environment_for;
 use crate::failure::{bad_settings, internal, not_created, not_listed, not_read};
+use crate::feed::EventNumbers;
 use crate::installed::listed;
 use crate::open_sessions::OpenSessions;
 use crate::rules::RuleBook;
@@ -41,6 +42,9 @@ pub struct Parts {
     pub stamps: MakeStamps,
     pub rules: RuleBook,
     pub settings: SettingsSource,
+    /// Counts the engine processes of a home, so that no two of them give an event the same number. An engine inside a
+    /// command has 0: no other process sees its numbers.
+    pub epoch: u64,
 }
 
 pub type MakeStamps = Arc<dyn Fn(&CallerContext) -> Box<dyn Stamps + Send> + Send + Sync>;
@@ -53,6 +57,14 @@ pub(crate) struct Shared {
     pub(crate) rules: RuleBook,
     pub(crate) settings: SettingsSource,
     pub(crate) workplaces: Workplaces,
+    pub(crate) numbers: EventNumbers,
+}
+
+impl Shared {
+    /// An engine inside a command lives for one request, and what it does is not worth a line every time.
+    pub(crate) fn is_process(&self) -> bool {
+        !self.numbers.is_of_command()
+    }
 }
 
 /// One that is dropped without being shut down leaves its sessions as a crash would.
@@ -63,12 +75,16 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(parts: Parts) -> Self {
-        let Parts { shelf, agents, stamps, rules, settings } = parts;
+        let Parts { shelf, agents, stamps, rules, settings, epoch } = parts;
         let agents: BTreeMap<String, Arc<dyn Agent>> =
             agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
-        info!(name: "engine begins", count = agents.len() as u64, version = env!("CARGO_PKG_VERSION"));
-        let workplaces = Workplaces::default();
-        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces });
+        let (workplaces, numbers) = (Workplaces::default(), EventNumbers::of_epoch(epoch));
+        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces, numbers });
+        let (count, version) = (shared.agents.len() as u64, env!("CARGO_PKG_VERSION"));
+        match shared.is_process() {
+            true => info!(name: "engine begins", count, version),
+            false => debug!(name: "engine begins", count, version),
+        }
         Self { sessions: OpenSessions::new(shared.clone()), shared }
     }
 
@@ -81,7 +97,20 @@ impl Engine {
     pub async fn shut_down(&self) {
         let sessions = self.open_sessions() as u64;
         self.sessions.close_all().await;
-        info!(name: "engine ends", sessions);
+        match self.shared.is_process() {
+            true => info!(name: "engine ends", sessions),
+            false => debug!(name: "engine ends", sessions),
+        }
+    }
+
+    /// Whether nothing runs, waits for an answer, is followed or is told to a hook in any session.
+    pub async fn is_idle(&self) -> bool {
+        for session in self.sessions.names() {
+            if !self.sessions.is_idle(&session).await {
+                return false;
+            }
+        }
+        true
     }
 
     pub fn open_sessions(&self) -> usize {
@@ -91,6 +120,7 @@ impl Engine {
     async fn answer(&self, caller: &Caller, request: Request) -> Result<Response, ApiError> {
         match request {
             Request::Hello(_) => Ok(hello()),
+            Request::Engine(_) => Err(ApiError::new(ErrorCode::Invalid, "there is no engine process here")),
             Request::List(list) => self.list(caller, list).await,
             Request::Agents => self.agents(caller).await,
             Request::Status => Ok(Response::Status { rows: self.status(caller).await }),

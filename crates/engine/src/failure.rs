@@ -123,6 +123,11 @@ fn not_saved(path: &Path, source: &io::Error, left: Left, error: &dyn std::error
             ApiError::new(ErrorCode::DiskFull, text("no space left on the disk"))
         }
         io::ErrorKind::PermissionDenied => no_access(text("no permission"), path, Needed::Write),
+        io::ErrorKind::ReadOnlyFilesystem => {
+            no_access(text("the disk cannot be written"), path, Needed::Write)
+        }
+        // A limit of the process is a disk that is full for it.
+        io::ErrorKind::FileTooLarge => ApiError::new(ErrorCode::DiskFull, text(&source.to_string())),
         _ => internal(with_causes(error)),
     }
 }

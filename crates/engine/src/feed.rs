@@ -1,10 +1,12 @@
 //! What happens in a session, numbered, for whoever follows.
 //!
-//! The latest events are kept, so who says what it saw last misses nothing. Numbers begin at the time of opening in
-//! microseconds: a number that an earlier engine gave is always smaller, and whoever comes with it is told to open the
-//! session anew instead of missing what lies between.
+//! The latest events are kept, so a follower that names the last event it saw misses nothing. A number is the epoch of the
+//! engine process times 2^32 plus a count that only grows: a number from an earlier process, or from an earlier opening of
+//! the session, is always smaller, and whoever comes with it is told to open the session again.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::stream;
 use jiff::Timestamp;
@@ -22,7 +24,31 @@ pub(crate) struct Feed {
     /// The number before the first event.
     start: u64,
     seq: u64,
+    numbers: EventNumbers,
     followers: Vec<mpsc::Sender<Event>>,
+}
+
+/// The highest number that any session of this engine has given to an event.
+#[derive(Clone, Debug)]
+pub(crate) struct EventNumbers(Arc<AtomicU64>);
+
+impl EventNumbers {
+    pub(crate) fn of_epoch(epoch: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(epoch << 32)))
+    }
+
+    /// Whether they are those of an engine inside a command, which no other process sees.
+    pub(crate) fn is_of_command(&self) -> bool {
+        self.highest() >> 32 == 0
+    }
+
+    fn highest(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn given(&self, seq: u64) {
+        self.0.fetch_max(seq, Ordering::Relaxed);
+    }
 }
 
 /// Who an event is about: a turn, and the sub-agent within it.
@@ -33,9 +59,10 @@ pub(crate) struct About {
 }
 
 impl Feed {
-    pub(crate) fn new(session: SessionId, opened_at: Timestamp, room: usize) -> Self {
-        let start = u64::try_from(opened_at.as_microsecond()).unwrap_or_default();
-        Self { session, kept: VecDeque::new(), room: room.max(1), start, seq: start, followers: Vec::new() }
+    pub(crate) fn new(session: SessionId, numbers: &EventNumbers, room: usize) -> Self {
+        let (start, numbers) = (numbers.highest(), numbers.clone());
+        let (kept, followers) = (VecDeque::new(), Vec::new());
+        Self { session, kept, room: room.max(1), start, seq: start, numbers, followers }
     }
 
     /// The number of the last event.
@@ -49,6 +76,7 @@ impl Feed {
 
     pub(crate) fn publish(&mut self, at: Timestamp, about: About, kind: EventKind) {
         self.seq += 1;
+        self.numbers.given(self.seq);
         let event = Event {
             seq: self.seq,
             session: self.session.to_string(),

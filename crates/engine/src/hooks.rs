@@ -54,6 +54,13 @@ pub enum HookEvent {
     PromptWaiting,
 }
 
+/// Where a program runs: those of the caller that has caused it, not those of the engine.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Surroundings {
+    pub(crate) environment: Environment,
+    pub(crate) folder: Option<PathBuf>,
+}
+
 #[derive(Debug, Error)]
 pub(crate) enum HookError {
     #[error("took longer than {} ms", .0.as_millis())]
@@ -132,7 +139,7 @@ impl HookEvent {
 /// Tells the hooks one after the other. The first that calls it off ends it; the first summary counts.
 pub(crate) async fn ask(
     hooks: Vec<Hook>,
-    environment: &Environment,
+    place: &Surroundings,
     event: HookEvent,
     session: String,
     payload: Value,
@@ -147,7 +154,7 @@ pub(crate) async fn ask(
     let mut verdict = Verdict::default();
     for hook in hooks {
         let began = Instant::now();
-        let answer = ask_one(&hook, environment, &body).await;
+        let answer = ask_one(&hook, place, &body).await;
         let (name, event, ms) = (hook.name.as_str(), event.word(), began.elapsed().as_millis() as u64);
         match answer {
             Ok(said) => {
@@ -166,10 +173,10 @@ pub(crate) async fn ask(
     verdict
 }
 
-async fn ask_one(hook: &Hook, environment: &Environment, body: &str) -> Result<Said, HookError> {
+async fn ask_one(hook: &Hook, place: &Surroundings, body: &str) -> Result<Said, HookError> {
     let answered = async {
         match &hook.run {
-            Run::Program { program, arguments } => program::run(program, arguments, environment, body).await,
+            Run::Program { program, arguments } => program::run(program, arguments, place, body).await,
             Run::Http { url } => http::post(url, body).await,
         }
     };

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use offshoot_api::{ApiError, CallerContext};
 use offshoot_session::SessionId;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::actor::{self, Message};
@@ -51,6 +51,16 @@ impl OpenSessions {
         let open = self.open();
         let is_open = |open: &Open| !open.mailbox.is_closed();
         open.iter().filter(|(_, one)| is_open(one)).map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Asks a session that is open; one that closes meanwhile is idle.
+    pub(crate) async fn is_idle(&self, session: &SessionId) -> bool {
+        let Some(mailbox) = self.open().get(session).map(|open| open.mailbox.clone()) else { return true };
+        let (reply, is_idle) = oneshot::channel();
+        if mailbox.send(Message::IsIdle { reply }).await.is_err() {
+            return true;
+        }
+        is_idle.await.unwrap_or(true)
     }
 
     pub(crate) async fn close(&self, session: &SessionId) {

@@ -2,10 +2,12 @@
 //! says what it is told ([`model`]).
 
 mod drawing;
+mod engine;
 pub mod model;
 mod real_files;
 mod stamps;
 
 pub use drawing::{draw, drawn, tree_of};
+pub use engine::stop_engine;
 pub use real_files::{NO_REAL_FILES, real_files};
 pub use stamps::{FixedStamps, SharedStamps};

@@ -1,20 +1,22 @@
-//! Where the engine listens: `engine.sock` in the home. The path of a socket may not be long; where the home's is, the
-//! socket lies in a folder of its own and `engine.at` in the home says where.
+//! Where the engine listens: `run/engine.sock` in the home. The path of a socket may not be long; where the home's is, the
+//! socket is in a private directory of its own and `run/engine.at` names it.
 
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tokio::net::UnixListener;
 
+use super::run_directory::{self, make_private};
+
 /// The shortest limit of the systems we know is 104 with the zero behind it.
 const LONGEST: usize = 103;
 
-/// While it is made it has this name, so that nobody finds a socket that others may open.
-const NEW: &str = ".new";
+/// Nobody finds a socket of this name.
+const HIDDEN: &str = ".off";
 
-/// Where whoever looks for the engine connects.
+/// Where a client connects.
 pub(super) fn known(home: &Path) -> PathBuf {
     match std::fs::read_to_string(pointer(home)) {
         Ok(path) => PathBuf::from(path.trim_end_matches('\n')),
@@ -22,61 +24,97 @@ pub(super) fn known(home: &Path) -> PathBuf {
     }
 }
 
-/// Listens, in the place of whatever a crash has left there. Only for who holds the lock.
-pub(super) fn listen(home: &Path, short: &Path) -> io::Result<(UnixListener, PathBuf)> {
-    let _ = std::fs::remove_file(pointer(home));
+/// A socket that is listened on. Only for the process that holds the lock of the home.
+#[derive(Debug)]
+pub(super) struct Socket {
+    path: PathBuf,
+    pointer: Option<PathBuf>,
+}
+
+/// Listens, in the place of a socket that a crash has left. `short` is a directory with a short path.
+pub(super) fn listen(home: &Path, short: &Path) -> io::Result<(UnixListener, Socket)> {
     let usual = usual(home);
-    if usual.as_os_str().as_bytes().len() + NEW.len() <= LONGEST {
-        return Ok((listen_at(&usual)?, usual));
+    if usual.as_os_str().as_bytes().len() + HIDDEN.len() <= LONGEST {
+        remove_if_there(&pointer(home))?;
+        return Ok((listen_at(&usual)?, Socket { path: usual, pointer: None }));
     }
-    let folder = short.join(format!("offshoot-{}", std::process::id()));
-    match std::fs::DirBuilder::new().mode(0o700).create(&folder) {
-        // A folder of that name that is not ours alone is refused below.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => must_be_ours(&folder)?,
-        made => made?,
-    }
-    let path = folder.join("engine.sock");
+    let directory = short.join(format!("offshoot-{}-{}", rustix::process::geteuid().as_raw(), name_of(home)));
+    make_private(&directory)?;
+    let path = directory.join("engine.sock");
     let listener = listen_at(&path)?;
-    let text = path.to_str().ok_or(io::ErrorKind::InvalidFilename)?;
-    let new = home.join("engine.at.new");
+    let text = path.to_str().ok_or(ErrorKind::InvalidFilename)?;
+    let (pointer, new) = (pointer(home), run_directory::path(home).join("engine.at.new"));
     std::fs::write(&new, format!("{text}\n"))?;
-    std::fs::rename(new, pointer(home))?;
-    Ok((listener, path))
+    std::fs::rename(new, &pointer)?;
+    Ok((listener, Socket { path, pointer: Some(pointer) }))
 }
 
-/// Takes the socket away; the lock is still held.
-pub(super) fn forget(home: &Path, socket: &Path) {
-    // What stays is taken over by the next engine.
-    let _ = std::fs::remove_file(socket);
-    if std::fs::remove_file(pointer(home)).is_ok()
-        && let Some(folder) = socket.parent()
-    {
-        let _ = std::fs::remove_dir(folder);
+impl Socket {
+    /// New clients find nothing; those that are connecting already are still accepted.
+    pub(super) fn hide(&self) -> io::Result<()> {
+        std::fs::rename(&self.path, self.hidden())
+    }
+
+    pub(super) fn show(&self) -> io::Result<()> {
+        std::fs::rename(self.hidden(), &self.path)
+    }
+
+    /// Removes it. What cannot be removed is replaced by the next engine.
+    pub(super) fn remove(self) {
+        let _ = std::fs::remove_file(&self.path);
+        let _ = std::fs::remove_file(self.hidden());
+        if let Some(pointer) = self.pointer {
+            let _ = std::fs::remove_file(pointer);
+            let _ = self.path.parent().map(std::fs::remove_dir);
+        }
+    }
+
+    fn hidden(&self) -> PathBuf {
+        let mut hidden = self.path.as_os_str().to_owned();
+        hidden.push(HIDDEN);
+        hidden.into()
     }
 }
 
+/// The directory is private, so nobody connects before the socket is ours alone too.
 fn listen_at(path: &Path) -> io::Result<UnixListener> {
-    let mut new = path.as_os_str().to_owned();
-    new.push(NEW);
-    let _ = std::fs::remove_file(&new);
-    let listener = UnixListener::bind(&new)?;
-    std::fs::set_permissions(&new, std::fs::Permissions::from_mode(0o600))?;
-    std::fs::rename(&new, path)?;
+    match std::fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => return Err(error),
+        Ok(found) if found.file_type().is_socket() && is_ours(&found) => std::fs::remove_file(path)?,
+        Ok(_) => {
+            let problem = format!("`{}` is not a socket of yours; it was left as it is", path.display());
+            return Err(io::Error::new(ErrorKind::AlreadyExists, problem));
+        }
+    }
+    let listener = UnixListener::bind(path)?;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
     Ok(listener)
 }
 
-fn must_be_ours(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let found = std::fs::symlink_metadata(folder)?;
-    let is_ours =
-        found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o077 == 0;
-    if is_ours { Ok(()) } else { Err(io::ErrorKind::PermissionDenied.into()) }
+fn is_ours(found: &std::fs::Metadata) -> bool {
+    found.uid() == rustix::process::geteuid().as_raw()
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// The same for the same home, another one for others: FNV-1a, because the standard hash may change between versions.
+fn name_of(home: &Path) -> String {
+    let hash = home.as_os_str().as_bytes().iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
 }
 
 fn usual(home: &Path) -> PathBuf {
-    home.join("engine.sock")
+    run_directory::path(home).join("engine.sock")
 }
 
 fn pointer(home: &Path) -> PathBuf {
-    home.join("engine.at")
+    run_directory::path(home).join("engine.at")
 }

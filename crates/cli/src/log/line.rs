@@ -18,6 +18,7 @@ const KNOWN: &[&str] = &[
     "connections",
     "count",
     "end",
+    "epoch",
     "event",
     "exit",
     "files",

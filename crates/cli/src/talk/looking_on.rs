@@ -1,9 +1,10 @@
 //! What happens in a session while a command asks something of it: what hooks did wrong, and whatever else is worth
 //! knowing, is told beside the answer.
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use offshoot_api::event::EventKind;
-use offshoot_api::{ApiError, ErrorCode, Event, EventStream};
+use offshoot_api::{ApiError, ErrorCode, Event, EventStream, Request, request};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::{note_now, open};
 use crate::engine::Reached;
@@ -59,22 +60,51 @@ impl LookingOn {
         self.leave(reached).await;
     }
 
-    /// An engine of this process has hooks to tell before it ends.
+    /// Hooks may have to be told of what was done, and what goes wrong there is reported.
     pub(crate) async fn leave(self, reached: Reached) {
         let ascii = self.ascii;
-        leave_hearing(reached, self.events, |event| tell(event, ascii)).await;
+        leave_settled(reached, &self.session, self.events, |event| tell(event, ascii)).await;
     }
 }
 
-/// Leaves, and hands over what is heard until it is left. Who ends an engine without waiting hears no more of it.
-pub(crate) async fn leave_hearing(reached: Reached, mut events: EventStream, mut hear: impl FnMut(&Event)) {
-    let mut leaving = std::pin::pin!(reached.leave());
-    loop {
-        tokio::select! {
-            biased;
-            Some(Ok(event)) = events.next() => hear(&event),
-            () = &mut leaving => return,
+/// Leaves when hooks have been told everything, and hands over what is heard until then. A person who does not want to
+/// wait presses Ctrl-C; the hooks are told all the same.
+pub(crate) async fn leave_settled(
+    reached: Reached,
+    session: &str,
+    events: EventStream,
+    mut hear: impl FnMut(&Event),
+) {
+    let mut events = events.fuse();
+    let settle = Request::Settle(request::Session { session: session.to_owned() });
+    {
+        let mut settled = std::pin::pin!(reached.call(settle));
+        let mut told_to_leave = std::pin::pin!(told_to_leave());
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut told_to_leave => break,
+                Some(Ok(event)) = events.next() => hear(&event),
+                _ = &mut settled => break,
+            }
         }
+    }
+    // What was told before the answer may be here already.
+    while let Some(Some(Ok(event))) = events.next().now_or_never() {
+        hear(&event);
+    }
+    reached.leave().await;
+}
+
+async fn told_to_leave() {
+    let (Ok(mut ctrl_c), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = ctrl_c.recv() => {}
+        _ = terminate.recv() => {}
     }
 }
 

@@ -245,6 +245,11 @@ pub(crate) fn go_on_with(id: &str) -> String {
     format!("Go on with: offshoot chat {id}")
 }
 
+/// The person leaves while an answer is being written.
+pub(crate) fn still_answering(id: &str) -> String {
+    format!("The agent is still answering; reopen with: offshoot chat {id}")
+}
+
 pub(crate) fn goes_on_in(id: &str) -> String {
     format!("The conversation goes on in a session of its own, {id}.")
 }

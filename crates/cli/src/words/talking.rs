@@ -1,25 +1,8 @@
 //! Sentences of commands that speak with the engine.
 
-use std::fmt::Display;
-use std::path::Path;
-
 use offshoot_api::views::ModelView;
 
 use crate::numbers::counted;
-
-pub(crate) fn engine_silent(home: &Path) -> String {
-    format!("another process is the engine of `{}` and does not answer", home.display())
-}
-
-pub(crate) const ENGINE_SILENT_HINT: &str = "it may be stopped; `offshoot doctor` says who holds what";
-
-pub(crate) fn not_connected(home: &Path, error: &std::io::Error) -> String {
-    format!("could not speak to the engine of `{}`: {error}", home.display())
-}
-
-pub(crate) fn engine_not_started(home: &Path, error: &dyn Display) -> String {
-    format!("could not start the engine of `{}`: {error}", home.display())
-}
 
 pub(crate) fn cannot_wait(error: &std::io::Error) -> String {
     format!("could not wait for anything: {error}")
@@ -133,8 +116,6 @@ pub(crate) fn bad_input(error: &serde_json::Error) -> String {
     format!("`--input` is not JSON: {error}")
 }
 
-pub(crate) const OTHERS_STILL_TALK: &str =
-    "Another process still gets its answer through this one. Ctrl-C does not wait for it.";
 pub(crate) const NOT_SENT: &str = "not sent: the answer before it did not come to its end";
 
 pub(crate) fn model_name(model: &ModelView) -> String {

@@ -35,7 +35,7 @@ impl Host {
         }
         let journal = folder.journals().pop().expect("a session");
         let session = journal.file_stem().expect("an id").to_string_lossy().into_owned();
-        let engine = UnixStream::connect(folder.home().join("engine.sock")).expect("an engine");
+        let engine = UnixStream::connect(folder.home().join("run/engine.sock")).expect("an engine");
         Self { chat, stdin, stdout, engine: BufReader::new(engine), session, calls: 0 }
     }
 
@@ -390,6 +390,8 @@ fn ctrl_c_does_not_wait_for_what_hooks_are_told_at_the_end() {
     let (mut told, _) = listener.accept().expect("the hook is told");
     send.ctrl_c();
     assert_eq!(send.end(), Some(0));
+    // The hook is still being told, until the engine ends.
+    folder.kill_engine();
     told.read_to_end(&mut Vec::new()).expect("the connection is closed");
 }
 

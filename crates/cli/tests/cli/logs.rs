@@ -64,6 +64,8 @@ fn what_is_said_and_what_is_secret_never_reach_the_log() {
          fail after {MARKED}\n/edit 1 {MARKED} again\n/edit {MARKED} {MARKED}\n/branch {MARKED}\n/{MARKED}\n\
          /compact {MARKED}\n/undo\n/clear\nhello {MARKED}\n"
     );
+    // The engine process has no flags and no variables: it reads the person's own file.
+    std::fs::write(folder.home().join("settings.toml"), "log = \"trace\"\n").expect("own file");
     let told = run(&folder, "trace", &["chat"], &lines);
     assert!(told.contains(MARKED), "{told}");
     let mut other = alive(&folder, "trace")
@@ -73,7 +75,6 @@ fn what_is_said_and_what_is_secret_never_reach_the_log() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the program starts");
-    // Over the socket, or as the next engine, whichever it becomes.
     run(&folder, "trace", &["send", "--session", &title, &format!("{MARKED} {key}")], "");
     run(&folder, "trace", &["send", "--session", &title, "--edit", "1", &format!("{MARKED} once more")], "");
     run(&folder, "trace", &["show", MARKED], "");
@@ -81,6 +82,7 @@ fn what_is_said_and_what_is_secret_never_reach_the_log() {
     run(&folder, "trace", &["--home", "/dev/null/nowhere", "ls", MARKED], "");
     drop(other.stdin.take());
     other.wait().expect("it ends");
+    run(&folder, "trace", &["engine", "stop"], "");
     let log = log_of(&folder);
     for told in [
         "command begins command=chat",
@@ -150,6 +152,7 @@ fn a_level_says_how_much_is_told() {
     let log = log_of(&folder);
     assert!(log.lines().all(|line| line.contains(" info ") && line.contains(" sync files=")), "{log}");
     run(&folder, "info", &["send", "hello"], "");
+    run(&folder, "info", &["engine", "stop"], "");
     run(&folder, "info", &["show", "nowhere"], "");
     let log = log_of(&folder);
     let names = |line: &str| {
@@ -158,6 +161,16 @@ fn a_level_says_how_much_is_told() {
     let told: Vec<String> = log.lines().filter(|line| !line.contains(" sync ")).filter_map(names).collect();
     let begins: Vec<&str> =
         told.iter().map(|line| line.split(" count=").next().unwrap_or_default()).collect();
-    assert_eq!(begins[..4], ["engine begins", "turn begins", "turn ends", "engine ends sessions=1"], "{log}");
-    assert!(begins[4].starts_with("command fails command=show exit=3"), "{log}");
+    let expected = [
+        "engine begins",
+        "engine process begins epoch=1 version=0.1.0",
+        "session opened",
+        "turn begins",
+        "turn ends",
+        "engine process ends end=asked",
+        "session closed",
+        "engine ends sessions=1",
+    ];
+    assert_eq!(begins[..8], expected, "{log}");
+    assert!(begins[8].starts_with("command fails command=show exit=3"), "{log}");
 }

@@ -98,7 +98,7 @@ fn what_a_crash_has_cut_off_is_seen_in_a_part_too() {
     let mut chat = Talk::begin(&folder, &["chat", "Long"]);
     chat.say("run sleep 100");
     chat.until("sleep 100");
-    chat.kill();
+    chat.kill_with_engine(&folder);
     let drafts = journal.with_extension("drafts");
     for has_words in [true, false] {
         if !has_words && drafts.exists() {

@@ -77,7 +77,7 @@ fn what_is_lost_with_its_engine_is_said_by_the_next_one_and_once() {
         let command = command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let client = command.spawn().expect("the program starts");
         hook.until_asked();
-        host.kill();
+        host.kill_with_engine(&folder);
         let output = client.wait_with_output().expect("it ends");
         let noted = String::from_utf8(output.stderr).expect("text");
         assert_eq!(output.status.code(), Some(0), "{words:?}: {noted}");
@@ -101,7 +101,7 @@ fn what_is_asked_again_while_talking_is_asked_once() {
     hook.arm();
     guest.say("/retry");
     hook.until_asked();
-    host.kill();
+    host.kill_with_engine(&folder);
     guest.until("Connected again; nothing is lost.");
     guest.until("You said “hello”. This is turn 1 of its branch.");
     assert_eq!(guest.end(), Some(0));

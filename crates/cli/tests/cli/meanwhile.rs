@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Follower {
     fn of(folder: &Folder, session: &str) -> Self {
-        let mut stream = UnixStream::connect(folder.home().join("engine.sock")).expect("an engine");
+        let mut stream = UnixStream::connect(folder.home().join("run/engine.sock")).expect("an engine");
         stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
         let open = json!({ "id": 1, "request": { "type": "open", "session": session, "turns": 0 } });
         writeln!(stream, "{open}").expect("it listens");
@@ -291,10 +291,11 @@ fn the_first_change_of_a_session_of_another_program_is_told_to_whoever_looks_at_
     let mut chat = Talk::begin(&folder, &["chat", &theirs(&folder)]);
     chat.until("The bucket now keeps one instant");
     let mut follower = Follower::of(&folder, &session);
-    for words in [&["label", "--session", &theirs(&folder), "1", "noted"][..], &["undo", &theirs(&folder)]] {
+    let label: &[&str] = &["label", "--session", &theirs(&folder), "1", "noted"];
+    for (words, event) in [(label, "labelled"), (&["undo", &theirs(&folder)], "rearranged")] {
         let (told, code) = run(&folder, words);
         assert_eq!(code, Some(0), "{told}");
-        follower.until("rearranged");
+        follower.until(event);
     }
     assert_eq!(only_session(&folder), session);
     assert_eq!(chat.end(), Some(0));
@@ -351,7 +352,7 @@ fn a_message_whose_engine_is_killed_is_said_once_and_what_had_arrived_is_kept() 
     while !told.contains("3. Sideways") {
         assert!(stdout.read_line(&mut told).expect("text") > 0, "it ended too early: {told}");
     }
-    engine.kill();
+    engine.kill_with_engine(&folder);
     while stdout.read_line(&mut told).expect("text") > 0 {}
     let output = send.wait_with_output().expect("it ends");
     let notes = String::from_utf8(output.stderr).expect("text");
@@ -366,7 +367,7 @@ fn a_message_whose_engine_is_killed_is_said_once_and_what_had_arrived_is_kept() 
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
     let entries = shown["entries"].as_array().expect("entries").iter();
     let roles: Vec<&Value> = entries.map(|entry| &entry["role"]).collect();
-    assert_eq!(roles, ["setting", "user", "interrupted"], "{shown}");
+    assert_eq!(roles, ["user", "interrupted"], "{shown}");
 }
 
 #[test]
@@ -384,7 +385,7 @@ fn a_message_that_waits_is_said_by_the_next_engine() {
         .spawn()
         .expect("the program starts");
     assert_eq!(follower.until("queue")["queue"][0]["text"], "from the queue");
-    chat.kill();
+    chat.kill_with_engine(&folder);
     let output = send.wait_with_output().expect("it ends");
     let told = String::from_utf8(output.stdout).expect("text");
     let notes = String::from_utf8(output.stderr).expect("text");

@@ -294,7 +294,7 @@ fn a_session_begins_before_a_prompt_and_the_words_come_back() {
 
 /// One request to the engine that runs, and its answer.
 fn call(folder: &Folder, request: Value) -> Value {
-    let mut stream = UnixStream::connect(folder.home().join("engine.sock")).expect("an engine");
+    let mut stream = UnixStream::connect(folder.home().join("run/engine.sock")).expect("an engine");
     writeln!(stream, "{}", json!({ "id": 1, "request": request })).expect("it listens");
     let mut line = String::new();
     BufReader::new(stream).read_line(&mut line).expect("text");

@@ -4,7 +4,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -82,7 +82,7 @@ fn a_crash_is_told_apart_from_an_interruption() {
     talk.until("3. Sideways");
     let mut other = Talk::begin(&folder, &["chat", "--continue"]);
     other.until("3. Sideways");
-    talk.kill();
+    talk.kill_with_engine(&folder);
     other.until("Connected again; nothing is lost.");
     // What was said stands there already.
     assert_eq!(other.line(), STOPPED, "whoever looked on");
@@ -129,9 +129,11 @@ fn a_message_that_is_lost_on_its_way_is_said_again_and_once() {
     host.until("You said “hello”.");
     let mut guest = Talk::begin(&folder, &["chat", "--continue"]);
     guest.until("You said “hello”.");
-    kill_process(Pid::from_child(&host.child), Signal::STOP).expect("it runs");
+    let engine = folder.engine();
+    kill_process(engine, Signal::STOP).expect("it runs");
     guest.say("still here");
     host.kill();
+    kill_process(engine, Signal::KILL).expect("it is there");
     guest.until("Connected again; nothing is lost.");
     guest.until("You said “still here”. This is turn 2 of its branch.");
     assert_eq!(guest.end(), Some(0));
@@ -154,7 +156,7 @@ fn an_answer_that_comes_too_late_is_told_since_when() {
     let since: jiff::Timestamp = since.trim_end().parse().expect("a time");
     assert!(since <= jiff::Timestamp::now() && code == Some(4), "{told}");
     // The next engine knows it too.
-    talk.kill();
+    talk.kill_with_engine(&folder);
     let mut talk = Talk::begin(&folder, &["chat", "--continue"]);
     talk.until("Response interrupted");
     let (later, _) = run(&folder, &["answer", "allow", "--ask", &ask]);

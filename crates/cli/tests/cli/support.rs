@@ -5,6 +5,7 @@ use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// A folder with the files of these tests and a home for sessions. Ids and times are fixed, so is the time zone.
@@ -70,6 +71,23 @@ impl Folder {
         shell
     }
 
+    /// The engine process of the home.
+    pub(crate) fn engine(&self) -> Pid {
+        let mut command = self.command();
+        let output = command.args(["engine", "status", "--json"]).output().expect("the program starts");
+        let status: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let process = status["engine"]["process"].as_i64().and_then(|id| i32::try_from(id).ok());
+        process.and_then(Pid::from_raw).expect("an engine runs")
+    }
+
+    /// Ends the engine by a signal that it does not hear, and waits until it is gone.
+    pub(crate) fn kill_engine(&self) {
+        let engine = self.engine();
+        kill_process(engine, Signal::KILL).expect("it runs");
+        let lock = std::fs::File::open(self.home().join("engine.lock")).expect("a lock");
+        lock.lock().expect("it ends with its process");
+    }
+
     /// The id that the next `new` will give.
     pub(crate) fn id_of_next_session(&self) -> String {
         let stamps = self.stamps.get();
@@ -132,6 +150,13 @@ impl Folder {
         }
         let name = self.path().file_name().expect("a name").to_string_lossy().into_owned();
         told.replace(&self.path().display().to_string(), "DIR").replace(&name, "DIR")
+    }
+}
+
+/// No test leaves an engine behind.
+impl Drop for Folder {
+    fn drop(&mut self) {
+        offshoot_testkit::stop_engine(env!("CARGO_BIN_EXE_offshoot"), &self.home());
     }
 }
 

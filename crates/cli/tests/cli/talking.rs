@@ -121,6 +121,12 @@ impl Talk {
         kill_process(Pid::from_child(&self.child), Signal::INT).expect("it runs");
     }
 
+    /// As a crash of the machine ends it, and the engine with it: nothing is tidied up, and it starts no other engine.
+    pub(crate) fn kill_with_engine(self, folder: &Folder) {
+        self.kill();
+        folder.kill_engine();
+    }
+
     /// As a crash ends it: nothing is tidied up.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it runs");
@@ -176,7 +182,8 @@ fn a_conversation_on_a_pipe_is_told_line_by_line() {
     let lines = "hello there\nwrite note.txt: one\n/edit 1 hello you\n/prev\nrun echo hi\ny\nrun echo hi\nn not now\nask \
                  me\n2\nfail\n/label good\n/undo\n/tree\n/edit 1\n/dance\n//slash\n/help\n";
     assert_snapshot!(folder.run_with("chat", lines));
-    assert!(!folder.home().join("engine.sock").exists(), "the socket goes with its engine");
+    assert_eq!(run(&folder, &["engine", "stop"]), ("Stopped.\n".into(), Some(0)));
+    assert!(!folder.home().join("run/engine.sock").exists(), "the socket goes with its engine");
 }
 
 #[test]
@@ -229,7 +236,7 @@ fn every_command_reaches_the_chat_that_runs_elsewhere() {
     let mut chat = Talk::begin(&folder, &["chat"]);
     chat.say("run echo from-the-tool");
     chat.until("May it use shell?");
-    let socket = std::fs::metadata(folder.home().join("engine.sock")).expect("a socket");
+    let socket = std::fs::metadata(folder.home().join("run/engine.sock")).expect("a socket");
     assert!(socket.file_type().is_socket());
     assert_eq!(socket.permissions().mode() & 0o777, 0o600);
     let (status, _) = run(&folder, &["status"]);
@@ -272,7 +279,6 @@ fn every_command_reaches_the_chat_that_runs_elsewhere() {
     chat.say("still here");
     chat.until("You said “still here”.");
     assert_eq!(chat.end(), Some(0));
-    assert!(!folder.home().join("engine.sock").exists());
     let (list, _) = run(&folder, &["ls"]);
     assert!(list.contains("Named from outside"), "{list}");
 }
@@ -283,8 +289,8 @@ fn a_socket_that_a_crash_has_left_is_taken_over() {
     let mut chat = Talk::begin(&folder, &["chat"]);
     chat.say("ask me");
     chat.until("3. Sideways");
-    chat.kill();
-    assert!(folder.home().join("engine.sock").exists(), "nobody has tidied up");
+    chat.kill_with_engine(&folder);
+    assert!(folder.home().join("run/engine.sock").exists(), "nobody has tidied up");
     assert_eq!(run(&folder, &["status"]), ("Nothing runs.\n".into(), Some(0)));
     let (answer, code) = run(&folder, &["send", "what did I say"]);
     assert!(answer.contains("“ask me”"), "{answer}");
@@ -302,7 +308,7 @@ fn who_was_connected_goes_on_when_the_engine_is_killed() {
     let mut other = Talk::begin(&folder, &["chat"]);
     other.say("hello");
     other.until("You said “hello”.");
-    engine.kill();
+    engine.kill_with_engine(&folder);
     other.until("Connected again");
     other.say("and on");
     other.until("You said “and on”. This is turn 2");
@@ -358,6 +364,8 @@ fn a_home_with_a_long_name_has_its_socket_elsewhere() {
     assert!(status.contains("waiting"), "{status}");
     drop(stdin);
     assert_eq!(chat.wait().expect("it ends").code(), Some(0));
+    let stop = with_long_home(alive(&folder)).args(["engine", "stop", "--force"]).status();
+    assert!(stop.expect("it runs").success());
     assert_eq!(std::fs::read_dir(&runtime).expect("a folder").count(), 0, "nothing is left there");
 }
 

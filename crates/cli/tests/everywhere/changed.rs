@@ -467,3 +467,10 @@ fn what_only_the_archive_has_can_be_changed() {
     let told = person.run_at(NOW + 30, "tree 0f5c --width 80");
     assert!(told.contains("winnow") && told.contains("Differently"), "{told}");
 }
+
+/// No test leaves an engine behind.
+impl Drop for Desk {
+    fn drop(&mut self) {
+        offshoot_testkit::stop_engine(env!("CARGO_BIN_EXE_offshoot"), &self.folder.path().join("home"));
+    }
+}

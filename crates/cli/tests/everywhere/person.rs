@@ -31,8 +31,9 @@ impl Person {
     /// written.
     pub(crate) fn with_home_in(folder: &Path) -> Option<Self> {
         let home = tempfile::tempdir_in(folder).ok()?;
-        let person = Self::with_agents();
-        Some(Self { home: Some(home), ..person })
+        let mut person = Self::with_agents();
+        person.home = Some(home);
+        Some(person)
     }
 
     /// pi with a session and a fork of it, Claude Code and Codex with one each.
@@ -206,4 +207,13 @@ fn text_of(output: std::process::Output) -> String {
     let mut text = String::from_utf8(output.stdout).expect("text");
     text.push_str(&String::from_utf8(output.stderr).expect("text"));
     text
+}
+
+/// No test leaves an engine behind.
+impl Drop for Person {
+    fn drop(&mut self) {
+        let usual = || self.dir.path().join("user/.local/share/offshoot");
+        let home = self.home.as_ref().map_or_else(usual, |home| home.path().to_owned());
+        offshoot_testkit::stop_engine(env!("CARGO_BIN_EXE_offshoot"), &home);
+    }
 }

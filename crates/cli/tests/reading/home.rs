@@ -236,3 +236,10 @@ pub(crate) fn of_tomorrow(bytes: &[u8]) -> Vec<u8> {
 pub(crate) fn read(path: &Path) -> Vec<u8> {
     std::fs::read(path).expect("a file")
 }
+
+/// No test leaves an engine behind.
+impl Drop for TestHome {
+    fn drop(&mut self) {
+        offshoot_testkit::stop_engine(env!("CARGO_BIN_EXE_offshoot"), &self.root());
+    }
+}

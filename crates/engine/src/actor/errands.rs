@@ -240,9 +240,9 @@ impl SessionActor {
         let (task, what) = match errand {
             Errand::Hooks { event, payload } => {
                 let (hooks, session) = (self.hooks_for(event), self.id.to_string());
-                let environment = self.scope().environment();
+                let place = self.scope().surroundings();
                 let task = self.tasks.spawn(async move {
-                    let verdict = hooks::ask(hooks, &environment, event, session, payload).await;
+                    let verdict = hooks::ask(hooks, &place, event, session, payload).await;
                     let _ = to_self.send(Message::Back { errand: id, back: Back::Verdict(verdict) }).await;
                 });
                 (task, AwayFor::Hooks { head })

@@ -69,7 +69,7 @@ impl SessionActor {
         self.news.is_being_told = true;
         let (session, to_self) = (self.id.to_string(), self.to_self.clone());
         self.tasks.spawn(async move {
-            let verdict = hooks::ask(hooks, &scope.environment(), event, session, payload).await;
+            let verdict = hooks::ask(hooks, &scope.surroundings(), event, session, payload).await;
             // Where the actor is gone nobody does what they want.
             let _ = to_self.send(Message::Told { verdict, cause, scope }).await;
         });

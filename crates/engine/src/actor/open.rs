@@ -54,8 +54,8 @@ pub(super) async fn open(
 
 impl SessionActor {
     /// Puts the caller's scope in force, with its settings as they are now. Settings that somebody has broken meanwhile
-    /// stay as they were, so that no hook is left out because of it; that is said once. A caller who never had good ones
-    /// here is refused: nobody works with the settings of somebody else.
+    /// stay as they were, so that no hook is left out because of it; that is said once. Another caller is refused, unless
+    /// its request needs no settings: nobody works with the settings of somebody else.
     pub(super) async fn enter_call(
         &mut self,
         context: &Arc<CallerContext>,
@@ -68,15 +68,12 @@ impl SessionActor {
                 self.has_settings = true;
                 None
             }
+            Err(why) if self.has_settings && Arc::ptr_eq(&self.context, context) => Some(why),
             Err(_) if request.works_without_settings() => {
                 let settings = Arc::new(Settings::default());
                 self.enter(Scope { context: context.clone(), settings });
                 self.has_settings = false;
                 return Ok(());
-            }
-            Err(why) if self.has_settings && has_same_settings(&self.context, context) => {
-                self.enter(Scope { context: context.clone(), settings: self.settings.clone() });
-                Some(why)
             }
             Err(why) => return Err(bad_settings(why)),
         };
@@ -87,10 +84,6 @@ impl SessionActor {
         self.bad_settings = wrong;
         Ok(())
     }
-}
-
-fn has_same_settings(one: &CallerContext, other: &CallerContext) -> bool {
-    one.overrides == other.overrides && one.variables == other.variables
 }
 
 /// While another process writes the session its turns are not cut off: then it is only looked at. Whoever only looks

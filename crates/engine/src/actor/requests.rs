@@ -20,6 +20,9 @@ impl SessionActor {
         if self.is_ending && !is_still_done {
             return self.refuse(call, disconnected());
         }
+        if let Request::Settle(_) = call.request {
+            return self.settling.push(call);
+        }
         if let Err(error) = self.enter_call(&call.context, &call.request).await {
             return self.refuse(call, error);
         }
@@ -137,6 +140,7 @@ impl SessionActor {
             Request::CancelSummary(_) => self.cancel_summary(brought),
             Request::Compact(compact) => self.compact(&compact, brought).await,
             Request::Hello(_)
+            | Request::Engine(_)
             | Request::List(_)
             | Request::Agents
             | Request::Begin(_)
@@ -144,7 +148,8 @@ impl SessionActor {
             | Request::Permissions(_)
             | Request::RevokePermission(_)
             | Request::Follow(_)
-            | Request::Unfollow(_) => Err(refused(internal("this is not about one session"))),
+            | Request::Unfollow(_)
+            | Request::Settle(_) => Err(refused(internal("this is not about one session"))),
         }
     }
 

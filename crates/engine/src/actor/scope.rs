@@ -4,6 +4,7 @@
 //! from a request works with those of its caller, however much later it happens: a turn keeps the scope of the request
 //! that started it, a queued message that of its sender, a hook that of whatever it is told about.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use offshoot_api::{CallerContext, StampCounter};
@@ -11,6 +12,7 @@ use offshoot_session::agent::Environment;
 
 use super::{Message, SessionActor};
 use crate::environment::environment_for;
+use crate::hooks::Surroundings;
 use crate::settings::Settings;
 
 #[derive(Clone)]
@@ -20,6 +22,12 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
+    /// For hooks.
+    pub(super) fn surroundings(&self) -> Surroundings {
+        let folder = self.context.folder.as_deref().map(PathBuf::from);
+        Surroundings { environment: self.environment(), folder }
+    }
+
     /// For agents and hooks.
     pub(super) fn environment(&self) -> Environment {
         environment_for(&self.context, &self.settings)
@@ -67,6 +75,7 @@ impl SessionActor {
             Message::Call(_)
             | Message::Follow { .. }
             | Message::NobodyWaits { .. }
+            | Message::IsIdle { .. }
             | Message::Tick
             | Message::Rest
             | Message::Broke

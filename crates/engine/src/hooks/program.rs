@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-use super::HookError;
+use super::{HookError, Surroundings};
 
 /// An answer is short; whatever goes on without end is not one.
 pub(super) const LONGEST: u64 = 1024 * 1024;
@@ -16,10 +16,16 @@ pub(super) const LONGEST: u64 = 1024 * 1024;
 pub(super) async fn run(
     program: &Path,
     arguments: &[String],
-    environment: &Environment,
+    place: &Surroundings,
     body: &str,
 ) -> Result<Vec<u8>, HookError> {
-    let mut child = Command::new(program)
+    let environment = &place.environment;
+    let mut command = Command::new(program);
+    // A folder that is gone is no reason not to tell.
+    if let Some(folder) = place.folder.as_ref().filter(|folder| folder.is_dir()) {
+        command.current_dir(folder);
+    }
+    let mut child = command
         .args(arguments)
         .env_clear()
         .envs(environment.iter())

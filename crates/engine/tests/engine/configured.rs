@@ -114,7 +114,7 @@ async fn a_branch_is_put_out_of_sight_and_brought_back() {
         assert_eq!(world.tree().is_archived(&old.as_str().into()), archived);
     }
     let nowhere = world.call(archive("nowhere", true)).await.unwrap_err();
-    assert_eq!(nowhere.code, ErrorCode::NotFound);
+    assert_eq!(nowhere.code, ErrorCode::PointNotFound);
     world.call(archive(&old, true)).await.unwrap();
     world.agent.open_gate();
     world.until_ready().await;

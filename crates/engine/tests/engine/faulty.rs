@@ -191,6 +191,7 @@ fn engine(shelf: &FaultyShelf, agent: &Arc<ScriptedAgent>, stamps: &SharedStamps
             ..Settings::default()
         }
         .into(),
+        epoch: 0,
     })
 }
 

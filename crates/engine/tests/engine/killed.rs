@@ -72,6 +72,7 @@ fn engine(home: &Path) -> Engine {
             ..Settings::default()
         }
         .into(),
+        epoch: 0,
     })
 }
 

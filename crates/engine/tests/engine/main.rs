@@ -25,6 +25,7 @@ mod killed;
 mod ladder;
 mod many;
 mod model;
+mod once;
 mod places;
 mod races;
 mod rival;

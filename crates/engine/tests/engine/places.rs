@@ -28,11 +28,12 @@ async fn a_session_that_was_taken_back_is_not_written_until_it_is_brought_back()
             title: Some("x".into()),
             ..Default::default()
         }),
-        Request::Undo(step()),
     ] {
         let refused = world.call(request).await.unwrap_err();
         assert_eq!((refused.code, refused.hint), (ErrorCode::NotFound, Some(Hint::Redo)), "{refused}");
     }
+    let undo = world.call(Request::Undo(step())).await.unwrap_err();
+    assert_eq!(undo.code, ErrorCode::NothingToDo, "all of it is undone: {undo}");
     world.call(Request::Open(request::Open { session: begun.id.clone(), turns: None })).await.unwrap();
     world.call(Request::Redo(step())).await.unwrap();
     world.call(Request::Send(said)).await.unwrap();

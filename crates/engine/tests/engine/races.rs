@@ -66,6 +66,7 @@ impl Race {
             agents: vec![agent.clone()],
             stamps: Arc::new(move |_| Box::new(stamps.clone())),
             rules: RuleBook::in_memory(),
+            epoch: 0,
             settings: Settings { default_agent: Some("scripted".to_owned()), ..settings }.into(),
         });
         Self { folder, rival, agent, engine, id }
@@ -143,7 +144,7 @@ fn requests() -> Vec<Request> {
         Request::Send(request::Send {
             session: session(),
             prompt: PromptView::text("and?"),
-            client_id: Some("mine".to_owned()),
+            client_id: Some("mine-one".to_owned()),
             ..Default::default()
         }),
         Request::Edit(request::Edit {

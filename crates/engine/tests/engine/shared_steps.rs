@@ -40,6 +40,7 @@ impl Pair {
             agents: vec![Arc::new(ScriptedAgent::new())],
             stamps: Arc::new(move |_| Box::new(stamps.clone())),
             rules: RuleBook::in_memory(),
+            epoch: 0,
             settings: Settings { default_agent: Some("scripted".to_owned()), ..Settings::default() }.into(),
         });
         Self { folder, rival, full, engine, origin: "origin".into() }

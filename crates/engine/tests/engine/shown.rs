@@ -311,6 +311,7 @@ async fn every_agent_that_is_known_is_listed() {
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings::default().into(),
+        epoch: 0,
     });
     let path = folder.path().to_str().unwrap().to_owned();
     let environment = BTreeMap::from([("PATH".to_owned(), path)]);

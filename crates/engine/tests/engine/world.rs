@@ -172,6 +172,7 @@ pub(crate) fn engine(
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: rules.clone(),
         settings: settings.clone().into(),
+        epoch: 0,
     })
 }
 

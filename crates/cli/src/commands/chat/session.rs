@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use offshoot_api::event::EventKind;
-use offshoot_api::request::{Begin, Configure, Interrupt};
+use offshoot_api::request::{Begin, Configure};
 use offshoot_api::views::{AskView, BodyView, BoundView, EntryView, ModelView, QueuedView, SessionView};
 use offshoot_api::{ApiError, ErrorCode, EventStream, Request, Response};
 use offshoot_store::SessionStore;
@@ -20,7 +20,7 @@ use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::look::{Ink, Sign};
 use crate::stamps::SystemStamps;
-use crate::talk::looking_on::leave_hearing;
+use crate::talk::looking_on::leave_settled;
 use crate::talk::printing::Printing;
 use crate::talk::telling::{Prompts, Telling};
 use crate::talk::{open, refused};
@@ -174,24 +174,26 @@ impl<'h> Chat<'h> {
     pub(super) async fn leave(mut self) -> Option<Exit> {
         let events = self.events.take();
         if let Some(reached) = self.reached.take() {
-            for turn in self.turns.own_running() {
-                let Some(session) = self.session.clone() else { break };
-                // A turn that has ended by itself meanwhile need not be interrupted.
-                let _ = reached.call(Request::Interrupt(Interrupt { session, turn: Some(turn) })).await;
-            }
-            match events {
-                Some(events) => self.leave_telling_of_hooks(reached, events).await,
-                None => reached.leave().await,
+            match (events, self.session.clone()) {
+                (Some(events), Some(session)) if self.leaves != Some(Leaves::Told) => {
+                    self.leave_telling_of_hooks(reached, &session, events).await;
+                }
+                _ => reached.leave().await,
             }
         }
+        let is_answering = !self.turns.own_running().is_empty();
         if self.is_terminal && self.is_invited {
             // The sign that invites stands on this line.
             let _ = self.out.print("\n");
         }
         if let Some(session) = self.session.take().filter(|_| self.is_terminal && !self.here.look.quiet) {
             let name = short(self.here, &session.as_str().into());
+            let text = match is_answering {
+                true => words::still_answering(&name),
+                false => words::go_on_with(&name),
+            };
             // Who cannot read it any more does not miss it.
-            let _ = self.tell(Ink::Faint, &words::go_on_with(&name));
+            let _ = self.tell(Ink::Faint, &text);
         }
         let is_told = self.leaves == Some(Leaves::Told);
         self.out.end(is_told.then_some(LAST_WORDS)).await;
@@ -266,7 +268,7 @@ impl<'h> Chat<'h> {
         }
     }
 
-    /// The engine is gone: finds the next one, or becomes it. What was missed is told.
+    /// The engine is gone: finds the next one, or starts it. What was missed is told.
     pub(super) async fn reconnect(&mut self) -> Result<(), Failure> {
         self.events = None;
         if let Some(old) = self.reached.take() {
@@ -394,8 +396,8 @@ impl<'h> Chat<'h> {
     }
 
     /// What hooks are told at the end they can fail at, too.
-    async fn leave_telling_of_hooks(&mut self, reached: Reached, events: EventStream) {
-        leave_hearing(reached, events, |event| {
+    async fn leave_telling_of_hooks(&mut self, reached: Reached, session: &str, events: EventStream) {
+        leave_settled(reached, session, events, |event| {
             if let EventKind::HookFailed { hook, message } = &event.kind {
                 // Who cannot read it any more does not miss it.
                 let _ = self.tell(Ink::Error, &hook_failed(hook, message));

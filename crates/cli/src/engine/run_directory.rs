@@ -1,0 +1,115 @@
+//! `<home>/run/`: the files by which the engine of a home is found. The directory is private before anything is put into
+//! it, so nobody else can open the socket or put another one in its place. A directory that is not ours is refused and
+//! left as it is.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+#[derive(Clone, Debug)]
+pub(super) struct RunDirectory(PathBuf);
+
+impl RunDirectory {
+    /// Creates it where it is missing, with the home.
+    pub(super) fn prepare(home: &Path) -> io::Result<Self> {
+        DirBuilder::new().recursive(true).mode(0o700).create(home)?;
+        let path = path(home);
+        make_private(&path)?;
+        Ok(Self(path))
+    }
+
+    /// Held by the one command that starts an engine. `None` while another one does.
+    pub(super) fn lock_start(&self) -> io::Result<Option<File>> {
+        try_lock(&self.0.join("start.lock"))
+    }
+
+    /// Counts one further engine process, and keeps the number before anybody sees it.
+    pub(super) fn next_epoch(&self) -> io::Result<u64> {
+        let (path, new) = (self.0.join("epoch"), self.0.join("epoch.new"));
+        let last = match std::fs::read_to_string(&path) {
+            Ok(text) => text.trim().parse().map_err(|_| io::Error::new(ErrorKind::InvalidData, NO_EPOCH))?,
+            Err(error) if error.kind() == ErrorKind::NotFound => 0_u64,
+            Err(error) => return Err(error),
+        };
+        let next = last + 1;
+        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+        writeln!(file, "{next}")?;
+        file.sync_all()?;
+        std::fs::rename(new, path)?;
+        File::open(&self.0)?.sync_all()?;
+        Ok(next)
+    }
+}
+
+const NO_EPOCH: &str = "`run/epoch` is not a number";
+
+pub(super) fn path(home: &Path) -> PathBuf {
+    home.join("run")
+}
+
+/// A directory that only we can look into. `lstat` decides, so a link to somewhere else is refused.
+pub(super) fn make_private(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let found = std::fs::symlink_metadata(path)?;
+    let is_ours = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+    if is_ours && found.mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let problem = format!("`{}` is not a private directory of yours; it was left as it is", path.display());
+    Err(io::Error::new(ErrorKind::PermissionDenied, problem))
+}
+
+/// `None` while another process holds it. A lock ends with its process, however that ends.
+pub(super) fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    let file = options.open(path)?;
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Some(file)),
+        Err(Errno::WOULDBLOCK) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn every_engine_has_a_number_of_its_own() {
+        let home = tempfile::tempdir().expect("a directory");
+        let run = RunDirectory::prepare(home.path()).expect("prepared");
+        let epochs: Vec<u64> = (0..3).filter_map(|_| run.next_epoch().ok()).collect();
+        assert_eq!(epochs, [1, 2, 3]);
+        std::fs::write(path(home.path()).join("epoch"), "many").expect("a file");
+        assert!(run.next_epoch().is_err(), "numbers that were given may not come again");
+    }
+
+    #[test]
+    fn what_is_not_private_or_not_a_directory_is_refused_and_left_alone() {
+        let home = tempfile::tempdir().expect("a directory");
+        let run = path(home.path());
+        std::fs::write(&run, "mine").expect("a file");
+        assert!(RunDirectory::prepare(home.path()).is_err());
+        assert_eq!(std::fs::read_to_string(&run).expect("still there"), "mine");
+        std::fs::remove_file(&run).expect("gone");
+        let elsewhere = tempfile::tempdir().expect("a directory");
+        std::os::unix::fs::symlink(elsewhere.path(), &run).expect("a link");
+        assert!(RunDirectory::prepare(home.path()).is_err());
+        std::fs::remove_file(&run).expect("gone");
+        std::fs::create_dir(&run).expect("a directory");
+        std::fs::set_permissions(&run, std::fs::Permissions::from_mode(0o755)).expect("own directory");
+        assert!(RunDirectory::prepare(home.path()).is_err());
+        std::fs::set_permissions(&run, std::fs::Permissions::from_mode(0o700)).expect("own directory");
+        assert!(RunDirectory::prepare(home.path()).is_ok());
+    }
+}
