@@ -19,6 +19,7 @@ mod looks;
 mod moves;
 mod news;
 mod open;
+mod recovery;
 mod requests;
 mod shared_step;
 mod shorten;
@@ -59,6 +60,7 @@ use drafting::Drafting;
 use errands::{Away, Back, nobody_waits};
 use news::{Cause, News};
 use open::Opened;
+use recovery::Unended;
 use shared_step::{SharedStep, TakenThere};
 use turns::{Ended, Running};
 
@@ -182,8 +184,10 @@ pub(crate) struct SessionActor {
     feed: Feed,
     /// The disk took nothing the last time.
     cannot_write: bool,
-    /// What whoever looks at the session first is told.
-    notice: Option<&'static str>,
+    /// What a crash has left, which is seen and not written.
+    unended: Unended,
+    /// The last state in which a crash had left nothing.
+    whole: Option<Generation>,
     /// What followers were told last.
     told: State,
     turns: BTreeMap<TurnId, Running>,
@@ -281,7 +285,7 @@ impl SessionActor {
         mailbox: mpsc::Receiver<Message>,
         to_self: mpsc::Sender<Message>,
     ) -> Self {
-        let Opened { book, waiting, settings, notice } = opened;
+        let Opened { book, waiting, settings } = opened;
         let mut stamps = (shared.stamps)();
         let feed = Feed::new(id.clone(), stamps.now(), settings.kept_events);
         Self {
@@ -296,7 +300,8 @@ impl SessionActor {
             stamps,
             feed,
             cannot_write: false,
-            notice,
+            unended: Unended::default(),
+            whole: None,
             told: State::Ready,
             turns: BTreeMap::new(),
             connections: BTreeMap::new(),
@@ -439,8 +444,6 @@ impl SessionActor {
             self.interrupt(&turn).await;
             self.give_up(&turn, "the session was closed").await;
         }
-        self.flush_drafts().await;
-        self.let_go_of_the_book().await;
     }
 
     /// Everything that was started ends. What was said to the session meanwhile is given back.
