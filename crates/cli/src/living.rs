@@ -5,8 +5,8 @@
 
 use offshoot_api::views::{StatusRow, StatusView};
 use offshoot_api::{Request, Response};
-use offshoot_session::turn::{Unfinished, arrived_so_far, end_turns, has_unfinished_turn, unfinished_turns};
-use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree};
+use offshoot_session::turn::{Writer, has_unfinished_turn, shown_of_unfinished, unfinished_turns};
+use offshoot_session::{Entry, EntryId, SessionId, SessionTree};
 use offshoot_store::{Journal, LazySession, Loaded};
 
 use crate::engine::{self, Reached};
@@ -95,29 +95,23 @@ pub(crate) fn has_open_turn(here: &Here, which: &Which, session: &LazySession) -
 
 fn seen(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
     let read = journal(here, id)?;
-    let (unfinished, _) = without_end(here, id, &read);
-    if unfinished.is_empty() {
+    if unfinished_turns(read.tree(), &drafts_of(here, id, &read)).is_empty() {
         return Ok(read.into_loaded());
     }
-    let is_alive = here.store()?.is_being_written(id);
+    let writer = if here.store()?.is_being_written(id) { Writer::Alive } else { Writer::Gone };
     // It may have ended since it was read.
-    let read = if is_alive { read } else { journal(here, id)? };
-    let (unfinished, left) = without_end(here, id, &read);
+    let read = if writer == Writer::Alive { read } else { journal(here, id)? };
+    let left = drafts_of(here, id, &read);
     let loaded = read.into_loaded();
-    let records: Vec<Record> = match is_alive {
-        true => arrived_so_far(&loaded.tree, unfinished, &left),
-        false => end_turns(&loaded.tree, unfinished, &left, &mut here.stamps()),
-    };
+    let records = shown_of_unfinished(&loaded.tree, &left, writer);
     let tree = loaded.tree.extended(&records).unwrap_or_else(|_| loaded.tree.clone());
     Ok(Loaded { tree, ..loaded })
 }
 
-/// Turns without an end, and what drafts have of them.
-fn without_end(here: &Here, id: &SessionId, read: &Journal) -> (Vec<Unfinished>, Vec<Entry>) {
-    // Words that cannot be read are missed by whoever opens it to write, and told there.
+/// What drafts have of turns without an end. Drafts that cannot be read are missed by the next writer, who says so.
+fn drafts_of(here: &Here, id: &SessionId, read: &Journal) -> Vec<Entry> {
     let left = here.store().ok().and_then(|store| store.drafts(id).left(read.tree()).ok());
-    let left = left.unwrap_or_default();
-    (unfinished_turns(read.tree(), &left), left)
+    left.unwrap_or_default()
 }
 
 pub(crate) fn sign_of(state: &str) -> (Sign, Ink) {

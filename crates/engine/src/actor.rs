@@ -20,6 +20,7 @@ mod looks;
 mod moves;
 mod news;
 mod open;
+mod recovery;
 mod requests;
 mod scope;
 mod shared_step;
@@ -63,6 +64,7 @@ use drafting::Drafting;
 use errands::{Away, Back, nobody_waits};
 use news::{Cause, News};
 use open::Opened;
+use recovery::Unended;
 use scope::Scope;
 use shared_step::{SharedStep, TakenThere};
 use turns::{Ended, Running};
@@ -222,10 +224,12 @@ pub(crate) struct SessionActor {
     feed: Feed,
     /// The disk took nothing the last time.
     cannot_write: bool,
-    /// What whoever looks at the session first is told.
-    notice: Option<&'static str>,
     /// What the answer to the request in hand has to mention.
     notices: Vec<Notice>,
+    /// What a crash has left, which is seen and not written.
+    unended: Unended,
+    /// The last state in which a crash had left nothing.
+    whole: Option<Generation>,
     /// What followers were told last.
     told: State,
     turns: BTreeMap<TurnId, Running>,
@@ -337,7 +341,7 @@ impl SessionActor {
         mailbox: mpsc::Receiver<Message>,
         to_self: mpsc::Sender<Message>,
     ) -> Self {
-        let Opened { book, waiting, settings, notice } = opened;
+        let Opened { book, waiting, settings } = opened;
         let has_settings = settings.is_some();
         let settings = settings.unwrap_or_default();
         let stamps = (shared.stamps)(&context);
@@ -356,8 +360,9 @@ impl SessionActor {
             stamps,
             feed,
             cannot_write: false,
-            notice,
             notices: Vec::new(),
+            unended: Unended::default(),
+            whole: None,
             told: State::Ready,
             turns: BTreeMap::new(),
             connections: BTreeMap::new(),
@@ -514,8 +519,6 @@ impl SessionActor {
             self.interrupt(&turn).await;
             self.give_up(&turn, "the session was closed").await;
         }
-        self.flush_drafts().await;
-        self.let_go_of_the_book().await;
     }
 
     /// Everything that was started ends. What was said to the session meanwhile is given back.

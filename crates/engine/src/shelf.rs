@@ -67,6 +67,9 @@ pub trait Book: fmt::Debug + Send {
     /// Reads what others have written since. `false`: nothing.
     fn refresh(&mut self) -> Result<bool, ReadError>;
 
+    /// Whether another process writes the session just now. Asking leaves no trace.
+    fn is_written_elsewhere(&self) -> bool;
+
     /// Nobody else may write until [`Book::release`].
     fn hold(&mut self) -> Result<(), LockError>;
 

@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 pub use effect::{Effect, End, Shown};
 pub use recovery::{
-    Unfinished, arrived_so_far, end_turns, has_unfinished_turn, plan_recovery, unfinished_turns,
+    Unfinished, Writer, has_unfinished_turn, plan_recovery, shown_of_unfinished, unfinished_turns,
 };
 
 use crate::agent::{AgentEvent, AgentInput, Ending, Said, Speaker};

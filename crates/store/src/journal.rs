@@ -168,6 +168,11 @@ impl Journal {
         Ok(())
     }
 
+    /// Whether this handle keeps the lock.
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
+    }
+
     pub fn release(&mut self) {
         self.held = None;
     }

@@ -13,7 +13,7 @@ use offshoot_store::{Basis, Generation, WriteError};
 
 use super::errands::Away;
 use super::halt::Halt;
-use super::open::REPAIRED;
+use super::recovery::{REPAIRED, Unended};
 use super::turns::Running;
 use super::{Message, SessionActor};
 use crate::failure::{internal, not_appended, not_locked, not_read};
@@ -26,14 +26,22 @@ use crate::view::sub_agent_of_turn;
 pub(super) const ATTEMPTS: usize = 4;
 
 /// The session as a book has it.
-struct Snapshot {
-    tree: SessionTree,
+pub(super) struct Snapshot {
+    pub(super) tree: SessionTree,
     generation: Generation,
+}
+
+/// What a request is planned for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Nothing is written, whatever a crash has left.
+    Look,
+    Change,
 }
 
 impl Snapshot {
     /// `None`: it is the state that is known already.
-    fn newer(book: &dyn Book, known: Generation) -> Option<Self> {
+    pub(super) fn newer(book: &dyn Book, known: Generation) -> Option<Self> {
         let generation = book.generation();
         (generation != known).then(|| Self { tree: book.tree().clone(), generation })
     }
@@ -83,13 +91,12 @@ impl SessionActor {
     }
 
     fn tell_written(&mut self, written: Written, snapshot: Option<Snapshot>, records: &[Record]) {
-        let Some(Snapshot { tree, generation }) = snapshot else { return };
+        let Some(snapshot) = snapshot else { return };
         if written.repaired.is_some() {
             self.publish(None, EventKind::Notice { text: REPAIRED.to_owned() });
             self.notices.push(Notice::new(Notice::REPAIRED, REPAIRED));
         }
-        let before = std::mem::replace(&mut self.tree, tree);
-        self.generation = generation;
+        let before = self.replace_tree(snapshot);
         if written.has_foreign_changes {
             self.publish(None, EventKind::Rearranged);
         }
@@ -166,9 +173,13 @@ impl SessionActor {
     }
 
     /// Before a request is planned: everything that others have written is read. The last attempt locks them out first.
-    pub(super) async fn begin_attempt(&mut self, number: usize) -> Result<(), ApiError> {
+    pub(super) async fn begin_attempt(&mut self, number: usize, purpose: Purpose) -> Result<(), ApiError> {
         if number < ATTEMPTS {
-            return self.catch_up().await;
+            self.catch_up().await?;
+            return match purpose {
+                Purpose::Look => Ok(()),
+                Purpose::Change => self.recover().await,
+            };
         }
         self.lock_and_catch_up().await?;
         self.plans_under_lock = true;
@@ -194,25 +205,35 @@ impl SessionActor {
     }
 
     /// Others may have written while no turn of ours ran.
-    pub(super) async fn catch_up(&mut self) -> Result<(), ApiError> {
+    async fn catch_up(&mut self) -> Result<(), ApiError> {
         if !self.turns.is_empty() {
             return Ok(());
         }
-        let known = self.generation;
+        let (known, whole) = (self.generation, self.whole);
         let refreshed = self.with_book(move |book| match book.refresh() {
-            Ok(_) => Ok(Snapshot::newer(book, known)),
+            Ok(_) => {
+                let unended = Unended::of(book, whole);
+                Ok((Snapshot::newer(book, known), unended))
+            }
             Err(error) => Err(not_read(&error)),
         });
-        let snapshot = refreshed.await??;
+        let (snapshot, unended) = refreshed.await??;
         self.caught_up(snapshot);
+        self.whole = unended.is_nothing().then_some(self.generation);
+        self.unended = unended;
         Ok(())
     }
 
+    /// The tree that was there before.
+    pub(super) fn replace_tree(&mut self, now: Snapshot) -> SessionTree {
+        self.generation = now.generation;
+        std::mem::replace(&mut self.tree, now.tree)
+    }
+
     /// Others have written: their tree counts from now on.
-    fn caught_up(&mut self, snapshot: Option<Snapshot>) {
-        let Some(Snapshot { tree, generation }) = snapshot else { return };
-        self.generation = generation;
-        let before = std::mem::replace(&mut self.tree, tree);
+    pub(super) fn caught_up(&mut self, snapshot: Option<Snapshot>) {
+        let Some(snapshot) = snapshot else { return };
+        let before = self.replace_tree(snapshot);
         self.publish(None, EventKind::Rearranged);
         self.tell_heads(&before);
     }

@@ -1,6 +1,5 @@
 //! The session as it is seen, what is being said included.
 
-use offshoot_api::event::EventKind;
 use offshoot_api::views::{AskView, ContextView, ModelView, SessionView, SpentView, StatusRow, StatusView};
 use offshoot_api::{Response, request};
 use offshoot_session::address::{Place, resolve};
@@ -22,22 +21,13 @@ const ANSWERED_IN_VIEW: usize = 8;
 impl SessionActor {
     /// As if every word that was said so far were final.
     pub(super) fn shown(&self) -> SessionTree {
-        self.turns.values().fold(self.tree.clone(), |tree, running| running.turn.over(&tree))
-    }
-
-    /// What is told now comes behind the view, so whoever follows from there hears it.
-    pub(super) fn opened_view(&mut self, turns: Option<usize>) -> Response {
-        let view = self.session_view(turns);
-        if let Some(notice) = self.notice.take() {
-            self.publish(None, EventKind::Notice { text: notice.to_owned() });
-        }
-        view
+        self.turns.values().fold(self.settled(), |tree, running| running.turn.over(&tree))
     }
 
     pub(super) fn session_view(&mut self, turns: Option<usize>) -> Response {
         let spent = SpentView::from(&self.spent());
-        let shown = self.shown();
-        let context = context_of(&self.tree, self.tree.main_head(), &ContextOptions::pi());
+        let (shown, settled) = (self.shown(), self.settled());
+        let context = context_of(&settled, settled.main_head(), &ContextOptions::pi());
         let agent = context.agent.or_else(|| self.settings.default_agent.clone());
         let tokens = context_tokens(&context.messages).tokens;
         let window = self.window(agent.as_deref(), context.model.as_ref());
@@ -65,12 +55,13 @@ impl SessionActor {
 
     /// All replies are looked at, so it is known until something is written.
     fn spent(&mut self) -> Tally {
-        let written = self.tree.log_length();
+        let settled = self.settled();
+        let written = settled.log_length();
         match self.spent {
             Some((of, tally)) if of == written => tally,
             Some(_) | None => {
                 let prices = &self.settings.prices;
-                let charges = priced(charges_of_tree(&self.tree), |model| prices.of(model).cloned());
+                let charges = priced(charges_of_tree(&settled), |model| prices.of(model).cloned());
                 let tally = Tally::of(&charges);
                 self.spent = Some((written, tally));
                 tally

@@ -1,4 +1,4 @@
-//! Opening a session: read, and end what a crash has cut off; and the settings that count in it.
+//! Opening a session, to look at it: nothing is written. And the settings that count in it.
 
 use std::sync::Arc;
 
@@ -6,14 +6,12 @@ use offshoot_api::event::EventKind;
 use offshoot_api::{ApiError, CallerContext, Request};
 use offshoot_session::SessionId;
 use offshoot_session::queue::SendQueue;
-use offshoot_session::turn::{plan_recovery, unfinished_turns};
-use offshoot_store::Basis;
 
 use super::SessionActor;
 use super::scope::Scope;
 use super::waiting::left_waiting;
 use crate::engine::Shared;
-use crate::failure::{bad_settings, internal, not_drafted, not_read, not_written};
+use crate::failure::{bad_settings, internal, not_read};
 use crate::settings::Settings;
 use crate::shelf::Book;
 
@@ -23,33 +21,25 @@ pub(super) struct Opened {
     pub(super) waiting: SendQueue,
     /// `None`: they cannot be read.
     pub(super) settings: Option<Arc<Settings>>,
-    /// What whoever looks at it first is told.
-    pub(super) notice: Option<&'static str>,
 }
-
-/// A crash had left something half written at its end.
-pub(super) const REPAIRED: &str = "the end of this session was damaged and has been repaired: 1 unfinished record was set \
-     aside (`offshoot fsck` has the details)";
 
 pub(super) async fn open(
     id: &SessionId,
     shared: &Arc<Shared>,
     context: &Arc<CallerContext>,
 ) -> Result<Opened, ApiError> {
-    let (id, store, caller) = (id.clone(), shared.clone(), context.clone());
+    let (id, store) = (id.clone(), shared.clone());
     let opened = tokio::task::spawn_blocking(move || {
         let book = store.shelf.open(&id).map_err(|error| not_read(&error))?;
-        let mut book = book.ok_or_else(|| ApiError::session_not_found(id.as_str()))?;
-        let is_repaired = recover(book.as_mut(), &store, &caller)?;
+        let book = book.ok_or_else(|| ApiError::session_not_found(id.as_str()))?;
         let waiting = left_waiting(book.as_ref());
-        Ok::<_, ApiError>((book, waiting, is_repaired))
+        Ok::<_, ApiError>((book, waiting))
     });
-    let (book, waiting, is_repaired) =
-        opened.await.map_err(|_| internal("the session could not be opened"))??;
+    let (book, waiting) = opened.await.map_err(|_| internal("the session could not be opened"))??;
     let project = book.tree().header().and_then(|header| header.project.clone());
     // Whether the request can do without good settings is asked when it is answered.
     let settings = shared.settings.about(project.as_deref(), context).await.ok();
-    Ok(Opened { book, waiting, settings, notice: is_repaired.then_some(REPAIRED) })
+    Ok(Opened { book, waiting, settings })
 }
 
 impl SessionActor {
@@ -84,37 +74,4 @@ impl SessionActor {
         self.bad_settings = wrong;
         Ok(())
     }
-}
-
-/// While another process writes the session its turns are not cut off: then it is only looked at. Whoever only looks
-/// leaves no trace, so nothing is locked where nothing was cut off. `true`: its end was damaged, and is repaired.
-fn recover(book: &mut dyn Book, shared: &Shared, context: &CallerContext) -> Result<bool, ApiError> {
-    let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
-    if (left.is_empty() && unfinished_turns(book.tree(), &left).is_empty()) || book.hold().is_err() {
-        return Ok(false);
-    }
-    let recovered = end_unfinished_turns(book, shared, context);
-    book.release();
-    recovered
-}
-
-fn end_unfinished_turns(
-    book: &mut dyn Book,
-    shared: &Shared,
-    context: &CallerContext,
-) -> Result<bool, ApiError> {
-    book.refresh().map_err(|error| not_read(&error))?;
-    let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
-    let records = plan_recovery(book.tree(), &left, (shared.stamps)(context).as_mut());
-    let repaired = match records.is_empty() {
-        true => None,
-        false => {
-            let written = book.append(Basis::Lock, &records);
-            written.map_err(|error| not_written(&error))?.repaired
-        }
-    };
-    if !left.is_empty() {
-        book.clear_drafts().map_err(|error| not_drafted(&error))?;
-    }
-    Ok(repaired.is_some())
 }

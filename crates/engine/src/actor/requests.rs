@@ -5,7 +5,7 @@ use offshoot_session::TurnId;
 use tracing::debug;
 
 use super::changed::answered;
-use super::commit::ATTEMPTS;
+use super::commit::{ATTEMPTS, Purpose};
 use super::halt::{Halt, refused};
 use super::news::Cause;
 use super::{Brought, Call, Message, SessionActor};
@@ -57,8 +57,9 @@ impl SessionActor {
     /// Another process may write between planning and writing. Then the request is planned again on what is there; what
     /// was brought for it counts on.
     async fn planned_and_answered(&mut self, call: &mut Call) -> Result<Response, Halt> {
+        let purpose = if call.request.only_looks() { Purpose::Look } else { Purpose::Change };
         for attempt in 1..=ATTEMPTS {
-            self.begin_attempt(attempt).await.map_err(Halt::Refused)?;
+            self.begin_attempt(attempt, purpose).await.map_err(Halt::Refused)?;
             let answer = match self.taken_meanwhile(&mut call.brought) {
                 Some(answer) => Ok(answer),
                 None => self.answer_once(call).await,
@@ -109,7 +110,7 @@ impl SessionActor {
 
     async fn answer_call(&mut self, request: Request, brought: &Brought) -> Result<Response, Halt> {
         match request {
-            Request::Open(open) => Ok(self.opened_view(open.turns)),
+            Request::Open(open) => Ok(self.session_view(open.turns)),
             Request::Show(show) => self.show_branch(&show),
             Request::Tree(_) => Ok(self.tree_rows()),
             Request::Status => Ok(self.status_rows()),

@@ -15,7 +15,7 @@ use offshoot_session::plan::{BeginningRefused, OtherSide, other_side, plan_undo_
 use offshoot_session::{Change, Fact, Mark, OperationId, Record, SessionId};
 use tokio::sync::oneshot;
 
-use super::commit::ATTEMPTS;
+use super::commit::{ATTEMPTS, Purpose};
 use super::errands::{Errand, Taken};
 use super::halt::{Halt, refused};
 use super::moves::would_be_undone;
@@ -134,7 +134,7 @@ impl SessionActor {
 
     async fn take_shared_step(&mut self, step: &SharedStep) -> TakenThere {
         for attempt in 1..=ATTEMPTS {
-            self.begin_attempt(attempt).await?;
+            self.begin_attempt(attempt, Purpose::Change).await?;
             let taken = self.write_shared_step(step).await;
             self.end_attempt().await;
             match taken {

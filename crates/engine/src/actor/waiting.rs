@@ -14,7 +14,7 @@ use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree, Stop, TurnId
 use serde_json::json;
 
 use super::changed::answered;
-use super::commit::ATTEMPTS;
+use super::commit::{ATTEMPTS, Purpose};
 use super::halt::{Halt, nothing_to_do, refused};
 use super::requests::outrun;
 use super::talk::{Head, chosen, end_of_turn, telling};
@@ -154,7 +154,7 @@ impl SessionActor {
     /// Nobody asks for this, so it is planned again here where a request would be.
     async fn say_planned_again(&mut self, queued: &Queued) -> Result<(), ApiError> {
         for attempt in 1..=ATTEMPTS {
-            self.begin_attempt(attempt).await?;
+            self.begin_attempt(attempt, Purpose::Change).await?;
             let said = self.say_queued(queued).await;
             self.end_attempt().await;
             match said {

@@ -19,6 +19,7 @@ const COPIES: usize = 100;
 
 #[derive(Debug)]
 struct JournalBook {
+    store: JournalStore,
     journal: Journal,
     drafts: Drafts,
     waiting: Waiting,
@@ -35,7 +36,8 @@ impl Shelf for JournalStore {
 
     fn open(&self, id: &SessionId) -> Result<Option<Box<dyn Book>>, ReadError> {
         let Some(journal) = self.journal(id)? else { return Ok(None) };
-        Ok(Some(Box::new(JournalBook { journal, drafts: self.drafts(id), waiting: self.waiting(id) })))
+        let (drafts, waiting) = (self.drafts(id), self.waiting(id));
+        Ok(Some(Box::new(JournalBook { store: self.clone(), journal, drafts, waiting })))
     }
 
     fn introduce(&self, id: &SessionId, path: &Path) -> Result<(), String> {
@@ -75,6 +77,10 @@ impl Book for JournalBook {
 
     fn refresh(&mut self) -> Result<bool, ReadError> {
         Ok(self.journal.refresh()? != Refreshed::Nothing)
+    }
+
+    fn is_written_elsewhere(&self) -> bool {
+        !self.journal.is_held() && self.store.is_being_written(self.journal.id())
     }
 
     fn hold(&mut self) -> Result<(), LockError> {

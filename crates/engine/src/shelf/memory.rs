@@ -86,6 +86,10 @@ impl Book for MemoryBook {
         Ok(false)
     }
 
+    fn is_written_elsewhere(&self) -> bool {
+        false
+    }
+
     fn hold(&mut self) -> Result<(), LockError> {
         Ok(())
     }

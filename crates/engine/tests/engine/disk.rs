@@ -129,6 +129,11 @@ async fn words_that_were_shown_come_back_after_a_crash_marked_interrupted() {
     let bodies: Vec<&BodyView> = view.branch.entries.iter().map(|entry| &entry.body).collect();
     assert_eq!((bodies[1], bodies[2]), (&shown, &BodyView::Interrupted { crash: true }));
     assert_eq!((bodies.len(), view.status.state.as_str()), (3, "ready"));
+    assert!(drafts.exists(), "looking leaves everything as it is");
+    let rename =
+        request::Rename { session: disk.session.clone(), title: Some("changed".to_owned()), client_id: None };
+    disk.engine.call(&caller(), Request::Rename(rename)).await.unwrap();
+    assert_eq!(disk.view().await.branch, view.branch, "what was seen is what is written");
     assert!(!drafts.exists(), "drafts that are in the journal are cleared away");
 }
 

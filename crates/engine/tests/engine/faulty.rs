@@ -91,6 +91,10 @@ impl Book for FaultyBook {
         self.book.refresh()
     }
 
+    fn is_written_elsewhere(&self) -> bool {
+        self.book.is_written_elsewhere()
+    }
+
     fn hold(&mut self) -> Result<(), LockError> {
         self.book.hold()
     }
@@ -280,6 +284,12 @@ async fn a_refused_draft_leaves_no_hole() {
         drop(std::mem::replace(&mut faulty.engine, fresh));
         let view = faulty.view().await;
         assert!(view.branch.entries.iter().any(|entry| entry.body == BodyView::Interrupted { crash: true }));
+        let rename = request::Rename {
+            session: faulty.session.clone(),
+            title: Some("changed".to_owned()),
+            client_id: None,
+        };
+        faulty.engine.call(&caller(), Request::Rename(rename)).await.unwrap();
         let tree = faulty.tree();
         let reply = tree.entries().find(|entry| matches!(entry.body, Body::Reply(_))).unwrap();
         assert_eq!(reply.body.text(), "one two three ", "{refused} were refused");

@@ -161,6 +161,7 @@ async fn an_imported_turn_without_an_end_is_none_that_crashed() {
     world.send("wait").await.unwrap();
     world.until(|kind| matches!(kind, EventKind::Live { .. })).await;
     world.crash().await;
+    world.recover().await;
     let tree = world.tree();
     let path = tree.path_to(tree.main_head());
     let crashed = path.iter().filter(|entry| matches!(entry.body, Body::Interrupted(_))).count();

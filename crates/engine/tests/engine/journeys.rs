@@ -190,6 +190,7 @@ async fn a_crash_leaves_a_partial_reply_that_is_marked_interrupted() {
     world.crash().await;
     let view = world.view().await;
     assert_eq!(view.status.state, "ready");
+    world.recover().await;
     insta::assert_snapshot!(world.story());
 }
 

@@ -23,6 +23,7 @@ mod hooks;
 mod journeys;
 mod killed;
 mod ladder;
+mod looking;
 mod many;
 mod model;
 mod once;

@@ -756,6 +756,7 @@ impl Play {
         for prompt in cut {
             self.model.cut(prompt, true);
         }
+        self.world.recover().await;
     }
 
     /// Behind a crash nobody is connected, and the agent cannot be reached: the prompt has no session of the agent's.

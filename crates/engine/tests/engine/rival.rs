@@ -179,6 +179,10 @@ impl Book for RivalBook {
         self.book.refresh()
     }
 
+    fn is_written_elsewhere(&self) -> bool {
+        self.book.is_written_elsewhere()
+    }
+
     fn hold(&mut self) -> Result<(), LockError> {
         if !self.is_held {
             self.rival.act();

@@ -90,6 +90,19 @@ impl World {
         self.events = self.engine.follow(&caller(), "s", 0).await.unwrap();
     }
 
+    /// What a crash has left is written with the first change, even where there is nothing to change. Whoever has looked
+    /// before has seen exactly that.
+    pub(crate) async fn recover(&self) {
+        let (before, seen) = (self.tree().log().count(), self.view().await);
+        assert_eq!(self.tree().log().count(), before, "looking writes nothing");
+        let title = self.tree().title().map(str::to_owned);
+        self.call(Request::Rename(request::Rename { session: self.session.clone(), title, client_id: None }))
+            .await
+            .unwrap();
+        let written = self.view().await;
+        assert_eq!((seen.branch, seen.heads, seen.spent), (written.branch, written.heads, written.spent));
+    }
+
     /// The engine ends in order, and another one with other settings opens the session.
     pub(crate) async fn reopen(&mut self, settings: Settings) {
         self.engine.shut_down().await;

@@ -128,8 +128,13 @@ impl SessionTree {
         *self = Self::replay(log).0;
     }
 
+    /// Whether an entry or a mark has this id, hidden or not.
+    pub fn is_id_taken(&self, id: &EntryId) -> bool {
+        self.by_id.contains_key(id) || self.mark_ids.contains(id) || self.hidden.contains(id)
+    }
+
     fn require_free(&self, id: &EntryId) -> Result<(), Rejected> {
-        if self.by_id.contains_key(id) || self.mark_ids.contains(id) || self.hidden.contains(id) {
+        if self.is_id_taken(id) {
             return Err(Rejected::IdTaken(id.clone()));
         }
         Ok(())

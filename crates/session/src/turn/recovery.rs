@@ -4,13 +4,18 @@
 //! an entry that says so. A prompt that nobody has begun to answer is none of these: it can still be answered. Neither is
 //! what nobody has answered here: a turn that another program has not ended may be going on there, and one that was
 //! copied or imported has its end elsewhere.
+//!
+//! The records of such an end follow from the turn alone: the entry is named after the turn (its id and `-end`), and its
+//! time is that of the last thing the turn wrote. So a reader, who writes nothing, shows exactly what the next writer
+//! will append.
 
 use std::collections::{BTreeMap, HashSet};
 
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::skeleton::Skeleton;
-use crate::{Body, Entry, EntryId, Fact, Interruption, Note, Record, SessionTree, Stamps, TurnId};
+use crate::{Body, Entry, EntryId, Fact, Interruption, Note, Record, SessionTree, TurnId};
 
 /// A turn without an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +23,8 @@ pub struct Unfinished {
     pub turn: TurnId,
     /// The last entry it wrote.
     pub tip: EntryId,
+    /// When it wrote last.
+    pub last_at: Timestamp,
     /// It is the turn of a sub-agent.
     pub is_sub_agent: bool,
 }
@@ -39,7 +46,9 @@ pub fn unfinished_turns(tree: &SessionTree, left: &[Entry]) -> Vec<Unfinished> {
     for entry in tree.entries() {
         let Some(turn) = entry.turn.as_ref().filter(is_open) else { continue };
         let is_sub_agent = sub_agents.contains(turn);
-        open.insert(turn.clone(), Unfinished { turn: turn.clone(), tip: entry.id.clone(), is_sub_agent });
+        let before = open.get(turn).map_or(entry.written_at, |known| known.last_at);
+        let (turn, tip, last_at) = (turn.clone(), entry.id.clone(), before.max(entry.written_at));
+        open.insert(turn.clone(), Unfinished { turn, tip, last_at, is_sub_agent });
     }
     open.into_values().collect()
 }
@@ -64,36 +73,52 @@ fn sub_agents_of<'t>(tree: &'t SessionTree, turns: &HashSet<&TurnId>) -> HashSet
     started.collect()
 }
 
-/// The records that end them, to be appended when a session is opened to be written; empty where none is unfinished.
-/// Drafts of turns that the tree does not know are given up.
-pub fn plan_recovery(tree: &SessionTree, left: &[Entry], stamps: &mut dyn Stamps) -> Vec<Record> {
-    end_turns(tree, unfinished_turns(tree, left), left, stamps)
+/// Whether the process that writes a session is still there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writer {
+    Alive,
+    Gone,
 }
 
-/// The records that end some turns that have begun and not ended.
-pub fn end_turns(
-    tree: &SessionTree,
-    unfinished: Vec<Unfinished>,
-    left: &[Entry],
-    stamps: &mut dyn Stamps,
-) -> Vec<Record> {
+/// What a reader sees below turns without an end: what has arrived so far, and if nobody writes it any more, the end that
+/// the next writer will append.
+pub fn shown_of_unfinished(tree: &SessionTree, left: &[Entry], writer: Writer) -> Vec<Record> {
+    match writer {
+        Writer::Alive => arrived_so_far(tree, unfinished_turns(tree, left), left),
+        Writer::Gone => plan_recovery(tree, left),
+    }
+}
+
+/// The records that end them, to be appended before a session is changed; empty where none is unfinished. Drafts of turns
+/// that the tree does not know are given up.
+pub fn plan_recovery(tree: &SessionTree, left: &[Entry]) -> Vec<Record> {
     let mut records = Vec::new();
-    for Unfinished { turn, mut tip, is_sub_agent } in unfinished {
-        records.extend(arrived(tree, &turn, &mut tip, left));
+    for Unfinished { turn, mut tip, last_at, is_sub_agent } in unfinished_turns(tree, left) {
+        let drafts = arrived(tree, &turn, &mut tip, left);
+        let drafted_at = drafts.iter().filter_map(Record::as_entry).map(|entry| entry.written_at).max();
+        let at = drafted_at.map_or(last_at, |drafted_at| drafted_at.max(last_at));
+        records.extend(drafts);
         // One interruption is told once, on the branch of the person.
         if !is_sub_agent {
-            let (id, written_at) = (stamps.entry_id(), stamps.now());
-            let (parent, turn) = (Some(tip), Some(turn.clone()));
+            let (id, parent) = (end_of_turn_id(tree, &turn), Some(tip));
             let body = Body::Interrupted(Interruption::Crash);
-            records.push(Record::entry(Entry { id, parent, written_at, turn, body }));
+            records.push(Record::entry(Entry { id, parent, written_at: at, turn: Some(turn.clone()), body }));
         }
-        records.push(Record::marked(stamps.now(), Fact::TurnEnded { turn }));
+        records.push(Record::marked(at, Fact::TurnEnded { turn }));
     }
     records
 }
 
+/// The id of the entry that ends a turn after a crash: the id of the turn and `-end`, where that is taken with the
+/// smallest number from 2 on behind it (`-end-2`).
+fn end_of_turn_id(tree: &SessionTree, turn: &TurnId) -> EntryId {
+    let plain = EntryId::from(format!("{turn}-end"));
+    let numbered = (2_usize..).map(|number| EntryId::from(format!("{turn}-end-{number}")));
+    std::iter::once(plain.clone()).chain(numbered).find(|id| !tree.is_id_taken(id)).unwrap_or(plain)
+}
+
 /// What has arrived of turns that somebody still writes, for whoever looks on. Nothing of it is to be appended.
-pub fn arrived_so_far(tree: &SessionTree, unfinished: Vec<Unfinished>, left: &[Entry]) -> Vec<Record> {
+fn arrived_so_far(tree: &SessionTree, unfinished: Vec<Unfinished>, left: &[Entry]) -> Vec<Record> {
     let of_one = |Unfinished { turn, mut tip, .. }| arrived(tree, &turn, &mut tip, left);
     unfinished.into_iter().flat_map(of_one).collect()
 }

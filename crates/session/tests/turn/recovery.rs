@@ -1,6 +1,6 @@
 //! What a crash has left is given an end.
 
-use offshoot_session::turn::{arrived_so_far, plan_recovery, unfinished_turns};
+use offshoot_session::turn::{Writer, plan_recovery, shown_of_unfinished, unfinished_turns};
 use offshoot_session::{Body, Entry, Fact, Interruption, Missing, Note, Provenance, Record};
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 
@@ -18,12 +18,12 @@ fn draft(id: &str, turn: &str, text: &str) -> Entry {
 fn what_had_arrived_comes_back_and_is_marked_interrupted() {
     let tree = tree_of("u1/t1 - a1/t1*");
     let left = [draft("d", "t1", "half a sen")];
-    let records = plan_recovery(&tree, &left, &mut FixedStamps::after(100));
+    let records = plan_recovery(&tree, &left);
     let tree = tree.extended(&records).unwrap();
-    assert_eq!(draw(&tree), "u1 - a1 - d\"half a sen\" - new1*\n");
-    assert_eq!(tree.entry(&"new1".into()).unwrap().body, Body::Interrupted(Interruption::Crash));
+    assert_eq!(draw(&tree), "u1 - a1 - d\"half a sen\" - t1-end*\n");
+    assert_eq!(tree.entry(&"t1-end".into()).unwrap().body, Body::Interrupted(Interruption::Crash));
     assert!(tree.turn_ended(&"t1".into()));
-    assert!(plan_recovery(&tree, &left, &mut FixedStamps::after(200)).is_empty(), "once is enough");
+    assert!(plan_recovery(&tree, &left).is_empty(), "once is enough");
 }
 
 /// While it is still being written it is seen and has no end.
@@ -31,7 +31,7 @@ fn what_had_arrived_comes_back_and_is_marked_interrupted() {
 fn what_has_arrived_so_far_is_laid_below_the_turn() {
     let tree = tree_of("u1/t1 - a1/t1*");
     let left = [draft("d", "t1", "half a sen"), draft("lost", "t9", "nobody")];
-    let records = arrived_so_far(&tree, unfinished_turns(&tree, &left), &left);
+    let records = shown_of_unfinished(&tree, &left, Writer::Alive);
     let tree = tree.extended(&records).unwrap();
     assert_eq!(draw(&tree), "u1 - a1 - d\"half a sen\"*\n");
     assert!(!tree.turn_ended(&"t1".into()));
@@ -83,7 +83,7 @@ fn a_sub_agent_of_a_turn_that_was_cut_off_is_ended_without_a_word_of_its_own() {
     let said = Entry { parent: Some("n".into()), ..draft("s", "sub", "half") };
     let records = [Record::entry(started), Record::entry(said), bound("u1", Some("built_in"), false)];
     let tree = tree.extended(&records).unwrap();
-    let ends = plan_recovery(&tree, &[], &mut FixedStamps::after(100));
+    let ends = plan_recovery(&tree, &[]);
     let tree = tree.extended(&ends).unwrap();
     assert!(tree.turn_ended(&"t1".into()) && tree.turn_ended(&"sub".into()));
     let interrupted = tree.entries().filter(|entry| matches!(entry.body, Body::Interrupted(_)));
@@ -94,7 +94,28 @@ fn a_sub_agent_of_a_turn_that_was_cut_off_is_ended_without_a_word_of_its_own() {
 fn several_turns_each_have_their_own_end() {
     let tree = tree_of("u1/t1 - a1/t1\nu2/t2 - a2/t2*");
     let left = [draft("d2", "t2", "two"), draft("d1", "t1", "one"), draft("lost", "t9", "nobody")];
-    let records = plan_recovery(&tree, &left, &mut FixedStamps::after(100));
+    let records = plan_recovery(&tree, &left);
     let tree = tree.extended(&records).unwrap();
-    assert_eq!(draw(&tree), "u1 - a1 - d1\"one\" - new1\nu2 - a2 - d2\"two\" - new2*\n");
+    assert_eq!(draw(&tree), "u1 - a1 - d1\"one\" - t1-end\nu2 - a2 - d2\"two\" - t2-end*\n");
+}
+
+/// Whoever looks and whoever writes later say the same, whatever the clock says.
+#[test]
+fn the_end_of_a_turn_follows_from_the_turn() {
+    let tree = tree_of("u1/t1 - a1/t1*");
+    let last = tree.entry(&"a1".into()).unwrap().written_at;
+    let later = last + jiff::SignedDuration::from_secs(7);
+    let left = [Entry { written_at: later, ..draft("d", "t1", "half a sen") }];
+    let records = plan_recovery(&tree, &left);
+    assert_eq!(records, shown_of_unfinished(&tree, &left, Writer::Gone));
+    let tree = tree.extended(&records).unwrap();
+    assert_eq!(tree.entry(&"t1-end".into()).unwrap().written_at, later);
+}
+
+#[test]
+fn an_end_whose_id_is_taken_has_a_number() {
+    let mut tree = tree_of("u1/t1 - a1/t1*");
+    tree.apply(&Record::entry(Entry { turn: None, ..draft("t1-end", "", "mine") })).unwrap();
+    let tree = tree.extended(&plan_recovery(&tree, &[draft("d", "t1", "half")])).unwrap();
+    assert_eq!(tree.entry(&"t1-end-2".into()).unwrap().body, Body::Interrupted(Interruption::Crash));
 }
