@@ -352,3 +352,31 @@ impl From<FilterName> for Filter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Whoever adds a command says whether it changes sessions.
+    #[test]
+    fn every_command_is_listed_with_what_it_does_to_sessions() {
+        let mut found = Vec::new();
+        collect(&Args::command(), "", &mut found);
+        found.sort();
+        let listed = include_str!("../tests/cli/commands.txt").lines().filter(|line| !line.starts_with('#'));
+        let mut listed: Vec<String> =
+            listed.filter_map(|line| line.rsplit_once(' ')).map(|(name, _)| name.to_owned()).collect();
+        listed.sort();
+        assert_eq!(found, listed);
+    }
+
+    fn collect(command: &clap::Command, above: &str, found: &mut Vec<String>) {
+        for command in command.get_subcommands().filter(|command| command.get_name() != "help") {
+            let name = format!("{above}{}", command.get_name());
+            found.push(name.clone());
+            collect(command, &format!("{name} "), found);
+        }
+    }
+}

@@ -76,9 +76,7 @@ pub(crate) fn answered(here: &Here, request: Request) -> Result<Result<Response,
 }
 
 async fn engine_for(here: &Here, request: &Request) -> Result<Reached, Failure> {
-    if engine::is_there(here)
-        && let Some(running) = engine::running(here).await?
-    {
+    if let Some(running) = engine::running_for_change(here).await? {
         return Ok(running);
     }
     let has_hook = hook_events(request).iter().any(|event| is_hooked(here, *event));

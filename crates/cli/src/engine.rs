@@ -138,6 +138,22 @@ pub(crate) async fn running(here: &Here) -> Result<Option<Reached>, Failure> {
     }
 }
 
+/// The engine that a change is asked of, where one runs. One of an older version makes way if nothing runs in it.
+pub(crate) async fn running_for_change(here: &Here) -> Result<Option<Reached>, Failure> {
+    if !is_there(here) {
+        return Ok(None);
+    }
+    let home = home_of(here)?;
+    match connect(here, &home).await? {
+        Some(Met::Usable(reached)) => {
+            introduce(&reached, here).await?;
+            Ok(Some(reached))
+        }
+        Some(Met::Other(reached, engine)) => replace(&home, reached, &engine).await.map(|()| None),
+        None => Ok(None),
+    }
+}
+
 /// What runs just now in all sessions, for whoever only looks: nobody is waited for, and nothing is said where an engine
 /// does not answer.
 pub(crate) async fn running_turns(here: &Here) -> Vec<StatusRow> {

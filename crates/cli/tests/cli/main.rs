@@ -10,6 +10,7 @@
 mod ascii;
 mod attached;
 mod beside;
+mod bytes;
 mod changes;
 mod chatting;
 mod config;

@@ -25,6 +25,19 @@ impl Folder {
         folder
     }
 
+    /// The next command counts from here.
+    pub(crate) fn count_from(&self, stamps: u64) {
+        self.stamps.set(stamps);
+    }
+
+    /// A command that takes no ids from those behind it.
+    pub(crate) fn uncounted(&self, line: &str) -> String {
+        let stamps = self.stamps.get();
+        let told = self.run(line);
+        self.stamps.set(stamps);
+        told
+    }
+
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
         std::fs::write(self.path().join(name), bytes).expect("a file in a temporary folder");
     }

@@ -85,12 +85,10 @@ impl<'h> Connection<'h> {
 
     fn reach(&self) -> Result<Reached, Failure> {
         self.runtime.block_on(async {
-            if engine::is_there(self.here)
-                && let Some(running) = engine::running(self.here).await?
-            {
-                return Ok(running);
+            match engine::running_for_change(self.here).await? {
+                Some(running) => Ok(running),
+                None => engine::in_process(self.here, Some(&self.session)),
             }
-            engine::in_process(self.here, Some(&self.session))
         })
     }
 
