@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use futures_util::future::{AbortHandle, Abortable};
 use futures_util::stream::{FuturesUnordered, SelectAll};
-use futures_util::{Stream, StreamExt};
+use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tracing::debug;
 
@@ -89,7 +89,11 @@ async fn serve_calls(
                 refused
             }
             Some(begun) = open.next(), if !open.is_empty() && !outbox.is_full() => match begun {
-                Begun::Answered { id, answer } => vec![response(id, answer)],
+                Begun::Answered { id, answer } => {
+                    let mut replies = ready_events(&mut events);
+                    replies.push(response(id, answer));
+                    replies
+                }
                 Begun::Follows { id, session, events: stream } => {
                     stop_following(&mut followed, &session);
                     let (handle, registration) = AbortHandle::new_pair();
@@ -98,10 +102,7 @@ async fn serve_calls(
                     vec![response(id, Ok(Response::Done { changed: false }))]
                 }
             },
-            Some(event) = events.next(), if !events.is_empty() && !outbox.is_full() => vec![match event {
-                Ok(event) => Reply::Event { event: Box::new(event) },
-                Err(error) => Reply::Error { id: None, error },
-            }],
+            Some(event) = events.next(), if !events.is_empty() && !outbox.is_full() => vec![told(event)],
         };
         for reply in replies {
             outbox.add(&reply).map_err(io::Error::other)?;
@@ -150,6 +151,25 @@ fn begin<'s>(service: &'s dyn Service, connection: &Connection, call: Call) -> R
             request => Begun::Answered { id, answer: service.call(&caller, request).await },
         }
     })
+}
+
+/// What has happened already. It is sent before an answer, so that a client that has its answer has heard all that came
+/// before it.
+fn ready_events(events: &mut SelectAll<Events>) -> Vec<Reply> {
+    let mut ready = Vec::new();
+    while !events.is_empty()
+        && let Some(Some(event)) = tokio::task::unconstrained(events.next()).now_or_never()
+    {
+        ready.push(told(event));
+    }
+    ready
+}
+
+fn told(event: Result<Event, ApiError>) -> Reply {
+    match event {
+        Ok(event) => Reply::Event { event: Box::new(event) },
+        Err(error) => Reply::Error { id: None, error },
+    }
 }
 
 fn stop_following(followed: &mut HashMap<String, AbortHandle>, session: &str) -> bool {

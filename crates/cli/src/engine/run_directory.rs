@@ -63,7 +63,7 @@ pub(super) fn make_private(path: &Path) -> io::Result<()> {
         return Ok(());
     }
     let problem = format!("`{}` is not a private directory of yours; it was left as it is", path.display());
-    Err(io::Error::new(ErrorKind::PermissionDenied, problem))
+    Err(io::Error::other(problem))
 }
 
 /// `None` while another process holds it. A lock ends with its process, however that ends.

@@ -84,7 +84,7 @@ fn listen_at(path: &Path) -> io::Result<UnixListener> {
         Ok(found) if found.file_type().is_socket() && is_ours(&found) => std::fs::remove_file(path)?,
         Ok(_) => {
             let problem = format!("`{}` is not a socket of yours; it was left as it is", path.display());
-            return Err(io::Error::new(ErrorKind::AlreadyExists, problem));
+            return Err(io::Error::other(problem));
         }
     }
     let listener = UnixListener::bind(path)?;

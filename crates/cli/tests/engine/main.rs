@@ -1,0 +1,10 @@
+//! The engine process: it is one, it outlives whoever uses it, and it gives way to what is in its place.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run the program has failed")]
+
+mod callers;
+mod home;
+mod leaving;
+mod obstacles;
+mod protocol;
+mod starting;

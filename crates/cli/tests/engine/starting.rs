@@ -1,0 +1,79 @@
+//! However many commands want it and whoever is killed on the way, a home has one engine.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::home::{Home, ended, rounds, until};
+
+#[test]
+fn of_a_hundred_first_commands_one_starts_the_engine() {
+    let home = Home::with_session("Many");
+    let commands: Vec<_> = (0..100)
+        .map(|_| {
+            let mut command = home.command(&["agents"]);
+            command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+        })
+        .collect();
+    for command in commands {
+        let output = ended(command);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    home.until_one_engine();
+    assert_eq!((home.engines().len(), home.epoch()), (1, 1));
+}
+
+/// A time between 0 and 80 ms that differs from round to round and is the same in every run.
+fn delay(round: u64) -> Duration {
+    Duration::from_micros(round.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 80_000)
+}
+
+#[test]
+fn whoever_is_killed_during_the_start_the_next_command_finds_one_engine() {
+    for round in 0..rounds(12) {
+        let home = Home::with_session("Killed");
+        let mut command = home.command(&["send", "first"]);
+        let command = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        std::thread::sleep(delay(round));
+        if round % 2 == 0 {
+            kill_process(Pid::from_child(&command), Signal::KILL).expect("not waited for yet");
+        } else {
+            for engine in home.engines() {
+                let engine = Pid::from_raw(i32::try_from(engine).unwrap()).unwrap();
+                // It may have ended by itself.
+                let _ = kill_process(engine, Signal::KILL);
+            }
+        }
+        let first = ended(command).status.success();
+        assert!(home.done(&["send", "second"]).contains("You said “second”"), "round {round}");
+        home.until_one_engine();
+        assert_eq!(home.engines().len(), 1, "round {round}");
+        let shown = home.done(&["show"]);
+        assert!(!first || shown.contains("first"), "round {round}: what was acknowledged is there");
+        assert!(shown.contains("second"));
+    }
+}
+
+#[test]
+fn an_engine_that_nobody_uses_exits_and_whoever_comes_at_that_moment_is_answered() {
+    let home = Home::with_session("Idle");
+    std::fs::write(home.path().join("settings.toml"), "engine_idle = \"80ms\"\n").expect("own file");
+    for round in 0..rounds(12) {
+        std::thread::sleep(Duration::from_millis(40) + delay(round));
+        assert!(home.done(&["send", "hello"]).contains("You said “hello”"), "round {round}");
+    }
+    until("its exit", || home.engines().is_empty());
+    assert!(!home.run_path("engine.sock").exists(), "the socket goes with its engine");
+    assert!(home.epoch() > 1, "some of them met an engine that had left");
+}
+
+#[test]
+fn an_engine_whose_home_is_gone_exits() {
+    let home = Home::with_session("Gone");
+    home.done(&["send", "hello"]);
+    assert_eq!(home.engines().len(), 1);
+    std::fs::remove_dir_all(home.path()).expect("own directory");
+    until("its exit", || home.engines().is_empty());
+    assert!(!home.path().exists(), "and it makes no new one");
+}
