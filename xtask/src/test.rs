@@ -8,6 +8,7 @@
 
 mod counts;
 mod install;
+mod leftovers;
 mod process;
 mod report;
 mod smoke;
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use crate::programs;
+use leftovers::Engines;
 use process::root;
 use report::{Outcome, Report};
 use tier::{Action, Counting, Need, Step};
@@ -81,7 +83,11 @@ fn run_tier(tier: Tier, install: bool) -> Report {
 fn run_step(step: &Step) -> anyhow::Result<Counts> {
     match step.counting {
         Counting::AsOne => process::succeeds(step).map(Counts::one),
-        Counting::TestResults => counted(&process::listen(step)?, counts::of_test_results),
+        Counting::TestResults => {
+            let before = Engines::now();
+            let counts = counted(&process::listen(step)?, counts::of_test_results)?;
+            Ok(counts.without_leftovers(&before.left_since()))
+        }
         Counting::Cases => counted(&process::listen(step)?, counts::of_cases),
     }
 }

@@ -15,6 +15,15 @@ impl Counts {
     pub(crate) const FAILED: Self = Self { passed: 0, failed: 1, skipped: 0 };
     pub(crate) const SKIPPED: Self = Self { passed: 0, failed: 0, skipped: 1 };
 
+    /// Each engine that a test has left behind is a failure.
+    pub(crate) fn without_leftovers(mut self, engines: &[u32]) -> Self {
+        for engine in engines {
+            println!("a test has left an engine behind: process {engine}");
+            self.failed += 1;
+        }
+        self
+    }
+
     /// What does not count by itself counts as one.
     pub(crate) fn one(success: bool) -> Self {
         if success { Self { passed: 1, ..Self::default() } } else { Self::FAILED }
