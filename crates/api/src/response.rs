@@ -28,7 +28,7 @@ pub enum Response {
         rows: Vec<TreeRow>,
     },
     Changed(Box<Changed>),
-    RewindPreview(RewindPreview),
+    RewindPreview(Box<RewindPreview>),
     Queue {
         queue: Vec<QueuedView>,
     },

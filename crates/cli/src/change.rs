@@ -13,7 +13,7 @@ use offshoot_api::{ApiError, ErrorCode, Request, Response};
 use offshoot_engine::HookEvent;
 use offshoot_session::SessionId;
 
-use crate::engine::{self, Reached};
+use crate::engine::{self, Reached, Rules};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::refusals::explained;
@@ -83,7 +83,11 @@ async fn engine_for(here: &Here, request: &Request) -> Result<Reached, Failure> 
     if request.needs_agent() || has_hook {
         return engine::reach(here).await;
     }
-    engine::in_process(here, request.session().map(SessionId::from).as_ref())
+    let rules = match request {
+        Request::Permissions(_) | Request::RevokePermission(_) => Rules::OfHome,
+        _ => Rules::None,
+    };
+    engine::in_process(here, request.session().map(SessionId::from).as_ref(), rules)
 }
 
 /// The events that hooks may listen to for this request.

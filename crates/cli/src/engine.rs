@@ -37,6 +37,8 @@ use crate::settings;
 use crate::talk::{refused, unexpected};
 use crate::words::engine as words;
 
+pub(crate) use in_process::Rules;
+
 /// As the log and other front ends know this one.
 const NAME: &str = "cli";
 
@@ -100,8 +102,8 @@ impl Reached {
 }
 
 /// The engine's code in this process, without a socket: for one change that needs no agent.
-pub(crate) fn in_process(here: &Here, session: Option<&SessionId>) -> Result<Reached, Failure> {
-    let engine = in_process::engine(here, session)?;
+pub(crate) fn in_process(here: &Here, session: Option<&SessionId>, rules: Rules) -> Result<Reached, Failure> {
+    let engine = in_process::engine(here, session, rules)?;
     let caller = Caller::local(NAME).with(Arc::new(here.context()));
     Ok(Reached { service: engine.clone(), caller, end: End::InProcess(engine) })
 }

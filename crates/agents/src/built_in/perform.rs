@@ -45,7 +45,9 @@ pub(super) async fn converse(
                 let tokens = heard.tokens();
                 heard.take_prompt(&said);
                 let mut speech = Speech::new(turn, &mut inputs, &events, &pace, &mut later, tokens);
-                answer(&mut speech, session, steps, &workspace).await
+                let done = answer(&mut speech, session, steps, &workspace).await;
+                heard.characters += speech.answered;
+                done
             }
             AgentInput::Answer { turn, request, .. } => {
                 let confirmed = AgentEvent::new(turn, Said::Confirms { request });

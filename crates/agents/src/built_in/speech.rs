@@ -27,6 +27,8 @@ pub(super) struct Speech<'c> {
     pub(super) later: &'c mut VecDeque<AgentInput>,
     /// Tokens that the model would have read.
     pub(super) read_tokens: i64,
+    /// Characters of the answer, which belong to what the next turn reads.
+    pub(super) answered: usize,
     speaker: Speaker,
     blocks: Vec<Block>,
     messages: usize,
@@ -44,7 +46,8 @@ impl<'c> Speech<'c> {
     ) -> Self {
         let speaker = Speaker::Agent;
         let blocks = Vec::new();
-        Self { turn, inputs, events, pace, later, read_tokens, speaker, blocks, messages: 0, calls: 0 }
+        let (answered, messages, calls) = (0, 0, 0);
+        Self { turn, inputs, events, pace, later, read_tokens, answered, speaker, blocks, messages, calls }
     }
 
     pub(super) async fn tell(&mut self, said: Said) -> Result<(), Stopped> {
@@ -57,6 +60,9 @@ impl<'c> Speech<'c> {
             self.pause().await?;
             let message = Some(self.message());
             self.tell(Said::Words { message, text: piece.to_owned() }).await?;
+            if self.speaker == Speaker::Agent {
+                self.answered += piece.chars().count();
+            }
         }
         self.blocks.push(Block::Text(text.to_owned()));
         Ok(())

@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::json::printed;
 use crate::Answer;
 use crate::args::AgentsArgs;
-use crate::engine::reach;
+use crate::change::answered;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::talk::{refused, unexpected, wait_for};
+use crate::talk::{refused, unexpected};
 use crate::text::harmless_line;
 use crate::words::scripts as words;
 
@@ -27,12 +27,7 @@ pub(crate) fn run(args: &AgentsArgs, here: &Here) -> Result<Answer, Failure> {
 }
 
 fn listed(here: &Here) -> Result<Vec<AgentView>, Failure> {
-    let answer = wait_for(async {
-        let reached = reach(here).await?;
-        let answer = reached.call(Request::Agents).await;
-        reached.leave().await;
-        answer.map_err(|error| refused(&error))
-    })?;
+    let answer = answered(here, Request::Agents)?.map_err(|error| refused(&error))?;
     match answer {
         Response::Agents { agents } => Ok(agents),
         other => Err(unexpected(other)),

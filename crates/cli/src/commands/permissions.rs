@@ -8,10 +8,10 @@ use serde_json::json;
 use super::json::printed;
 use crate::Answer;
 use crate::args::{PermissionsArgs, PermissionsCommand};
-use crate::engine::reach;
+use crate::change::answered;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::talk::{refused, unexpected, wait_for};
+use crate::talk::{refused, unexpected};
 use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
 use crate::words::talking as words;
@@ -23,14 +23,9 @@ pub(crate) fn run(args: &PermissionsArgs, here: &Here) -> Result<Answer, Failure
         }
         None => Request::Permissions(Permissions::default()),
     };
-    let answer = wait_for(async {
-        let reached = reach(here).await?;
-        let answer = reached.call(request).await;
-        reached.leave().await;
-        answer.map_err(|error| match error.code {
-            ErrorCode::NotFound => Failure::not_found(error.message).hint(words::NO_RULE_HINT),
-            _ => refused(&error),
-        })
+    let answer = answered(here, request)?.map_err(|error| match error.code {
+        ErrorCode::NotFound => Failure::not_found(error.message).hint(words::NO_RULE_HINT),
+        _ => refused(&error),
     })?;
     let text = match answer {
         Response::Permissions { rules } => match args.json.json {

@@ -2,7 +2,7 @@
 
 use offshoot_api::request::{CancelQueued, ChangeQueued, IfRunning, Session};
 use offshoot_api::views::{PromptView, QueuedView};
-use offshoot_api::{ErrorCode, Request, Response};
+use offshoot_api::{ApiError, ErrorCode, Request, Response};
 use offshoot_session::SessionId;
 use serde_json::{Value, json};
 
@@ -10,6 +10,7 @@ use super::answered::{Message, Saying, answered};
 use super::head::with_session;
 use super::json::printed;
 use crate::args::{JsonShape, QueueArgs, QueueCommand};
+use crate::change::answered as answered_by_engine;
 use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::engine::{Reached, reach};
 use crate::failure::Failure;
@@ -75,17 +76,21 @@ pub(crate) fn run(args: &QueueArgs, here: &Here) -> Result<Answer, Failure> {
 }
 
 fn listed(here: &Here, session: &SessionId) -> Result<Vec<QueuedView>, Failure> {
-    wait_for(async {
-        let reached = reach(here).await?;
-        let queue = queue_of(&reached, here, session).await;
-        reached.leave().await;
-        queue
-    })
+    let request = Request::Queue(Session { session: session.to_string() });
+    as_queue(here, session, answered_by_engine(here, request)?)
 }
 
 async fn queue_of(reached: &Reached, here: &Here, session: &SessionId) -> Result<Vec<QueuedView>, Failure> {
     let request = Request::Queue(Session { session: session.to_string() });
-    match reached.call(request).await.map_err(|error| explained(here, session, &error))? {
+    as_queue(here, session, reached.call(request).await)
+}
+
+fn as_queue(
+    here: &Here,
+    session: &SessionId,
+    answer: Result<Response, ApiError>,
+) -> Result<Vec<QueuedView>, Failure> {
+    match answer.map_err(|error| explained(here, session, &error))? {
         Response::Queue { queue } => Ok(queue),
         other => Err(unexpected(other)),
     }

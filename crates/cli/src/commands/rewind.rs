@@ -57,7 +57,7 @@ fn rewound(args: &RewindArgs, here: &Here, id: &SessionId, at: &str) -> Result<C
     };
     match answered(here, Request::Rewind(request))? {
         Ok(Response::Changed(changed)) => Ok(*changed),
-        Ok(Response::RewindPreview(preview)) => Ok(as_changed(preview)),
+        Ok(Response::RewindPreview(preview)) => Ok(as_changed(*preview)),
         Ok(other) => Err(unexpected(other)),
         Err(error) if error.code == ErrorCode::NothingToDo => {
             Err(Failure::refused(words::scripts::NO_TURN_THERE))

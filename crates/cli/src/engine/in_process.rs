@@ -12,15 +12,29 @@ use crate::here::Here;
 use crate::settings;
 use crate::stamps::SystemStamps;
 use crate::stored::watched;
+use crate::words::engine as words;
 
-pub(super) fn engine(here: &Here, session: Option<&SessionId>) -> Result<Arc<Engine>, Failure> {
+/// Which permission rules the engine knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// For requests about them.
+    OfHome,
+    /// Rules are for turns, and none runs here.
+    None,
+}
+
+/// `session` is the one that is about to be read, so that a person sees how far that is.
+pub(super) fn engine(here: &Here, session: Option<&SessionId>, rules: Rules) -> Result<Arc<Engine>, Failure> {
     let store = match session {
         Some(session) => watched(here, session)?,
         None => here.store()?,
     };
     let home = store.home().root().to_owned();
-    // Rules are for turns, and none runs here.
-    let rules = RuleBook::in_memory();
+    let rules = match rules {
+        Rules::OfHome => RuleBook::at(home.join("permissions.json"))
+            .map_err(|error| Failure::failed(words::not_started(&home, &error)))?,
+        Rules::None => RuleBook::in_memory(),
+    };
     Ok(Arc::new(Engine::new(Parts {
         shelf: Arc::new(store),
         agents: installed(),

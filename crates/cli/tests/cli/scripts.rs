@@ -147,6 +147,7 @@ fn a_second_turn_begins_beside_the_one_that_runs() {
     let (status, _) = run(&folder, &["status"]);
     assert!(status.contains("waiting"), "the first one was not touched: {status}");
     assert_eq!(run(&folder, &["abort"]).1, Some(0));
+    chat.until("interrupted");
     assert_eq!(chat.end(), Some(130), "the last message of that conversation was interrupted");
 }
 
@@ -222,8 +223,8 @@ fn agent_and_model_are_chosen_with_a_message() {
     let shown: Value = serde_json::from_str(&folder.run("show --json")).expect("JSON");
     let entries = shown["entries"].as_array().expect("entries").iter();
     let settings: Vec<&Value> = entries.filter_map(|entry| entry.get("setting")).collect();
-    assert_eq!(settings, ["agent", "model", "model"], "{shown}");
-    assert_eq!(shown["entries"][4]["value"]["name"], "small", "{shown}");
+    assert_eq!(settings, ["model", "model"], "the session began with its agent and first model: {shown}");
+    assert_eq!(shown["entries"][3]["value"]["name"], "small", "{shown}");
     let (told, code) = run(&folder, &["send", "--edit", "2", "--agent", "built_in", "more"]);
     assert_eq!(
         (told.as_str(), code),

@@ -239,7 +239,7 @@ fn a_context_that_is_full_is_told_where_nobody_makes_it_shorter() {
     let words: Vec<&str> = words.into_iter().flat_map(|word| ["--set", word]).collect();
     let (told, _) = chat(&folder, &words, &format!("{}\nand more\n", "many words ".repeat(3000)));
     let lines: Vec<&str> = told.lines().filter(|line| line.starts_with("Context")).collect();
-    assert_eq!(lines, ["Context is full (92 %): compact now, or fork from an earlier turn."]);
+    assert_eq!(lines, ["Context is full (93 %): compact now, or fork from an earlier turn."]);
 }
 
 /// A crash has left half a line at the end of the journal.

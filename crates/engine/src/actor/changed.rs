@@ -27,8 +27,10 @@ impl SessionActor {
     pub(super) async fn take(&mut self, plan: Option<Plan>) -> Result<Changed, Halt> {
         let before = self.head_now();
         let Some(Plan { operation, records }) = plan else { return Ok(self.changed(before, None)) };
+        let written = records.iter().filter_map(|record| record.as_entry());
+        let entries = written.map(|entry| entry.id.to_string()).collect();
         self.commit(records).await?;
-        Ok(self.changed(before, Some(&operation)))
+        Ok(Changed { entries, ..self.changed(before, Some(&operation)) })
     }
 
     /// What this step has changed, as far as every change has it.

@@ -218,7 +218,11 @@ impl SessionActor {
         let prompt = prompt.ok_or_else(|| nothing_to_do("there is no turn at this point"))?;
         let above = self.tree.parent(&prompt.id).map(|above| above.id.clone());
         if rewind.dry_run {
-            return Ok(Response::RewindPreview(self.rewind_preview(&prompt, above.as_ref(), rewind.scope)));
+            return Ok(Response::RewindPreview(Box::new(self.rewind_preview(
+                &prompt,
+                above.as_ref(),
+                rewind.scope,
+            ))));
         }
         if rewind.scope != RewindScope::Conversation {
             return Err(refused(no_checkpoints()));

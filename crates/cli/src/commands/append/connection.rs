@@ -7,7 +7,7 @@ use offshoot_session::SessionId;
 use tokio::runtime::Runtime;
 
 use crate::change::tell_of_news;
-use crate::engine::{self, Reached};
+use crate::engine::{self, Reached, Rules};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::talk::{runtime, unexpected};
@@ -74,7 +74,7 @@ impl<'h> Connection<'h> {
             bytes > MOST_BYTES && self.reached.as_ref().is_some_and(|reached| !reached.is_in_process());
         if is_too_long && self.in_process.is_none() {
             let _runtime = self.runtime.enter();
-            self.in_process = Some(engine::in_process(self.here, Some(&self.session))?);
+            self.in_process = Some(engine::in_process(self.here, Some(&self.session), Rules::None)?);
         }
         let reached = if is_too_long { &self.in_process } else { &self.reached };
         match reached {
@@ -87,7 +87,7 @@ impl<'h> Connection<'h> {
         self.runtime.block_on(async {
             match engine::running_for_change(self.here).await? {
                 Some(running) => Ok(running),
-                None => engine::in_process(self.here, Some(&self.session)),
+                None => engine::in_process(self.here, Some(&self.session), Rules::None),
             }
         })
     }
