@@ -5,6 +5,7 @@
 mod callers;
 mod home;
 mod leaving;
+mod looking;
 mod obstacles;
 mod protocol;
 mod starting;

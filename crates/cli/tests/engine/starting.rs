@@ -12,7 +12,7 @@ fn of_a_hundred_first_commands_one_starts_the_engine() {
     let home = Home::with_session("Many");
     let commands: Vec<_> = (0..100)
         .map(|_| {
-            let mut command = home.command(&["agents"]);
+            let mut command = home.command(&["chat"]);
             command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
         })
         .collect();
