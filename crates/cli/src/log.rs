@@ -3,7 +3,7 @@
 //! The log tells what was done, with ids, counts and times, and never what was said. That is so by construction: the words
 //! of an event are its name, which is fixed when the program is built; a message that is put together from other texts is
 //! not written; a field is written only if its name is known here, and a text in it only if it is a single word (`line`).
-//! What still looks like a secret is taken out last ([`secrets`]).
+//! What still looks like a secret is taken out last (`secrets`).
 //!
 //! The price: an error is told by its code. Its sentence may quote somebody, so only the person sees it.
 
