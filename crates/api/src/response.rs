@@ -56,14 +56,14 @@ pub struct Hello {
 #[serde(default)]
 pub struct Changed {
     pub session: SessionBrief,
-    /// The last event that it caused: whoever has heard that one has seen the change.
+    /// The last event that it caused: a client that has heard this one has seen the change.
     pub seq: u64,
     /// Whether anything is different now.
     pub changed: bool,
     /// The same request was answered before; this is what it did then.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
-    /// The step that was taken, taken back or taken again.
+    /// The step that was taken, undone or redone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<OperationView>,
     pub head: HeadView,

@@ -51,7 +51,7 @@ pub use fork::{
     inherited_binding, plan_branch_session,
 };
 pub use heads::{AppendRefused, Appended, NewHeadRefused, append_at_head, plan_new_head};
-pub use history::{NothingToRedo, NothingToUndo, plan_redo, plan_undo, step_to_redo, step_to_undo};
+pub use history::{NothingToRedo, NothingToUndo, plan_redo, plan_undo, step_of};
 pub use naming::{NamingRefused, plan_branch_name, plan_label, plan_rename};
 pub use navigation::{
     Navigation, NavigationRefused, SummaryChoice, WrittenSummary, branch_with_summary, plan_navigation,

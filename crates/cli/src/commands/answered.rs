@@ -1,8 +1,8 @@
 //! One message and its answer, for scripts: said once, followed to its end.
 //!
 //! The answer is printed as it comes, and nothing else is: what is asked of a person and what is merely worth knowing goes
-//! to standard error. Where the engine ends in the middle the next one is found, or this process becomes it, and the
-//! message is said again under the same id.
+//! to standard error. If the engine ends in the middle, the next one is found or started, and the message is sent again under
+//! the same id.
 
 use std::collections::HashSet;
 
@@ -252,7 +252,7 @@ impl Sending<'_> {
         }
     }
 
-    /// What hooks are told at the end is told by an engine of this process before it ends.
+    /// Waits until hooks have been told of the turn, so that what goes wrong there is reported.
     async fn leave(&mut self, reached: Reached, looking_on: Option<LookingOn>) -> Result<(), Failure> {
         match looking_on {
             Some(looking_on) => {

@@ -11,13 +11,13 @@ use offshoot_session::branch_summary::{LeftBehind, collect_left_behind, prepare_
 use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::plan::{
     BranchedSession, Navigation, Plan, SummaryChoice, VersionStep, WrittenSummary, branched_session,
-    plan_branch_session, plan_fork, plan_navigation, plan_rewind_conversation, plan_switch, plan_version,
-    step_to_redo, step_to_undo,
+    plan_branch_session, plan_fork, plan_navigation, plan_redo, plan_rewind_conversation, plan_switch,
+    plan_undo, plan_version, step_of,
 };
 use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
 use offshoot_session::versions::{active_version, last_with_versions, turn_prompt, versions_of};
-use offshoot_session::{Entry, EntryId, Fact, HeadName, OperationId, Record, TurnId};
+use offshoot_session::{Entry, EntryId, HeadName, OperationId, Record, TurnId};
 use serde_json::json;
 
 use super::changed::{answered, chosen_ids};
@@ -25,6 +25,7 @@ use super::errands::Taken;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::talk::no_checkpoints;
 use super::{Brought, SessionActor};
+use crate::failure::internal;
 use crate::hooks::{HookEvent, Supplied};
 
 impl SessionActor {
@@ -319,9 +320,9 @@ impl SessionActor {
     ) -> Result<Response, Halt> {
         self.may(Action::MoveHead, AgentState::Reachable, undo.if_running)?;
         self.after_stopping(self.tree.main_head())?;
-        let step = step_to_undo(&self.tree).map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
-        let fact = Fact::Undone { operation: step.clone() };
-        self.rearrange(&step, fact, undo, brought).await
+        let records = plan_undo(&self.tree, self.stamps.as_mut());
+        let records = records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
+        self.rearrange(records, undo, brought).await
     }
 
     pub(super) async fn redo(
@@ -331,26 +332,25 @@ impl SessionActor {
     ) -> Result<Response, Halt> {
         self.may(Action::MoveHead, AgentState::Reachable, redo.if_running)?;
         self.after_stopping(self.tree.main_head())?;
-        let step = step_to_redo(&self.tree).map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
-        let fact = Fact::Redone { operation: step.clone() };
-        self.rearrange(&step, fact, redo, brought).await
+        let records = plan_redo(&self.tree, self.stamps.as_mut());
+        let records = records.map_err(|nothing| nothing_to_do(&nothing.to_string()))?;
+        self.rearrange(records, redo, brought).await
     }
 
     /// A step back or forth may not take the ground from under a turn that runs elsewhere. The beginning of a session out
     /// of another one is a step in both.
     async fn rearrange(
         &mut self,
-        step: &OperationId,
-        fact: Fact,
+        mut records: Vec<Record>,
         asked: &request::History,
         brought: &Brought,
     ) -> Result<Response, Halt> {
-        let mark = Record::marked(self.stamps.now(), fact);
-        // The mark has the id of the request, so that it is recognised; it is not a step for that.
-        let records = vec![match &asked.client_id {
-            Some(client_id) => mark.in_operation(client_id.as_str().into()),
-            None => mark,
-        }];
+        // The mark has the id of the request, so that it is recognised when it comes twice. That does not make it a step.
+        if let Some(client_id) = &asked.client_id {
+            records = records.into_iter().map(|mark| mark.in_operation(client_id.as_str().into())).collect();
+        }
+        let step =
+            step_of(&records).cloned().ok_or_else(|| refused(internal("nothing is undone or redone")))?;
         match self.turn_lost_by(&records)? {
             None => {}
             Some(turn) if asked.if_running == IfRunning::AbortFirst => return Err(Halt::AbortFirst(turn)),
@@ -360,7 +360,7 @@ impl SessionActor {
         let (before, was_there) = (self.head_now(), !self.tree.is_taken_back());
         self.commit(records).await?;
         let is_own_beginning = was_there == self.tree.is_taken_back();
-        Ok(self.rearranged_by(step, before, is_own_beginning, brought.taken_there()))
+        Ok(self.rearranged_by(&step, before, is_own_beginning, brought.taken_there()))
     }
 
     /// A step that was taken back or again, in both sessions where two have it.

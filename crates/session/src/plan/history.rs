@@ -17,25 +17,27 @@ pub struct NothingToUndo;
 #[error("there is no step to redo")]
 pub struct NothingToRedo;
 
-/// The step that `undo` would take back: the latest that stands.
-pub fn step_to_undo(tree: &SessionTree) -> Result<OperationId, NothingToUndo> {
-    let latest = tree.operations().rfind(|operation| !operation.undone).ok_or(NothingToUndo)?;
-    Ok(latest.id.clone())
-}
-
-/// The step that `redo` would take again: the one undone last, unless a new step has been taken since.
-pub fn step_to_redo(tree: &SessionTree) -> Result<OperationId, NothingToRedo> {
-    undone_since_last_step(tree).pop().ok_or(NothingToRedo)
-}
-
+/// Undoes the latest step that stands.
 pub fn plan_undo(tree: &SessionTree, stamps: &mut dyn Stamps) -> Result<Vec<Record>, NothingToUndo> {
-    let operation = step_to_undo(tree)?;
-    Ok(vec![Record::marked(stamps.now(), Fact::Undone { operation })])
+    let latest = tree.operations().rfind(|operation| !operation.undone).ok_or(NothingToUndo)?;
+    Ok(vec![Record::marked(stamps.now(), Fact::Undone { operation: latest.id.clone() })])
 }
 
+/// Redoes the step that was undone last, unless a new step has been taken since.
 pub fn plan_redo(tree: &SessionTree, stamps: &mut dyn Stamps) -> Result<Vec<Record>, NothingToRedo> {
-    let operation = step_to_redo(tree)?;
+    let operation = undone_since_last_step(tree).pop().ok_or(NothingToRedo)?;
     Ok(vec![Record::marked(stamps.now(), Fact::Redone { operation })])
+}
+
+/// The step that these records undo or redo.
+pub fn step_of(records: &[Record]) -> Option<&OperationId> {
+    records.iter().find_map(|record| match &record.change {
+        Change::Marked(mark) => match &mark.fact {
+            Fact::Undone { operation } | Fact::Redone { operation } => Some(operation),
+            _ => None,
+        },
+        Change::Opened(_) | Change::Entry(_) | Change::HeadMoved(_) | Change::Unknown => None,
+    })
 }
 
 /// Steps that can be taken again, the one undone last at the end.
