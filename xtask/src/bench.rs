@@ -6,6 +6,7 @@
 //! The time of a process of ours counts from `main`, with all that opening does; that of a peer without loading
 //! its modules.
 
+mod against;
 mod claude;
 mod corpus;
 mod engine;
@@ -29,6 +30,8 @@ pub(crate) struct Request {
     pub(crate) check: bool,
     /// Many sessions instead of long ones.
     pub(crate) corpus: bool,
+    /// Commands beside those of another build of Offshoot.
+    pub(crate) against: Option<PathBuf>,
     pub(crate) json: Option<PathBuf>,
     /// Only cases of which the operation, the session or the format contains this word.
     pub(crate) only: Option<String>,
@@ -109,6 +112,9 @@ const APPEND_LIMITS: &[(&str, f64)] = &[
 ];
 
 pub(crate) fn run(request: &Request) -> Result<ExitCode> {
+    if let Some(before) = &request.against {
+        return against::run(request, before);
+    }
     if request.corpus {
         return corpus::run(request);
     }

@@ -24,6 +24,7 @@ usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask crash [--runs N]
        cargo xtask gen PRESET DIR [FORMAT]
        cargo xtask bench [--corpus] [--peers] [--check] [--only WORD] [--json FILE] [DIR]
+       cargo xtask bench --against PROGRAM [--check] [--only WORD] [--json FILE] [DIR]
        cargo xtask transcripts DIR
        cargo xtask programs [--install] [NAME]...
        cargo xtask model [PORT [LOG]]
@@ -37,7 +38,8 @@ gen          writes sessions of a size: small, large, long, huge, deep-linear, b
 bench        measures long sessions under DIR, beside pi and oh-my-pi with --peers; with --only
              those figures whose operation, session or format contains WORD; with --check it
              fails when a figure misses what is asked;
-             with --corpus five thousand sessions, beside oh-my-pi and rg
+             with --corpus five thousand sessions, beside oh-my-pi and rg; with --against the
+             commands beside those of another build of Offshoot
 transcripts  reads every session file under DIR and counts what it finds
 programs     holds conversations with real agents and a scripted model, and reads what they wrote
 model        the scripted model alone, until it is interrupted; tells every request,
@@ -174,6 +176,10 @@ fn parse_bench(mut args: impl Iterator<Item = OsString>) -> Result<bench::Reques
         match arg.to_str() {
             Some("--peers") => request.peers = true,
             Some("--corpus") => request.corpus = true,
+            Some("--against") => {
+                let program = args.next().map(PathBuf::from);
+                request.against = Some(program.ok_or("`--against` needs a program")?);
+            }
             Some("--check") => request.check = true,
             Some("--json") => {
                 request.json = Some(args.next().map(PathBuf::from).ok_or("`--json` needs a file")?);
@@ -250,6 +256,7 @@ mod tests {
                 peers: true,
                 check: false,
                 corpus: false,
+                against: None,
                 only: Some("huge".to_owned()),
                 json: Some("out.json".into()),
                 dir: Some("data".into())

@@ -22,16 +22,7 @@ pub(super) fn run(request: &Request) -> Result<ExitCode> {
     let program = build()?;
     let scratch = Scratch::new()?;
     let dir = request.dir.clone().unwrap_or_else(|| scratch.0.join("sessions"));
-    let corpus = dir.join("pi").join("corpus");
-    if !corpus.exists() {
-        eprintln!("making the corpus");
-        // Half of one, left by somebody who did not wait, would be measured as a whole.
-        let unfinished = dir.join("unfinished");
-        generate::run("corpus", &unfinished, &["pi"])?;
-        std::fs::create_dir_all(dir.join("pi"))?;
-        std::fs::rename(unfinished.join("pi").join("corpus"), &corpus)?;
-        std::fs::remove_dir_all(&unfinished)?;
-    }
+    let corpus = prepared(&dir)?;
     let bench = Bench { program, home: scratch.0.join("home"), corpus };
     let mut told = serde_json::Map::new();
     let mut tell = |name: &str, value: Value| {
@@ -55,6 +46,21 @@ pub(super) fn run(request: &Request) -> Result<ExitCode> {
             .with_context(|| format!("cannot write `{}`", path.display()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The sessions, made where they are missing.
+pub(super) fn prepared(dir: &Path) -> Result<PathBuf> {
+    let corpus = dir.join("pi").join("corpus");
+    if !corpus.exists() {
+        eprintln!("making the corpus");
+        // Half of one, left by an interrupted run, would be measured as a whole.
+        let unfinished = dir.join("unfinished");
+        generate::run("corpus", &unfinished, &["pi"])?;
+        std::fs::create_dir_all(dir.join("pi"))?;
+        std::fs::rename(unfinished.join("pi").join("corpus"), &corpus)?;
+        std::fs::remove_dir_all(&unfinished)?;
+    }
+    Ok(corpus)
 }
 
 struct Bench {
@@ -199,7 +205,7 @@ pub(super) fn peak_of(process: u32) -> Option<f64> {
     Some(kilobytes / 1024.0)
 }
 
-fn first_file(folder: &Path) -> Result<PathBuf> {
+pub(super) fn first_file(folder: &Path) -> Result<PathBuf> {
     let mut names: Vec<PathBuf> = Vec::new();
     for item in std::fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))? {
         names.push(item?.path());
