@@ -58,6 +58,8 @@ pub(crate) struct Shared {
     pub(crate) settings: SettingsSource,
     pub(crate) workplaces: Workplaces,
     pub(crate) numbers: EventNumbers,
+    /// Held by the request that undoes or redoes a step of two sessions.
+    pub(crate) steps: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Shared {
@@ -79,7 +81,8 @@ impl Engine {
         let agents: BTreeMap<String, Arc<dyn Agent>> =
             agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
         let (workplaces, numbers) = (Workplaces::default(), EventNumbers::of_epoch(epoch));
-        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces, numbers });
+        let steps = Arc::default();
+        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces, numbers, steps });
         let (count, version) = (shared.agents.len() as u64, env!("CARGO_PKG_VERSION"));
         match shared.is_process() {
             true => info!(name: "engine begins", count, version),

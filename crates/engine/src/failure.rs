@@ -62,6 +62,18 @@ pub(crate) fn not_locked(error: &LockError) -> ApiError {
     }
 }
 
+/// The lock for steps of two sessions is named after no session.
+pub(crate) fn steps_not_locked(error: &LockError) -> ApiError {
+    match error {
+        LockError::Held { holder, pid, .. } => {
+            let text = format!("a fork is being undone or redone by {holder}");
+            let data = ErrorData { holder: Some(holder.clone()), pid: *pid, ..ErrorData::default() };
+            ApiError::new(ErrorCode::Locked, text).about(data)
+        }
+        LockError::File(_) => not_locked(error),
+    }
+}
+
 pub(crate) fn not_read(error: &ReadError) -> ApiError {
     match error {
         ReadError::Newer { path, source } => {

@@ -16,6 +16,7 @@ use offshoot_session::live::Delta;
 use offshoot_session::queue::Queued;
 use offshoot_session::{Entry, EntryId, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::files::Held;
 use offshoot_store::store::Repaired;
 use offshoot_store::{
     AppendError, Basis, CreateError, Generation, ListError, LockError, ReadError, Stale, WriteError,
@@ -36,6 +37,9 @@ pub trait Shelf: fmt::Debug + Send + Sync {
 
     /// A session that another program keeps at this place may be opened under this id from now on. The answer says why not.
     fn introduce(&self, id: &SessionId, path: &Path) -> Result<(), String>;
+
+    /// One process at a time undoes or redoes a step of two sessions, as long as it keeps the answer.
+    fn lock_steps(&self) -> Result<Box<dyn Held>, LockError>;
 
     fn list(&self) -> Result<Vec<SessionId>, ListError>;
 

@@ -92,7 +92,7 @@ pub enum TryLock {
 }
 
 /// A lock that is held.
-pub trait Held: fmt::Debug + Send {}
+pub trait Held: fmt::Debug + Send + Sync {}
 
 /// What the disk did not do, and where.
 #[derive(Debug, Error)]

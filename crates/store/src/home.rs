@@ -7,6 +7,7 @@
 //! sessions/<id>.drafts     replies that are being written
 //! sessions/<id>.waiting    prompts that wait to be said
 //! sessions/<id>.idx        where its entries lie; can be deleted
+//! steps.lock               who undoes or redoes a step of two sessions
 //! index/<hash>.idx         the same for a file of another program, by its path
 //! blobs/ab/abcd…           bytes under their hash
 //! archive/<path>.zst       what is kept of a file of another program
@@ -44,6 +45,11 @@ impl Home {
 
     pub fn lock(&self, id: &SessionId) -> PathBuf {
         self.sessions().join(format!("{id}.lock"))
+    }
+
+    /// Held while a step of two sessions is undone or redone in both.
+    pub(crate) fn steps_lock(&self) -> PathBuf {
+        self.root.join("steps.lock")
     }
 
     pub fn torn(&self, id: &SessionId, number: u32) -> PathBuf {

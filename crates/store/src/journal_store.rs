@@ -3,23 +3,27 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use offshoot_session::foreign::may_refer;
 use offshoot_session::format::{Blob, BlobName, NoBlobs, decode};
 use offshoot_session::{Change, ForeignSource, Record, SessionHeader, SessionId, Watch};
 
 use crate::blobs::{self, BlobError};
-use crate::files::{About, DiskFiles, FileError, Files, Open, TryLock, read_from};
+use crate::files::{About, DiskFiles, FileError, Files, Held, Open, TryLock, read_from};
 use crate::foreign::OtherPrograms;
 use crate::home::{Home, is_file_name, session_of};
 use crate::journal::Journal;
-use crate::lock::Locking;
+use crate::lock::{LockError, Locking, lock};
 use crate::store::{
     AppendError, Appended, CreateError, ListError, Loaded, Plan, ReadError, SessionStore, WriteError,
 };
 
 /// A header that says what it goes on with is shorter than this.
 const LONGEST_REFERENCE: usize = 64 << 10;
+
+/// The holder waits for the locks of two journals at most.
+const STEPS_WAIT: Duration = Duration::from_secs(10);
 
 /// Holds nothing open: the state is on the disk. Cloning it is cheap.
 #[derive(Clone, Debug)]
@@ -53,6 +57,14 @@ impl JournalStore {
     /// that were introduced may be changed.
     pub fn with(self, others: OtherPrograms) -> Self {
         Self { others: Some(others), ..self }
+    }
+
+    /// Steps of two sessions are undone and redone by one process at a time, so that both sessions agree afterwards.
+    pub fn lock_steps(&self) -> Result<Box<dyn Held>, LockError> {
+        self.home.prepare(self.files.as_ref())?;
+        let path = self.home.steps_lock();
+        let locking = Locking { wait: STEPS_WAIT, ..self.locking.clone() };
+        lock(self.files.as_ref(), &path, &path, &locking)
     }
 
     /// The sessions of other programs, where this store knows any.

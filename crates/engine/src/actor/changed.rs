@@ -66,8 +66,10 @@ impl SessionActor {
             Request::Send(_) | Request::Resume(_) => return Ok(None),
             Request::Edit(edit) if !edit.only_write => return Ok(None),
             Request::Retry(retry) if !retry.only_write => return Ok(None),
-            Request::Undo(_) | Request::Redo(_) => match turned_under(&self.tree, &id) {
-                Some(turned) => turned,
+            Request::Undo(_) | Request::Redo(_) => match marked_under(&self.tree, &id) {
+                Some((operation, done)) if done.is_of(request) => operation,
+                // Another session has done it for this request and restored it since.
+                Some(_) => return Ok(None),
                 None if self.tree.operation(&id).is_some() => return Err(other_request(client_id)),
                 None => return Ok(None),
             },
@@ -190,17 +192,33 @@ fn kinds(request: &Request) -> &'static [&'static str] {
     }
 }
 
-/// The step that an undo or redo under this id was about.
-fn turned_under(tree: &SessionTree, id: &OperationId) -> Option<OperationId> {
-    tree.log().filter(|record| record.operation.as_ref() == Some(id)).find_map(|record| {
-        match &record.change {
-            Change::Marked(mark) => match &mark.fact {
-                Fact::Undone { operation } | Fact::Redone { operation } => Some(operation.clone()),
-                _ => None,
-            },
-            _ => None,
+/// What the last mark under an id did to its step.
+enum Rearranged {
+    Undone,
+    Redone,
+}
+
+impl Rearranged {
+    fn is_of(&self, request: &Request) -> bool {
+        match self {
+            Self::Undone => matches!(request, Request::Undo(_)),
+            Self::Redone => matches!(request, Request::Redo(_)),
         }
-    })
+    }
+}
+
+/// The step that an undo or redo under this id was about.
+fn marked_under(tree: &SessionTree, id: &OperationId) -> Option<(OperationId, Rearranged)> {
+    let marks = tree.log().filter(|record| record.operation.as_ref() == Some(id));
+    let marks = marks.filter_map(|record| match &record.change {
+        Change::Marked(mark) => match &mark.fact {
+            Fact::Undone { operation } => Some((operation.clone(), Rearranged::Undone)),
+            Fact::Redone { operation } => Some((operation.clone(), Rearranged::Redone)),
+            _ => None,
+        },
+        _ => None,
+    });
+    marks.last()
 }
 
 /// What the records of a step say of it.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
+use std::sync::Arc;
 use std::task::Poll;
 
 use offshoot_api::event::EventKind;
@@ -12,7 +13,7 @@ use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
 use offshoot_api::response::Notice;
 use offshoot_api::{ApiError, CallerId, ErrorCode, Request, Response};
 use offshoot_session::guard::Refusal;
-use offshoot_session::{EntryId, SessionId, Setting};
+use offshoot_session::{EntryId, OperationId, SessionId, Setting};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -21,7 +22,7 @@ use tracing::debug;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::news::Cause;
 use super::scope::Scope;
-use super::shared_step::{Other, SharedStep, TakenThere, putting_back, take_there};
+use super::shared_step::{Other, SharedStep, StepsLock, TakenThere, putting_back, take_there};
 use super::{Call, Message, SessionActor};
 use crate::engine::disconnected;
 use crate::failure::internal;
@@ -37,6 +38,10 @@ pub(super) enum Errand {
     },
     Summary {
         requests: Vec<String>,
+    },
+    /// No other request undoes or redoes a step of two sessions meanwhile.
+    LockSteps {
+        step: SharedStep,
     },
     /// The session that has the other side of a step takes it first.
     OtherSide {
@@ -54,8 +59,6 @@ pub(super) struct Taken {
     pub(super) step: SharedStep,
     /// It was not taken there before.
     pub(super) has_changed: bool,
-    /// The other side was asked the same at the same time, and has taken it here.
-    pub(super) is_taken_here_too: bool,
     /// Why it could not be taken there, where that does not matter.
     pub(super) notice: Option<Notice>,
 }
@@ -72,6 +75,7 @@ impl Taken {
 pub(crate) struct Brought {
     verdict: Option<Box<Heard>>,
     summary: Option<Written>,
+    steps_lock: Option<Arc<StepsLock>>,
     other_side: Option<Taken>,
     by: By,
 }
@@ -125,6 +129,10 @@ impl Brought {
     /// Hooks were asked before and have no say any more.
     pub(super) fn asked() -> Self {
         Self { verdict: Some(Box::default()), ..Self::default() }
+    }
+
+    pub(super) fn holds_steps_lock(&self) -> bool {
+        self.steps_lock.is_some()
     }
 
     pub(super) fn taken_there(&self) -> Option<&Taken> {
@@ -195,10 +203,12 @@ enum AwayFor {
     Summary {
         head: Option<EntryId>,
     },
+    LockSteps {
+        step: SharedStep,
+    },
     OtherSide {
         other: Other,
         step: SharedStep,
-        is_taken_here_too: bool,
     },
     /// Then the request is refused with this, or planned again.
     PutBack {
@@ -210,6 +220,7 @@ enum AwayFor {
 pub(crate) enum Back {
     Verdict(Verdict),
     Written(Result<Vec<String>, ApiError>),
+    StepsLocked(Result<StepsLock, ApiError>),
     OtherSide(TakenThere),
 }
 
@@ -226,7 +237,7 @@ impl Away {
     /// Nothing has happened yet. Where another session has begun to change, the request goes on to its end.
     fn can_be_given_up(&self) -> bool {
         match self.what {
-            AwayFor::Hooks { .. } | AwayFor::Summary { .. } => true,
+            AwayFor::Hooks { .. } | AwayFor::Summary { .. } | AwayFor::LockSteps { .. } => true,
             AwayFor::OtherSide { .. } | AwayFor::PutBack { .. } => false,
         }
     }
@@ -260,8 +271,9 @@ impl SessionActor {
             }
             Errand::OtherSide { other, step } => {
                 let task = self.ask_other_side(id, other.session.clone(), step.clone());
-                (task, AwayFor::OtherSide { other, step, is_taken_here_too: false })
+                (task, AwayFor::OtherSide { other, step })
             }
+            Errand::LockSteps { step } => (self.lock_steps(id), AwayFor::LockSteps { step }),
             Errand::PutBack(taken) => return self.put_back(call, &taken, None),
         };
         let scope = self.scope();
@@ -300,17 +312,25 @@ impl SessionActor {
         })
     }
 
-    /// Of several requests that have sent for this step, one has its answer.
-    pub(super) fn is_taken_by_other_side(&mut self, taken: &SharedStep) {
-        for away in self.away.values_mut() {
-            if let AwayFor::OtherSide { step, is_taken_here_too, .. } = &mut away.what
-                && step == taken
-                && !*is_taken_here_too
-            {
-                *is_taken_here_too = true;
-                return;
-            }
-        }
+    fn lock_steps(&mut self, errand: u64) -> AbortHandle {
+        let (shared, to_self) = (self.shared.clone(), self.to_self.clone());
+        self.tasks.spawn(async move {
+            let locked = StepsLock::take(&shared).await;
+            let _ = to_self.send(Message::Back { errand, back: Back::StepsLocked(locked) }).await;
+        })
+    }
+
+    /// The client id of a request that waits to undo or redo the operation of this step. A mark that another session
+    /// writes here meanwhile carries it, so that the request finds itself answered.
+    pub(super) fn waiting_for_step(&self, taken: &SharedStep) -> Option<OperationId> {
+        let mut waiting = self.away.values().filter(|away| match &away.what {
+            AwayFor::LockSteps { step } => step.is_of_same_operation(taken),
+            AwayFor::Hooks { .. }
+            | AwayFor::Summary { .. }
+            | AwayFor::OtherSide { .. }
+            | AwayFor::PutBack { .. } => false,
+        });
+        waiting.find_map(|away| away.call.request.client_id().map(OperationId::from))
     }
 
     /// Whoever wanted it is gone: whoever is asked is ended, and nothing is done later.
@@ -327,7 +347,7 @@ impl SessionActor {
         let nobody_waits = call.brought.by.is_person() && call.reply.is_closed();
         match (back, what) {
             // It was given up at the same moment.
-            (Back::Verdict(_) | Back::Written(_), _) if nobody_waits => {}
+            (Back::Verdict(_) | Back::Written(_) | Back::StepsLocked(_), _) if nobody_waits => {}
             (Back::Verdict(mut verdict), AwayFor::Hooks { head }) => {
                 self.report(&mut verdict);
                 match verdict.cancelled.take() {
@@ -346,8 +366,13 @@ impl SessionActor {
                 self.afterwards.push_back(Message::Call(call));
             }
             (Back::Written(Err(error)), AwayFor::Summary { .. }) => self.refuse(call, error),
-            (Back::OtherSide(taken), AwayFor::OtherSide { other, step, is_taken_here_too }) => {
-                match self.on_other_side(&mut call.brought, other, step, taken, is_taken_here_too) {
+            (Back::StepsLocked(Ok(lock)), AwayFor::LockSteps { .. }) => {
+                call.brought.steps_lock = Some(Arc::new(lock));
+                self.afterwards.push_back(Message::Call(call));
+            }
+            (Back::StepsLocked(Err(error)), AwayFor::LockSteps { .. }) => self.refuse(call, error),
+            (Back::OtherSide(taken), AwayFor::OtherSide { other, step }) => {
+                match self.on_other_side(&mut call.brought, other, step, taken) {
                     Ok(()) => self.afterwards.push_back(Message::Call(call)),
                     Err(error) => self.refuse(call, error),
                 }
@@ -356,7 +381,7 @@ impl SessionActor {
                 self.on_put_back(taken);
                 self.after_putting_back(call, then);
             }
-            (Back::Verdict(_) | Back::Written(_) | Back::OtherSide(_), _) => {
+            (Back::Verdict(_) | Back::Written(_) | Back::StepsLocked(_) | Back::OtherSide(_), _) => {
                 self.refuse(call, internal("an errand came back with something else"));
             }
         }

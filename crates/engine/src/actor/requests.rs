@@ -27,7 +27,7 @@ impl SessionActor {
             return self.refuse(call, error);
         }
         self.notices.clear();
-        match self.planned_and_answered(&mut call).await {
+        match self.planned_and_answered(&call).await {
             Ok(mut response) => {
                 if let Response::Changed(changed) = &mut response {
                     changed.notices.append(&mut self.notices);
@@ -56,14 +56,11 @@ impl SessionActor {
 
     /// Another process may write between planning and writing. Then the request is planned again on what is there; what
     /// was brought for it counts on.
-    async fn planned_and_answered(&mut self, call: &mut Call) -> Result<Response, Halt> {
+    async fn planned_and_answered(&mut self, call: &Call) -> Result<Response, Halt> {
         let purpose = if call.request.only_looks() { Purpose::Look } else { Purpose::Change };
         for attempt in 1..=ATTEMPTS {
             self.begin_attempt(attempt, purpose).await.map_err(Halt::Refused)?;
-            let answer = match self.taken_meanwhile(&mut call.brought) {
-                Some(answer) => Ok(answer),
-                None => self.answer_once(call).await,
-            };
+            let answer = self.answer_once(call).await;
             self.end_attempt().await;
             if !matches!(answer, Err(Halt::Again)) {
                 return answer;

@@ -1,19 +1,21 @@
 //! Steps of two sessions: the beginning of a session out of another one is a step in both, so taking it back or again
 //! happens in both.
 //!
-//! Each session writes its own side. The one that is asked sends the other a message, as an errand: the request waits
-//! while the actor goes on, so two sessions that take back the same step at the same time never wait for each other.
-//! The other side comes first. When the request comes again it is planned again, and if it turns out to be about
-//! another step by then, or is refused, the other side is put back.
+//! Each session writes its own side. A request first takes the lock for such steps ([`StepsLock`]), so that no other one
+//! changes either side in between, in this process or another. Then its session asks the other one, which writes first.
+//! Both are errands: the request waits while the actor handles other messages, so two sessions never wait for each other.
+//! When the request comes again it is planned again; if it is about another step by then, or is refused, the other side
+//! is restored.
 
 use std::sync::Arc;
 
 use offshoot_api::event::EventKind;
 use offshoot_api::response::Notice;
-use offshoot_api::{ApiError, CallerContext, ErrorCode, ErrorData, Response};
+use offshoot_api::{ApiError, CallerContext, ErrorCode, ErrorData};
 use offshoot_session::plan::{BeginningRefused, OtherSide, other_side, plan_undo_beginning};
 use offshoot_session::{Change, Fact, Mark, OperationId, Record, SessionId};
-use tokio::sync::oneshot;
+use offshoot_store::files::Held;
+use tokio::sync::{OwnedMutexGuard, oneshot};
 
 use super::commit::{ATTEMPTS, Purpose};
 use super::errands::{Errand, Taken};
@@ -21,8 +23,8 @@ use super::halt::{Halt, refused};
 use super::moves::would_be_undone;
 use super::requests::outrun;
 use super::{Brought, Message, SessionActor};
-use crate::engine::disconnected;
-use crate::failure::internal;
+use crate::engine::{Shared, disconnected};
+use crate::failure::{internal, steps_not_locked};
 use crate::open_sessions::OpenSessions;
 
 /// A step that is taken back or taken again.
@@ -52,12 +54,33 @@ impl SharedStep {
         })
     }
 
+    pub(super) fn is_of_same_operation(&self, other: &Self) -> bool {
+        self.operation == other.operation
+    }
+
     fn reversed(&self) -> Self {
         let direction = match self.direction {
             Direction::Undo => Direction::Redo,
             Direction::Redo => Direction::Undo,
         };
         Self { operation: self.operation.clone(), direction }
+    }
+}
+
+/// Held from the moment a step of two sessions is planned until both have written it.
+pub(crate) struct StepsLock {
+    /// Released first: the process takes one lock file for all its requests.
+    _file: Box<dyn Held>,
+    _request: OwnedMutexGuard<()>,
+}
+
+impl StepsLock {
+    pub(super) async fn take(shared: &Arc<Shared>) -> Result<Self, ApiError> {
+        let request = shared.steps.clone().lock_owned().await;
+        let shelf = shared.shelf.clone();
+        let file = tokio::task::spawn_blocking(move || shelf.lock_steps()).await;
+        let file = file.map_err(|_| internal("the store broke down"))?;
+        Ok(Self { _file: file.map_err(|error| steps_not_locked(&error))?, _request: request })
     }
 }
 
@@ -104,30 +127,15 @@ impl SessionActor {
             Some(OtherSide::Child(session)) => Other { session, is_child: true },
             Some(OtherSide::Origin(session)) => Other { session, is_child: false },
         };
-        Err(Halt::Errand(Errand::OtherSide { other, step }))
-    }
-
-    /// The step was taken here meanwhile: by the other side, which is an answer, or by another process, which has seen
-    /// to both sides.
-    pub(super) fn taken_meanwhile(&self, brought: &mut Brought) -> Option<Response> {
-        let taken = brought.taken_there().filter(|taken| self.is_taken(&taken.step))?.clone();
-        let is_by_other_side = taken.is_taken_here_too;
-        brought.forget_other_side();
-        is_by_other_side
-            .then(|| self.rearranged_by(&taken.step.operation, self.head_now(), false, Some(&taken)))
-    }
-
-    fn is_taken(&self, step: &SharedStep) -> bool {
-        let is_undone = self.tree.operation(&step.operation).map(|operation| operation.undone);
-        is_undone == Some(step.direction == Direction::Undo)
+        Err(Halt::Errand(match brought.holds_steps_lock() {
+            true => Errand::OtherSide { other, step },
+            false => Errand::LockSteps { step },
+        }))
     }
 
     /// The other session has taken this step, or is about to.
     pub(super) async fn on_shared_step(&mut self, step: SharedStep, reply: oneshot::Sender<TakenThere>) {
         let taken = self.take_shared_step(&step).await;
-        if matches!(taken, Ok(true)) {
-            self.is_taken_by_other_side(&step);
-        }
         // Who does not wait any more need not hear it.
         let _ = reply.send(taken);
     }
@@ -170,6 +178,10 @@ impl SessionActor {
         if let Some(turn) = self.turn_lost_by(&records)? {
             return Err(Halt::Refused(would_be_undone(&turn)));
         }
+        let records = match self.waiting_for_step(step) {
+            Some(id) => records.into_iter().map(|mark| mark.in_operation(id.clone())).collect(),
+            None => records,
+        };
         self.commit(records).await?;
         Ok(true)
     }
@@ -181,7 +193,6 @@ impl SessionActor {
         other: Other,
         step: SharedStep,
         taken: TakenThere,
-        is_taken_here_too: bool,
     ) -> Result<(), ApiError> {
         let (has_changed, notice) = match taken {
             Ok(has_changed) => (has_changed, None),
@@ -193,7 +204,7 @@ impl SessionActor {
                 (false, Some(Notice::new(Notice::OTHER_SIDE, text)))
             }
         };
-        brought.take_there(Taken { other, step, has_changed, is_taken_here_too, notice });
+        brought.take_there(Taken { other, step, has_changed, notice });
         Ok(())
     }
 

@@ -7,6 +7,7 @@ use offshoot_session::foreign::journal_id;
 use offshoot_session::queue::{Queued, QueuedId};
 use offshoot_session::{Body, Entry, HeadName, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::files::Held;
 use offshoot_store::{
     AppendError, Basis, CreateError, Drafts, Generation, Journal, JournalStore, ListError, LockError,
     ReadError, Refreshed, SessionStore, Stale, Waiting, WriteError,
@@ -55,6 +56,10 @@ impl Shelf for JournalStore {
             Ok(_) => Err(format!("session `{id}` does not lie at `{}`", path.display())),
             Err(error) => Err(error.to_string()),
         }
+    }
+
+    fn lock_steps(&self) -> Result<Box<dyn Held>, LockError> {
+        JournalStore::lock_steps(self)
     }
 
     fn list(&self) -> Result<Vec<SessionId>, ListError> {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use offshoot_session::queue::Queued;
 use offshoot_session::{Block, Body, Entry, EntryId, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::files::Held;
 use offshoot_store::{
     AppendError, Basis, CreateError, Generation, ListError, LockError, MemoryStore, ReadError, SessionStore,
     Stale, WriteError,
@@ -28,6 +29,11 @@ struct MemoryBook {
     tree: SessionTree,
     generation: Generation,
 }
+
+#[derive(Debug)]
+struct OneProcess;
+
+impl Held for OneProcess {}
 
 impl MemoryShelf {
     pub fn new() -> Self {
@@ -61,6 +67,11 @@ impl Shelf for MemoryShelf {
 
     fn introduce(&self, id: &SessionId, _path: &Path) -> Result<(), String> {
         Err(format!("session `{id}` is not kept here"))
+    }
+
+    /// Sessions in memory belong to one process.
+    fn lock_steps(&self) -> Result<Box<dyn Held>, LockError> {
+        Ok(Box::new(OneProcess))
     }
 
     fn list(&self) -> Result<Vec<SessionId>, ListError> {

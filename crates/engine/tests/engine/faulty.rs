@@ -15,6 +15,7 @@ use offshoot_session::agent::Said;
 use offshoot_session::queue::Queued;
 use offshoot_session::{Body, Entry, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::files::Held;
 use offshoot_store::{
     AppendError, Basis, CreateError, FileError, Generation, ListError, LockError, ReadError, Stale,
     WriteError,
@@ -67,6 +68,10 @@ impl Shelf for FaultyShelf {
 
     fn introduce(&self, id: &SessionId, path: &Path) -> Result<(), String> {
         self.shelf.introduce(id, path)
+    }
+
+    fn lock_steps(&self) -> Result<Box<dyn Held>, LockError> {
+        self.shelf.lock_steps()
     }
 
     fn list(&self) -> Result<Vec<SessionId>, ListError> {

@@ -15,6 +15,7 @@ use offshoot_session::queue::Queued;
 use offshoot_session::said::Said;
 use offshoot_session::{Entry, EntryId, OperationId, Record, SessionId, SessionTree, Stamps, TurnId};
 use offshoot_store::drafts::DraftError;
+use offshoot_store::files::Held;
 use offshoot_store::{
     AppendError, Basis, CreateError, FileError, Generation, Home, JournalStore, ListError, LockError,
     Locking, ReadError, SessionStore, Stale, WriteError,
@@ -155,6 +156,10 @@ impl Shelf for RivalShelf {
 
     fn introduce(&self, id: &SessionId, path: &Path) -> Result<(), String> {
         Shelf::introduce(&self.store, id, path)
+    }
+
+    fn lock_steps(&self) -> Result<Box<dyn Held>, LockError> {
+        Shelf::lock_steps(&self.store)
     }
 
     fn list(&self) -> Result<Vec<SessionId>, ListError> {

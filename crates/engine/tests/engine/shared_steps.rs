@@ -34,15 +34,8 @@ impl Pair {
         }
         let store = process(folder.path(), "engine");
         SessionStore::create(&store, &records).unwrap();
-        let (rival, full, stamps) = (Rival::default(), FullDisk::default(), SharedStamps::default());
-        let engine = Engine::new(Parts {
-            shelf: Arc::new(RivalShelf { store, rival: rival.clone(), full: full.clone() }),
-            agents: vec![Arc::new(ScriptedAgent::new())],
-            stamps: Arc::new(move |_| Box::new(stamps.clone())),
-            rules: RuleBook::in_memory(),
-            epoch: 0,
-            settings: Settings { default_agent: Some("scripted".to_owned()), ..Settings::default() }.into(),
-        });
+        let (rival, full) = (Rival::default(), FullDisk::default());
+        let engine = engine(RivalShelf { store, rival: rival.clone(), full: full.clone() });
         Self { folder, rival, full, engine, origin: "origin".into() }
     }
 
@@ -93,6 +86,22 @@ impl Pair {
         let append = request::Append { session: session.to_string(), entries, ..Default::default() };
         self.call(Request::Append(append)).await.unwrap();
     }
+}
+
+fn engine(shelf: RivalShelf) -> Engine {
+    let stamps = SharedStamps::default();
+    Engine::new(Parts {
+        shelf: Arc::new(shelf),
+        agents: vec![Arc::new(ScriptedAgent::new())],
+        stamps: Arc::new(move |_| Box::new(stamps.clone())),
+        rules: RuleBook::in_memory(),
+        epoch: 0,
+        settings: Settings { default_agent: Some("scripted".to_owned()), ..Settings::default() }.into(),
+    })
+}
+
+fn named(session: &SessionId, client_id: &str) -> request::History {
+    request::History { client_id: Some(client_id.to_owned()), ..history(session) }
 }
 
 fn history(session: &SessionId) -> request::History {
@@ -212,4 +221,57 @@ async fn two_undos_at_once_take_back_two_steps() {
     assert_eq!(pair.steps(&pair.origin), ["(append)", "(fork to a new session)"]);
     assert_eq!(pair.steps(&child), ["(fork from origin)"]);
     pair.engine.shut_down().await;
+}
+
+/// The child is undone and the origin is not yet when another process redoes the child. Both agree afterwards.
+#[tokio::test]
+async fn a_redo_between_the_two_sides_of_an_undo_comes_after_it() {
+    let pair = Pair::new();
+    let child = pair.fork().await.unwrap();
+    let store = process(pair.folder.path(), "other");
+    let other = engine(RivalShelf { store, rival: Rival::default(), full: FullDisk::default() });
+    let (undone_there, hears) = tokio::sync::oneshot::channel();
+    let (redone, waits) = std::sync::mpsc::channel();
+    // The first write is that of the child. Before the second there is time for the redo.
+    pair.rival.will(|| ());
+    pair.rival.will(move || {
+        undone_there.send(()).unwrap();
+        let _ = waits.recv_timeout(Duration::from_millis(300));
+    });
+    let redo = async {
+        tokio::time::timeout(PATIENCE, hears).await.unwrap().unwrap();
+        let me = caller();
+        let redo = tokio::time::timeout(PATIENCE, other.call(&me, Request::Redo(history(&child)))).await;
+        let _ = redone.send(());
+        redo.expect("an answer")
+    };
+    let (undo, redo) = tokio::join!(pair.undo(&pair.origin), redo);
+    assert!(undo.is_ok() && redo.is_ok(), "{undo:?} {redo:?}");
+    assert_eq!(pair.steps(&pair.origin), ["fork to a new session"]);
+    assert_eq!(pair.steps(&child), ["fork from origin"]);
+    other.shut_down().await;
+    pair.engine.shut_down().await;
+}
+
+/// Both undo the fork at the same time, and both ask again because they have lost their connection.
+#[tokio::test]
+async fn an_undo_that_the_other_session_has_done_is_not_done_again() {
+    for _ in 0..50 {
+        let pair = Pair::new();
+        pair.append(&pair.origin, "first").await;
+        let child = pair.fork().await.unwrap();
+        let requests = [named(&pair.origin, "undo-origin"), named(&child, "undo-child")].map(Request::Undo);
+        let [one, other] = requests.each_ref().map(|request| pair.call(request.clone()));
+        let (one, other) = tokio::join!(one, other);
+        assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
+        for request in requests {
+            match pair.call(request).await.unwrap() {
+                Response::Changed(changed) => assert!(changed.repeated),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!(pair.steps(&pair.origin), ["append", "(fork to a new session)"]);
+        assert_eq!(pair.steps(&child), ["(fork from origin)"]);
+        pair.engine.shut_down().await;
+    }
 }
