@@ -209,7 +209,7 @@ impl Side {
 
     fn pair_member(&self, command: &str, round: usize) -> Result<f64> {
         let session = self.session.as_str();
-        let text = format!("another wording, number {round}");
+        let text = format!("another wording, {command} {round}");
         match command {
             "ls" => self.timed(self.command(&["ls"]), None),
             "search" => self.timed(self.command(&["search", RARE_WORD]), None),
