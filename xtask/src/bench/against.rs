@@ -19,6 +19,9 @@ const PAIRS: usize = 101;
 const STARTS: usize = 30;
 const APPENDED_LINES: usize = 10_000;
 
+/// A session that cannot be put back between two appends would become another one in a hundred of them.
+const GROWING_PAIRS: usize = 11;
+
 /// What is tolerated: a share of the time before, or milliseconds, whichever is more.
 const SLOWER: f64 = 0.10;
 const SLOWER_MS: f64 = 1.5;
@@ -49,8 +52,14 @@ pub(super) fn run(request: &Request, before: &Path) -> Result<ExitCode> {
             }
             let sessions = Sessions::prepared(place, &dir)?;
             let root = scratch.0.join(format!("{place}-{}", engine.len()));
-            let before = Side::new(before, root.join("before"), &sessions)?;
-            let now = Side::new(&now, root.join("now"), &sessions)?;
+            let appends = match (&sessions.journals, &sessions.corpus) {
+                (_, Some(corpus)) => Appends::Others(corpus::files(corpus)?),
+                (Some(_), None) if place == "small" => Appends::New,
+                (Some(journals), None) if engine == "no engine" => Appends::Restored(journals.clone()),
+                (Some(_) | None, None) => Appends::Growing,
+            };
+            let before = Side::new(before, root.join("before"), &sessions, appends.clone())?;
+            let now = Side::new(&now, root.join("now"), &sessions, appends)?;
             let engines = match engine {
                 "engine" => Some((before.engine()?, now.engine()?)),
                 _ => None,
@@ -160,16 +169,27 @@ struct Side {
     home: PathBuf,
     corpus: PathBuf,
     session: String,
+    appends: Appends,
+}
+
+/// What `append` is measured on.
+#[derive(Clone)]
+enum Appends {
+    New,
+    Others(Vec<PathBuf>),
+    Restored(PathBuf),
+    Growing,
 }
 
 impl Side {
-    fn new(program: &Path, home: PathBuf, sessions: &Sessions) -> Result<Self> {
+    fn new(program: &Path, home: PathBuf, sessions: &Sessions, appends: Appends) -> Result<Self> {
         std::fs::create_dir_all(&home)?;
         if let Some(journals) = &sessions.journals {
             copy(journals, &home)?;
         }
         let corpus = sessions.corpus.clone().unwrap_or_else(|| home.join("no-sessions"));
-        let side = Self { program: program.to_owned(), home, corpus, session: sessions.session.clone() };
+        let (program, session) = (program.to_owned(), sessions.session.clone());
+        let side = Self { program, home, corpus, session, appends };
         side.done(&["sync"])?;
         Ok(side)
     }
@@ -222,9 +242,31 @@ impl Side {
                 let lines = (0..APPENDED_LINES)
                     .map(|line| format!("{{\"role\":\"user\",\"text\":\"line {line} of round {round}\"}}\n"));
                 let lines: String = lines.collect();
-                self.timed(self.command(&["append", "--batch", session]), Some(lines.as_bytes()))
+                let session = self.session_to_append_to(round)?;
+                self.timed(self.command(&["append", "--batch", &session]), Some(lines.as_bytes()))
             }
             looking => self.timed(self.command(&[looking, session]), None),
+        }
+    }
+
+    /// One of the same size each time, where that is possible: a new one, another one of the corpus, or the journal as it was.
+    fn session_to_append_to(&self, round: usize) -> Result<String> {
+        match &self.appends {
+            Appends::New => {
+                let title = format!("append {round}");
+                self.done(&["new", &title])?;
+                Ok(title)
+            }
+            Appends::Others(files) => {
+                let file = files.get(round).context("the corpus has too few sessions")?;
+                Ok(file.to_string_lossy().into_owned())
+            }
+            Appends::Restored(journals) => {
+                std::fs::remove_dir_all(self.home.join("sessions"))?;
+                copy(journals, &self.home)?;
+                Ok(self.session.clone())
+            }
+            Appends::Growing => Ok(self.session.clone()),
         }
     }
 
@@ -265,7 +307,8 @@ fn compared(before: &Side, now: &Side, command: &str, place: &str) -> Result<Fig
     // Once outside of the count, so that both find their files in the page cache.
     before.pair_member(command, PAIRS)?;
     now.pair_member(command, PAIRS)?;
-    for round in 0..PAIRS {
+    let is_growing = command == "append" && matches!(now.appends, Appends::Growing);
+    for round in 0..if is_growing { GROWING_PAIRS } else { PAIRS } {
         if round % 2 == 0 {
             figure.before.push(before.pair_member(command, round)?);
             figure.now.push(now.pair_member(command, round)?);
@@ -284,7 +327,8 @@ fn first_send(before: &Path, now: &Path, scratch: &Path) -> Result<Figure> {
     let sessions = Sessions { journals: None, corpus: None, session: "Bench".to_owned() };
     for round in 0..STARTS {
         let measured = |program: &Path, name: &str| -> Result<f64> {
-            let side = Side::new(program, scratch.join(format!("first-{round}-{name}")), &sessions)?;
+            let home = scratch.join(format!("first-{round}-{name}"));
+            let side = Side::new(program, home, &sessions, Appends::New)?;
             side.done(&["new", "Bench"])?;
             let ms = side.timed(side.command(&["send", "hello"]), None)?;
             if name == "now" {

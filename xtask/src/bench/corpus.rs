@@ -205,17 +205,25 @@ pub(super) fn peak_of(process: u32) -> Option<f64> {
     Some(kilobytes / 1024.0)
 }
 
-pub(super) fn first_file(folder: &Path) -> Result<PathBuf> {
+/// All files of the corpus, in the order of their names.
+pub(super) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut names: Vec<PathBuf> = Vec::new();
     for item in std::fs::read_dir(folder).with_context(|| format!("cannot list `{}`", folder.display()))? {
         names.push(item?.path());
     }
     names.sort();
-    match names.into_iter().next() {
-        Some(path) if path.is_dir() => first_file(&path),
-        Some(path) => Ok(path),
-        None => bail!("nothing in `{}`", folder.display()),
+    let mut files = Vec::new();
+    for path in names {
+        match path.is_dir() {
+            true => files.append(&mut self::files(&path)?),
+            false => files.push(path),
+        }
     }
+    Ok(files)
+}
+
+pub(super) fn first_file(folder: &Path) -> Result<PathBuf> {
+    files(folder)?.into_iter().next().with_context(|| format!("nothing in `{}`", folder.display()))
 }
 
 pub(super) fn build() -> Result<PathBuf> {
