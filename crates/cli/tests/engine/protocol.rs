@@ -1,7 +1,7 @@
 //! Programs and engines of different versions meet.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::mpsc;
 
@@ -11,7 +11,7 @@ use crate::home::{Home, PATIENCE, Wire};
 
 /// An engine that speaks this protocol, and answers `stop` with `answer`. It ends when it has stopped.
 fn engine(home: &Home, protocol: u32, answer: Value) -> mpsc::Receiver<String> {
-    std::fs::DirBuilder::new().mode(0o700).create(home.path().join("run")).expect("own directory");
+    home.prepare_run();
     let lock = home.lock(home.path().join("engine.lock"));
     let path = home.run_path("engine.sock");
     let listener = UnixListener::bind(&path).expect("a socket");
