@@ -14,11 +14,11 @@ use crate::home::{Home, PROGRAM};
 /// because code between `fork` and `exec` is `unsafe`.
 const SETSID: &str = "/usr/bin/setsid";
 
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn has_setsid() -> bool {
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
+fn has_setsid(test: &str) -> bool {
     let has_it = std::path::Path::new(SETSID).exists();
     if !has_it {
-        eprintln!("skipped: there is no `{SETSID}`");
+        println!("skipped: {test} (there is no `{SETSID}`)");
     }
     has_it
 }
@@ -75,7 +75,7 @@ fn is_running(home: &Home) -> bool {
 
 #[test]
 fn a_turn_completes_after_the_terminal_of_its_command_is_closed() {
-    if !has_setsid() {
+    if !has_setsid("a_turn_completes_after_the_terminal_of_its_command_is_closed") {
         return;
     }
     for words in [["send", "count to 250"].as_slice(), &["chat"]] {
@@ -95,7 +95,7 @@ fn a_turn_completes_after_the_terminal_of_its_command_is_closed() {
 
 #[test]
 fn a_permission_can_be_answered_after_the_terminal_that_shows_it_is_closed() {
-    if !has_setsid() {
+    if !has_setsid("a_permission_can_be_answered_after_the_terminal_that_shows_it_is_closed") {
         return;
     }
     let run = "run echo allowed > proof";
