@@ -3,6 +3,7 @@
 #![expect(clippy::panic, reason = "a test that waits in vain has failed")]
 
 use std::io::{self, ErrorKind, Read};
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -22,10 +23,31 @@ const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 /// When the condition does not hold before the deadline.
 #[track_caller]
 pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Deadline::begin(what);
     while !is_so() {
-        assert!(Instant::now() < deadline, "timed out waiting for {what}");
+        deadline.check();
         std::thread::sleep(BETWEEN_TRIES);
+    }
+}
+
+/// For loops that must not sleep.
+#[derive(Debug)]
+pub struct Deadline<'w> {
+    what: &'w str,
+    at: Instant,
+}
+
+impl<'w> Deadline<'w> {
+    pub fn begin(what: &'w str) -> Self {
+        Self { what, at: Instant::now() + PATIENCE }
+    }
+
+    /// # Panics
+    ///
+    /// When the deadline has passed.
+    #[track_caller]
+    pub fn check(&self) {
+        assert!(Instant::now() < self.at, "timed out waiting for {}", self.what);
     }
 }
 
@@ -37,6 +59,24 @@ pub fn until(what: &str, mut is_so: impl FnMut() -> bool) {
 #[track_caller]
 pub fn within<T: Send + 'static>(what: &str, call: impl FnOnce() -> T + Send + 'static) -> T {
     received(what, &in_thread(call))
+}
+
+/// The next connection, each of whose reads has a deadline.
+///
+/// # Panics
+///
+/// When none comes before the deadline.
+///
+/// # Errors
+///
+/// As [`TcpListener::accept`].
+#[track_caller]
+pub fn accepted(listener: &TcpListener) -> io::Result<TcpStream> {
+    let mut awaited = [PollFd::new(listener, PollFlags::IN)];
+    assert!(poll(&mut awaited, Some(&timeout()))? > 0, "timed out waiting for a connection");
+    let (stream, _) = listener.accept()?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok(stream)
 }
 
 /// [`Command`] with a deadline.
@@ -120,13 +160,16 @@ pub struct BoundedReader<R>(pub R);
 
 impl<R: Read + AsFd> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let timeout = Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 };
         let mut awaited = [PollFd::new(&self.0, PollFlags::IN)];
-        match poll(&mut awaited, Some(&timeout))? {
+        match poll(&mut awaited, Some(&timeout()))? {
             0 => Err(ErrorKind::TimedOut.into()),
             _ => self.0.read(buffer),
         }
     }
+}
+
+fn timeout() -> Timespec {
+    Timespec { tv_sec: PATIENCE.as_secs().cast_signed(), tv_nsec: 0 }
 }
 
 /// Waits for the exit of a process; one that does not exit before the deadline is killed.

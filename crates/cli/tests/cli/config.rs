@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, BoundedReader};
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -20,7 +21,7 @@ pub(crate) fn run(folder: &Folder, words: &[&str]) -> (String, Option<i32>) {
 
 /// What is printed, errors below it.
 fn told(folder: &Folder, command: &mut Command) -> (String, Option<i32>) {
-    let output = command.stdin(Stdio::null()).output().expect("the program runs");
+    let output = command.stdin(Stdio::null()).bounded_output().expect("the program runs");
     let told =
         String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text");
     (told.replace(&folder.path().display().to_string(), "DIR"), output.status.code())
@@ -222,7 +223,7 @@ fn what_is_set_for_one_command_counts_in_an_engine_that_runs_already() {
     command.arg("chat").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut chat = command.spawn().expect("the program starts");
     let mut stdin = chat.stdin.take().expect("a pipe");
-    let mut stdout = std::io::BufReader::new(chat.stdout.take().expect("a pipe"));
+    let mut stdout = std::io::BufReader::new(BoundedReader(chat.stdout.take().expect("a pipe")));
     std::io::Write::write_all(&mut stdin, b"hello\n").expect("the program listens");
     let mut line = String::new();
     while !line.contains("You said “hello”") {
@@ -235,7 +236,7 @@ fn what_is_set_for_one_command_counts_in_an_engine_that_runs_already() {
     let (shown, _) = run(&folder, &["show", "--json=lines"]);
     assert!(shown.contains(thinking), "{shown}");
     drop(stdin);
-    assert!(chat.wait().expect("it ends").success());
+    assert!(chat.bounded_wait().success());
 }
 
 #[test]
