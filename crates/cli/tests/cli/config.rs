@@ -128,6 +128,26 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
 }
 
 #[test]
+fn a_variable_or_flag_for_the_engine_process_is_reported_and_ignored() {
+    let folder = with_files("engine_idle = \"30m\"\n", "engine_idle = \"3s\"\n");
+    assert_eq!(run(&folder, &["new", "Idle"]).1, Some(0));
+    let ignored =
+        "`engine_idle` is ignored; one engine serves all commands, so only your own settings file sets it";
+    for words in [["send", "hello"].as_slice(), &["config", "show"], &["config", "show", "engine_idle"]] {
+        let mut command = alive(&folder);
+        command.env("OFFSHOOT_ENGINE_IDLE", "1s").args(["--set", "engine_idle=2s"]).args(words);
+        let (told, code) = told(&folder, &mut command);
+        assert_eq!(code, Some(0), "{told}");
+        for place in ["OFFSHOOT_ENGINE_IDLE: ", "--set: ", "settings.toml`, line 1: "] {
+            assert!(told.contains(&format!("{place}{ignored}")), "{words:?}: {told}");
+        }
+        assert!(words == ["send", "hello"] || told.contains("30m"), "{told}");
+    }
+    let refused = run(&folder, &["config", "set", "engine_idle", "1s", "--project"]);
+    assert_eq!(refused.1, Some(4), "{}", refused.0);
+}
+
+#[test]
 fn a_file_is_changed_where_a_link_leads_and_belongs_to_the_person() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
