@@ -41,6 +41,7 @@ fn handed_over() -> request::Hello {
             variables: one("OFFSHOOT_MODEL", "a/b"),
             sources: vec!["/s".into()],
             environment: one("PATH", "/bin"),
+            environment_bytes: one("R/w=", "/w=="),
             interactive: true,
             stamps: Some(100.into()),
         },
