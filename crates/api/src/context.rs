@@ -23,9 +23,6 @@ pub struct CallerContext {
     /// The caller's `OFFSHOOT_*` variables, a layer of settings below `overrides`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
-    /// Directories in which the caller looks for sessions, instead of the usual ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<String>,
     /// The environment for agents and hooks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
@@ -47,7 +44,6 @@ impl fmt::Debug for CallerContext {
             .field("folder", &self.folder)
             .field("overrides", &self.overrides.keys())
             .field("variables", &self.variables.keys())
-            .field("sources", &self.sources.len())
             .field("environment", &(self.environment.len() + self.environment_bytes.len()))
             .field("interactive", &self.interactive)
             .field("stamps", &self.stamps)

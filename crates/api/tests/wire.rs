@@ -39,7 +39,6 @@ fn handed_over() -> request::Hello {
             folder: Some("/p".into()),
             overrides: one("agent", "built_in"),
             variables: one("OFFSHOOT_MODEL", "a/b"),
-            sources: vec!["/s".into()],
             environment: one("PATH", "/bin"),
             environment_bytes: one("R/w=", "/w=="),
             interactive: true,

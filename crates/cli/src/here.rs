@@ -23,7 +23,7 @@ use crate::look::{Colour, Look, Signs};
 use crate::settings::keys::{ASCII, COLOR, LOG, PREFIX};
 use crate::settings::layers::Settings;
 use crate::settings::reader::{Flag, Reader};
-use crate::sources::{Variables, named_sources, sources};
+use crate::sources::{Variables, sources};
 use crate::stamps::{SystemStamps, fixed_start};
 use crate::words;
 
@@ -125,7 +125,6 @@ impl Here {
             folder: self.folder.to_str().map(str::to_owned),
             overrides: self.settings.overrides(),
             variables: self.settings.variables_for_engine(),
-            sources: named_sources(),
             environment,
             environment_bytes,
             interactive: std::io::stdout().is_terminal(),
