@@ -23,12 +23,12 @@ pub struct CallerContext {
     /// The caller's `OFFSHOOT_*` variables, a layer of settings below `overrides`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
-    /// Directories in which the caller looks for sessions, instead of the usual ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub sources: Vec<String>,
     /// The environment for agents and hooks.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+    /// Further variables of it, whose name or value is not UTF-8: both in base64.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub environment_bytes: BTreeMap<String, String>,
     /// Whether a person watches the answer as it is written.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interactive: bool,
@@ -44,8 +44,7 @@ impl fmt::Debug for CallerContext {
             .field("folder", &self.folder)
             .field("overrides", &self.overrides.keys())
             .field("variables", &self.variables.keys())
-            .field("sources", &self.sources.len())
-            .field("environment", &self.environment.len())
+            .field("environment", &(self.environment.len() + self.environment_bytes.len()))
             .field("interactive", &self.interactive)
             .field("stamps", &self.stamps)
             .finish()
@@ -105,6 +104,7 @@ mod tests {
             overrides: secret(),
             variables: secret(),
             environment: secret(),
+            environment_bytes: secret(),
             ..CallerContext::default()
         };
         assert!(!format!("{context:?}").contains("hunter2"));

@@ -13,7 +13,7 @@ use offshoot_api::{ApiError, ErrorCode, Request, Response};
 use offshoot_engine::HookEvent;
 use offshoot_session::SessionId;
 
-use crate::engine::{self, Reached, Rules};
+use crate::engine::{self, Purpose, Reached, Rules};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::refusals::explained;
@@ -76,7 +76,8 @@ pub(crate) fn answered(here: &Here, request: Request) -> Result<Result<Response,
 }
 
 async fn engine_for(here: &Here, request: &Request) -> Result<Reached, Failure> {
-    if let Some(running) = engine::running_for_change(here).await? {
+    let purpose = if request.only_looks() { Purpose::Look } else { Purpose::Change };
+    if let Some(running) = engine::running_for(here, purpose).await? {
         return Ok(running);
     }
     let has_hook = hook_events(request).iter().any(|event| is_hooked(here, *event));

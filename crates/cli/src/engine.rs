@@ -42,11 +42,13 @@ pub(crate) use in_process::Rules;
 /// As the log and other front ends know this one.
 const NAME: &str = "cli";
 
-/// So long a command tries to get an engine, before it says what is in the way.
-const REACH_WAIT: Duration = Duration::from_secs(14);
+/// So long a command tries to get an engine, before it says what is in the way. With what an engine that is found at the
+/// last moment gets on top ([`LAST_HELLO_WAIT`]) it is less than the 15 seconds that the documentation promises.
+const REACH_WAIT: Duration = Duration::from_secs(12);
 
 /// An engine that is there says so at once, even on a busy machine.
 const HELLO_WAIT: Duration = Duration::from_secs(5);
+const LAST_HELLO_WAIT: Duration = Duration::from_secs(2);
 
 /// A list is not held up longer than this by an engine that is stopped.
 const LOOK_WAIT: Duration = Duration::from_secs(2);
@@ -114,7 +116,8 @@ pub(crate) async fn reach(here: &Here) -> Result<Reached, Failure> {
     settings::engine::check(here)?;
     let until = Instant::now() + REACH_WAIT;
     loop {
-        match connect(here, &home).await? {
+        let left = until.saturating_duration_since(Instant::now());
+        match connect(here, &home, HELLO_WAIT.min(left + LAST_HELLO_WAIT)).await? {
             Some(Met::Usable(reached)) => {
                 introduce(&reached, here).await?;
                 return Ok(reached);
@@ -128,65 +131,96 @@ pub(crate) async fn reach(here: &Here) -> Result<Reached, Failure> {
     }
 }
 
-/// The engine that runs already, for commands that have nothing to do without one.
+/// The engine that runs already, for commands that have nothing to do without one. An engine of another version in which
+/// nothing runs counts as none.
 pub(crate) async fn running(here: &Here) -> Result<Option<Reached>, Failure> {
-    match connect(here, &home_of(here)?).await? {
+    let home = home_of(here)?;
+    match connect(here, &home, HELLO_WAIT).await? {
         Some(Met::Usable(reached)) => {
             introduce(&reached, here).await?;
             Ok(Some(reached))
         }
-        Some(Met::Other(_, engine)) => Err(other_version(&engine, words::CANNOT_STOP)),
+        Some(Met::Other(reached, engine)) => match view_of(&home, &reached).await?.turns.as_slice() {
+            [] => Ok(None),
+            turns => Err(other_version(&engine, &words::still_running(turns))),
+        },
         None => Ok(None),
     }
 }
 
-/// The engine that a change is asked of, where one runs. One of an older version makes way if nothing runs in it.
-pub(crate) async fn running_for_change(here: &Here) -> Result<Option<Reached>, Failure> {
+/// What a command wants of an engine that runs already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// An engine of another version is left alone.
+    Look,
+    /// An engine of an older version in which nothing runs makes way.
+    Change,
+}
+
+/// The engine that a request is asked of, where one of this version runs.
+pub(crate) async fn running_for(here: &Here, purpose: Purpose) -> Result<Option<Reached>, Failure> {
     if !is_there(here) {
         return Ok(None);
     }
     let home = home_of(here)?;
-    match connect(here, &home).await? {
-        Some(Met::Usable(reached)) => {
+    match (connect(here, &home, HELLO_WAIT).await?, purpose) {
+        (Some(Met::Usable(reached)), _) => {
             introduce(&reached, here).await?;
             Ok(Some(reached))
         }
-        Some(Met::Other(reached, engine)) => replace(&home, reached, &engine).await.map(|()| None),
-        None => Ok(None),
+        (Some(Met::Other(reached, _)), Purpose::Look) => {
+            reached.leave().await;
+            Ok(None)
+        }
+        (Some(Met::Other(reached, engine)), Purpose::Change) => {
+            replace(&home, reached, &engine).await.map(|()| None)
+        }
+        (None, _) => Ok(None),
     }
 }
 
-/// What runs just now in all sessions, for whoever only looks: nobody is waited for, and nothing is said where an engine
+/// What runs just now in all sessions, for a command that only looks: it waits for no engine, and says nothing of one that
 /// does not answer.
 pub(crate) async fn running_turns(here: &Here) -> Vec<StatusRow> {
-    let asked = async {
-        let reached = running(here).await.ok()??;
-        let answer = reached.call(Request::Status).await.ok();
-        reached.leave().await;
-        answer
-    };
-    match tokio::time::timeout(LOOK_WAIT, asked).await {
-        Ok(Some(Response::Status { rows })) => rows,
+    match tokio::time::timeout(LOOK_WAIT, status(here)).await {
+        Ok(Ok(Some(engine))) => engine.turns,
         Ok(_) | Err(_) => Vec::new(),
     }
 }
 
-/// The engine process as it is. `None`: there is none.
+/// The engine process as it is, whatever its version. `None`: there is none.
 pub(crate) async fn status(here: &Here) -> Result<Option<EngineView>, Failure> {
-    let Some(met) = connect(here, &home_of(here)?).await? else { return Ok(None) };
+    let home = home_of(here)?;
+    let Some(met) = connect(here, &home, HELLO_WAIT).await? else { return Ok(None) };
+    let view = view_of(&home, met.reached()).await;
+    met.leave().await;
+    view.map(Some)
+}
+
+async fn view_of(home: &Path, reached: &Reached) -> Result<EngineView, Failure> {
     let status = request::Engine::default();
-    match met.reached().call(Request::Engine(status)).await.map_err(|error| refused(&error))? {
-        Response::Engine(view) => Ok(Some(view)),
+    match asked_of_process(home, reached, status).await?.map_err(|error| refused(&error))? {
+        Response::Engine(view) => Ok(view),
         other => Err(unexpected(other)),
     }
+}
+
+/// Engines of all versions understand requests about their process, and answer them at once.
+async fn asked_of_process(
+    home: &Path,
+    reached: &Reached,
+    request: request::Engine,
+) -> Result<Result<Response, ApiError>, Failure> {
+    let answer = tokio::time::timeout(HELLO_WAIT, reached.call(Request::Engine(request)));
+    answer.await.map_err(|_| Failure::locked(words::engine_silent(home)).hint(words::ENGINE_SILENT_HINT))
 }
 
 /// Asks the engine to stop and waits until it has. `false`: there was none.
 pub(crate) async fn stop(here: &Here, if_running: IfRunning) -> Result<bool, Failure> {
     let home = home_of(here)?;
-    let Some(met) = connect(here, &home).await? else { return Ok(false) };
+    let Some(met) = connect(here, &home, HELLO_WAIT).await? else { return Ok(false) };
     let stop = request::Engine { action: EngineAction::Stop, if_running };
-    let answer = met.reached().call(Request::Engine(stop)).await;
+    let answer = asked_of_process(&home, met.reached(), stop).await?;
     met.leave().await;
     match answer {
         Err(error) if error.code == ErrorCode::Running => Err(refused(&error).hint(words::FORCE_HINT)),
@@ -231,7 +265,7 @@ impl Met {
     }
 }
 
-async fn connect(here: &Here, home: &Path) -> Result<Option<Met>, Failure> {
+async fn connect(here: &Here, home: &Path, hello_wait: Duration) -> Result<Option<Met>, Failure> {
     let stream = match UnixStream::connect(socket::known(home)).await {
         Ok(stream) => stream,
         Err(error) if is_nobody(error.kind()) => return Ok(None),
@@ -243,7 +277,7 @@ async fn connect(here: &Here, home: &Path) -> Result<Option<Met>, Failure> {
     let speaking = tokio::spawn(async move { drop(speaking.await) });
     let caller = Caller::local(NAME);
     // A process that is stopped keeps its socket and answers nobody.
-    let hello = tokio::time::timeout(HELLO_WAIT, remote.call(&caller, Request::Hello(hello_of(here))));
+    let hello = tokio::time::timeout(hello_wait, remote.call(&caller, Request::Hello(hello_of(here))));
     let Ok(hello) = hello.await else {
         speaking.abort();
         return Err(Failure::locked(words::engine_silent(home)).hint(words::ENGINE_SILENT_HINT));
@@ -271,7 +305,7 @@ async fn replace(home: &Path, reached: Reached, engine: &response::Hello) -> Res
         return Err(other_version(engine, words::CANNOT_STOP));
     }
     let stop = request::Engine { action: EngineAction::Stop, if_running: IfRunning::Wait };
-    match reached.call(Request::Engine(stop)).await {
+    match asked_of_process(home, &reached, stop).await? {
         Ok(_) => {}
         Err(error) if error.code == ErrorCode::Disconnected => {}
         Err(error) if error.code == ErrorCode::Running => return Err(other_version(engine, &error.message)),

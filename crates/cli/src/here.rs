@@ -1,10 +1,14 @@
 //! Where a command runs: the look of its output, the home of the sessions, the folder it was called in.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use clap::ValueEnum;
 use offshoot_api::CallerContext;
 use offshoot_session::Stamps;
@@ -19,7 +23,7 @@ use crate::look::{Colour, Look, Signs};
 use crate::settings::keys::{ASCII, COLOR, LOG, PREFIX};
 use crate::settings::layers::Settings;
 use crate::settings::reader::{Flag, Reader};
-use crate::sources::{Variables, named_sources, sources};
+use crate::sources::{Variables, sources};
 use crate::stamps::{SystemStamps, fixed_start};
 use crate::words;
 
@@ -116,12 +120,13 @@ impl Here {
 
     /// What the engine has to know of this process to act on its behalf.
     pub(crate) fn context(&self) -> CallerContext {
+        let (environment, environment_bytes) = environment();
         CallerContext {
             folder: self.folder.to_str().map(str::to_owned),
             overrides: self.settings.overrides(),
             variables: self.settings.variables_for_engine(),
-            sources: named_sources(),
-            environment: environment(),
+            environment,
+            environment_bytes,
             interactive: std::io::stdout().is_terminal(),
             stamps: fixed_start(),
         }
@@ -140,11 +145,17 @@ impl Here {
     }
 }
 
-/// For agents and hooks. Our own variables concern nobody else, and what is not text cannot be handed over.
-fn environment() -> BTreeMap<String, String> {
-    let all = std::env::vars_os();
-    let texts = all.filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    texts.filter(|(name, _)| !name.starts_with(PREFIX)).collect()
+/// For agents and hooks, without our own variables: those that are UTF-8, and the others in base64.
+fn environment() -> (BTreeMap<String, String>, BTreeMap<String, String>) {
+    let (mut texts, mut bytes) = (BTreeMap::new(), BTreeMap::new());
+    let is_ours = |name: &OsStr| name.as_bytes().starts_with(PREFIX.as_bytes());
+    for (name, value) in std::env::vars_os().filter(|(name, _)| !is_ours(name)) {
+        match (name.to_str(), value.to_str()) {
+            (Some(name), Some(value)) => texts.insert(name.to_owned(), value.to_owned()),
+            _ => bytes.insert(STANDARD.encode(name.as_bytes()), STANDARD.encode(value.as_bytes())),
+        };
+    }
+    (texts, bytes)
 }
 
 /// Those that may be settings. What is not text is none.

@@ -36,12 +36,6 @@ pub(crate) fn sources(
     Sources { home: Home::at(home), folders, databases, scratch }
 }
 
-/// Those that `OFFSHOOT_SOURCES` names, as they are handed over to the engine.
-pub(crate) fn named_sources() -> Vec<String> {
-    let named = listed(&Variables(&|name| std::env::var_os(name))).unwrap_or_default();
-    named.iter().filter_map(|path| path.to_str().map(str::to_owned)).collect()
-}
-
 fn listed(variables: &Variables<'_>) -> Option<Vec<PathBuf>> {
     let listed = (variables.0)("OFFSHOOT_SOURCES")?;
     Some(std::env::split_paths(&listed).filter(|path| !path.as_os_str().is_empty()).collect())

@@ -7,6 +7,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use offshoot_testkit::deadline::BoundedCommand;
+
 const README: &str = include_str!("../../../README.md");
 
 /// The folder that the tour tells the reader to make.
@@ -44,7 +46,7 @@ fn said(dir: &Path, command: &str, minutes: u32) -> String {
     shell.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TZ", "UTC");
     shell.env("OFFSHOOT", env!("CARGO_BIN_EXE_offshoot")).env("OFFSHOOT_HOME", dir.join("home"));
     shell.env("OFFSHOOT_FIXED_STAMPS", (minutes * 60).to_string()).env("OFFSHOOT_AUTO_SYNC", "false");
-    let output = shell.output().expect("a shell");
+    let output = shell.bounded_output().expect("a shell");
     String::from_utf8_lossy(&output.stdout).replace(&*dir.to_string_lossy(), "/home/you")
 }
 

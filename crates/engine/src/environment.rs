@@ -1,6 +1,11 @@
 //! The environment in which agents and hooks run: that of the caller, without our own variables and without those that
 //! the setting `agent_environment` leaves out.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use offshoot_api::CallerContext;
 use offshoot_session::agent::Environment;
 
@@ -13,8 +18,16 @@ pub(crate) fn environment_for(context: &CallerContext, settings: &Settings) -> E
     let is_left_out = |name: &str| {
         name.starts_with(OWN) || settings.agent_environment.iter().any(|pattern| matches(pattern, name))
     };
-    let variables = context.environment.iter().filter(|(name, _)| !is_left_out(name));
-    variables.map(|(name, value)| (name.clone(), value.clone())).collect()
+    let texts = context.environment.iter().map(|(name, value)| (name.into(), value.into()));
+    let bytes = context.environment_bytes.iter();
+    // What is not base64 is no variable.
+    let bytes = bytes.filter_map(|(name, value)| Some((decoded(name)?, decoded(value)?)));
+    let all = texts.chain(bytes);
+    all.filter(|(name, _): &(OsString, OsString)| !is_left_out(&name.to_string_lossy())).collect()
+}
+
+fn decoded(text: &str) -> Option<OsString> {
+    STANDARD.decode(text).ok().map(OsString::from_vec)
 }
 
 /// `*` stands for any number of characters; everything else for itself.
@@ -38,6 +51,8 @@ fn matches(pattern: &str, name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
     use super::*;
 
     fn names(agent_environment: &[&str]) -> Vec<String> {
@@ -46,7 +61,29 @@ mod tests {
         let context = CallerContext { environment, ..CallerContext::default() };
         let agent_environment = agent_environment.iter().map(|name| (*name).to_owned()).collect();
         let settings = Settings { agent_environment, ..Settings::default() };
-        environment_for(&context, &settings).iter().map(|(name, _)| name.to_owned()).collect()
+        environment_for(&context, &settings)
+            .iter()
+            .map(|(name, _)| name.to_string_lossy().into_owned())
+            .collect()
+    }
+
+    #[test]
+    fn what_is_not_utf_8_is_decoded_and_left_out_by_the_same_rules() {
+        let environment_bytes = [
+            ("TkFNRQ==", "/w=="),
+            ("R/w=", "eA=="),
+            ("QVdTX0tFWQ==", "/w=="),
+            ("T0ZGU0hPT1RfWA==", "/w=="),
+            ("?", "?"),
+        ];
+        let environment_bytes =
+            environment_bytes.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let context = CallerContext { environment_bytes, ..CallerContext::default() };
+        let settings = Settings { agent_environment: vec!["AWS_*".to_owned()], ..Settings::default() };
+        let environment = environment_for(&context, &settings);
+        let variables: Vec<(&[u8], &[u8])> =
+            environment.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())).collect();
+        assert_eq!(variables, [(b"G\xfc".as_slice(), b"x".as_slice()), (b"NAME", b"\xff")]);
     }
 
     #[test]

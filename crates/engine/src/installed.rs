@@ -1,6 +1,8 @@
 //! Which agents there are on this machine: those that can be asked, and the others that are known.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +30,8 @@ pub(crate) fn listed(
     environment: &Environment,
 ) -> Vec<AgentView> {
     let path = environment.get("PATH").unwrap_or_default();
-    let folders: Vec<PathBuf> = path.split(':').map(PathBuf::from).collect();
+    let folders = path.as_bytes().split(|byte| *byte == b':').map(|folder| OsStr::from_bytes(folder).into());
+    let folders: Vec<PathBuf> = folders.collect();
     let found = known::look_in(&folders, environment);
     let others = found.iter().filter(|found| !answering.contains_key(found.program.name)).map(known_only);
     let answering = answering.values().map(|agent| {

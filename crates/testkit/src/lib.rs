@@ -1,6 +1,7 @@
 //! Help for tests: trees drawn as text, stamps that are the same in every run, files of real programs, and a model that
-//! says what it is told ([`model`]).
+//! says what it is told ([`model`]). Whatever waits has a deadline ([`deadline`]).
 
+pub mod deadline;
 mod drawing;
 mod engine;
 pub mod model;

@@ -72,7 +72,9 @@ fn show_one(
     let origin = given.filter(|_| args.origin).map(|given| format!("\t{}", words::place(&given.origin)));
     let line = harmless_line(&value, here.look.ascii) + &origin.unwrap_or_default();
     let about = (here.look.for_a_person && !here.look.quiet).then(|| about(key, here));
-    Ok(Answer { text: line + "\n" + &about.unwrap_or_default(), ..Answer::default() })
+    let notes =
+        settings.ignored().filter(|ignored| ignored.key.name == key.name).map(words::ignored).collect();
+    Ok(Answer { text: line + "\n" + &about.unwrap_or_default(), notes, ..Answer::default() })
 }
 
 /// Below the value, for a person.
@@ -121,7 +123,7 @@ fn as_json(key: &'static Key, settings: &Settings) -> Json {
         "line": line,
         "name": name,
         "default": default.as_ref().map(Value::to_json),
-        "variable": key.variable(),
+        "variable": key.effective_variable(),
         "meaning": key.meaning,
         "error": settings.wrong(key),
     })
@@ -129,7 +131,7 @@ fn as_json(key: &'static Key, settings: &Settings) -> Json {
 
 fn set(args: &ConfigSetArgs, here: &Here) -> Result<Answer, Failure> {
     let key = settings::known(&args.key)?;
-    if args.whose.project && key.whose == Whose::Person {
+    if args.whose.project && key.whose != Whose::Project {
         return Err(
             Failure::refused(words::not_for_projects(key.name)).hint(words::not_for_projects_hint(key.name))
         );

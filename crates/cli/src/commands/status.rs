@@ -3,7 +3,6 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use offshoot_api::views::StatusRow;
-use offshoot_api::{Request, Response};
 use offshoot_session::Stamps;
 use serde_json::json;
 
@@ -12,12 +11,12 @@ use crate::Answer;
 use crate::ago::ago;
 use crate::args::StatusArgs;
 use crate::columns::{Cell, Column, Room, Side, drawn};
-use crate::engine::running;
+use crate::engine;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::living::sign_of;
 use crate::look::{Look, Sign};
-use crate::talk::{refused, unexpected, wait_for};
+use crate::talk::wait_for;
 use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
 use crate::words::{scripts, talking as words};
@@ -33,15 +32,7 @@ const COLUMNS: [Column; 7] = [
 ];
 
 pub(crate) fn run(args: &StatusArgs, here: &Here) -> Result<Answer, Failure> {
-    let rows = wait_for(async {
-        let Some(reached) = running(here).await? else { return Ok(Vec::new()) };
-        let rows = match reached.call(Request::Status).await.map_err(|error| refused(&error))? {
-            Response::Status { rows } => rows,
-            other => return Err(unexpected(other)),
-        };
-        reached.leave().await;
-        Ok(rows)
-    })?;
+    let rows = wait_for(engine::status(here))?.map(|engine| engine.turns).unwrap_or_default();
     let text = match args.json.json {
         Some(shape) => printed(json!({ "rows": rows }), "rows", shape),
         None if rows.is_empty() => words::NOTHING_RUNS.to_owned(),

@@ -23,6 +23,9 @@ pub(crate) enum Whose {
     Project,
     /// What runs programs, sends what was said to others, lets agents do more, or is a matter of taste.
     Person,
+    /// What concerns the engine process, which serves all commands. Only the user's file sets it: a variable or a flag
+    /// belongs to one command.
+    Engine,
 }
 
 impl Key {
@@ -30,8 +33,14 @@ impl Key {
         KEYS.into_iter().find(|key| key.name == name)
     }
 
+    /// The variable of this key, also where setting it has no effect.
     pub(crate) fn variable(&self) -> String {
         format!("{PREFIX}{}", self.name.replace('.', "_").to_uppercase())
+    }
+
+    /// The variable that sets it. `None`: only the user's file does.
+    pub(crate) fn effective_variable(&self) -> Option<String> {
+        (self.whose != Whose::Engine).then(|| self.variable())
     }
 }
 
@@ -251,8 +260,8 @@ pub(crate) static ENGINE_IDLE: Key = Key {
     name: "engine_idle",
     kind: Kind::Time,
     default: Some("10m"),
-    whose: Whose::Person,
-    meaning: "After so long without turns, questions, followers or requests the engine process exits. It reads your own file only.",
+    whose: Whose::Engine,
+    meaning: "After so long without turns, questions, followers or requests the engine process exits. Only your own file sets it.",
 };
 
 pub(crate) static KEEP: Key = Key {
@@ -342,9 +351,10 @@ mod tests {
         let default = key.default.map_or("–".to_owned(), |default| format!("`{default}`"));
         let project = match key.whose {
             Whose::Project => "yes",
-            Whose::Person => "",
+            Whose::Person | Whose::Engine => "",
         };
-        let (name, variable, meaning) = (key.name, key.variable(), key.meaning);
-        format!("| `{name}` | {} | {default} | `{variable}` | {project} | {meaning} |", key.kind.told())
+        let variable = key.effective_variable().map_or("–".to_owned(), |name| format!("`{name}`"));
+        let (name, meaning) = (key.name, key.meaning);
+        format!("| `{name}` | {} | {default} | {variable} | {project} | {meaning} |", key.kind.told())
     }
 }

@@ -121,7 +121,7 @@ impl Settings {
         self.given.iter().rev().find(|given| given.key.name == key.name && counts(given))
     }
 
-    /// What a project says and may not.
+    /// What is set where it has no effect.
     pub(crate) fn ignored(&self) -> impl Iterator<Item = &Given> {
         self.given.iter().filter(|given| !counts(given))
     }
@@ -152,7 +152,11 @@ impl Settings {
 }
 
 fn counts(given: &Given) -> bool {
-    given.key.whose == Whose::Project || given.origin.layer != Layer::Project
+    match given.key.whose {
+        Whose::Project => true,
+        Whose::Person => given.origin.layer != Layer::Project,
+        Whose::Engine => matches!(given.origin.layer, Layer::Default | Layer::User),
+    }
 }
 
 fn defaults() -> Vec<Given> {
@@ -166,7 +170,7 @@ fn defaults() -> Vec<Given> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::keys::{AGENT, HOOKS, IDLE_AGENTS, KEEP, MODEL};
+    use crate::settings::keys::{AGENT, ENGINE_IDLE, HOOKS, IDLE_AGENTS, KEEP, MODEL};
 
     fn given(layer: Layer, key: &'static Key, text: &str) -> Given {
         let value = read_text(key.kind, text).map_err(|wrong| wrong.what);
@@ -204,6 +208,17 @@ mod tests {
         assert_eq!(settings.what_counts(&HOOKS).map(|given| given.origin.layer), Some(Layer::Default));
         let ignored: Vec<&str> = settings.ignored().map(|given| given.key.name).collect();
         assert_eq!(ignored, ["hooks", "keep"]);
+    }
+
+    #[test]
+    fn only_the_users_file_sets_what_concerns_the_engine_process() {
+        let layers = [Layer::Project, Layer::Environment, Layer::Flag];
+        let elsewhere = layers.map(|layer| given(layer, &ENGINE_IDLE, "1s"));
+        let user = given(Layer::User, &ENGINE_IDLE, "30m");
+        let settings = Settings::merged(vec![said(vec![user]), said(elsewhere.to_vec())]);
+        assert_eq!(settings.what_counts(&ENGINE_IDLE).map(|given| given.origin.layer), Some(Layer::User));
+        let ignored: Vec<Layer> = settings.ignored().map(|given| given.origin.layer).collect();
+        assert_eq!(ignored, layers);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::settings::file::NoToml;
-use crate::settings::keys::Key;
+use crate::settings::keys::{Key, Whose};
 use crate::settings::layers::{Given, Origin, Place, Unknown};
 
 pub(crate) const SHOW_HINT: &str =
@@ -48,7 +48,11 @@ pub(crate) fn unknown(unknown: &Unknown) -> String {
 }
 
 pub(crate) fn ignored(given: &Given) -> String {
-    format!("{}: `{}` is ignored; a project may not set it", at(&given.origin), given.key.name)
+    let why = match given.key.whose {
+        Whose::Project | Whose::Person => "a project may not set it",
+        Whose::Engine => "one engine serves all commands, so only your own settings file sets it",
+    };
+    format!("{}: `{}` is ignored; {why}", at(&given.origin), given.key.name)
 }
 
 pub(crate) fn overridden(key: &str, origin: &Origin) -> String {
@@ -68,7 +72,8 @@ pub(crate) fn no_such_key_hint(meant: Option<&str>) -> String {
 
 pub(crate) fn can_be(key: &Key) -> String {
     let default = key.default.map(|default| format!("; by default `{default}`")).unwrap_or_default();
-    format!("It is {}{default}. Variable: {}", key.kind.told(), key.variable())
+    let variable = key.effective_variable().map(|name| format!(" Variable: {name}")).unwrap_or_default();
+    format!("It is {}{default}.{variable}", key.kind.told())
 }
 
 pub(crate) fn bad_value(key: &str, what: &str) -> String {

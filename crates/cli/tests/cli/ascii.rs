@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use offshoot_testkit::deadline::BoundedChild;
+
 use crate::support::Folder;
 use crate::talking::{Talk, alive, run};
 
@@ -16,7 +18,7 @@ fn printed(mut command: Command, input: &str) -> String {
     let mut child = command.spawn().expect("the program starts");
     // Who reads nothing may be gone already.
     let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-    let output = child.wait_with_output().expect("it ends");
+    let output = child.bounded_output();
     let text = |bytes| String::from_utf8(bytes).expect("text");
     text(output.stdout) + &text(output.stderr)
 }
@@ -111,7 +113,7 @@ fn what_waits_for_a_person_is_ascii() {
     }
     assert_eq!(run(&folder, &["answer", "always"]).1, Some(0));
     told.push(chat.until("Allowed always elsewhere"));
-    let output = send.expect("it starts").wait_with_output().expect("it ends");
+    let output = send.expect("it starts").bounded_output();
     let noted = String::from_utf8(output.stderr).expect("text");
     assert!(noted.contains(r"echo a \n touch b"), "{noted}");
     told.extend([noted, String::from_utf8(output.stdout).expect("text")]);

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
+use offshoot_testkit::deadline::BoundedChild;
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -200,7 +201,7 @@ fn what_waits_keeps_its_files_when_it_is_changed() {
     assert_eq!(run(&folder, &["queue", "change", "1", "look closer"]).1, Some(0));
     chat.until("What waits is now “look closer”.");
     chat.say("2");
-    assert_eq!(send.wait().expect("it ends").code(), Some(0));
+    assert_eq!(send.bounded_wait().code(), Some(0));
     assert_eq!(chat.end(), Some(0));
     assert_eq!(prompts(&folder).pop(), Some(said("look closer", &["notes.md"], 1)));
     let (exported, _) = run(&folder, &["export", "--to", "pi"]);

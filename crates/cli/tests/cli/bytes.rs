@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use offshoot_testkit::deadline::BoundedChild;
+
 use crate::support::Folder;
 
 /// The commands, and those that are in none of the rows but only look (`args.rs` compares it with clap's tree).
@@ -77,7 +79,7 @@ const ROWS: &[Row] = rows! {
             until(folder, "queue Child --json", |listed| listed.contains(text));
             // Its message stays.
             queued.kill().expect("it runs");
-            queued.wait().expect("it ends");
+            queued.bounded_wait();
         }
         ok(folder, "queue cancel --session Child 2");
         ok(folder, "queue change --session Child 1 changed");
@@ -169,11 +171,7 @@ fn background(folder: &Folder, line: &str) -> Child {
 }
 
 fn ended(mut child: Child) {
-    let until = Instant::now() + DEADLINE;
-    while child.try_wait().expect("a child").is_none() {
-        assert!(Instant::now() < until, "it does not end");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    child.bounded_wait();
 }
 
 fn until_status(folder: &Folder, state: &str) {

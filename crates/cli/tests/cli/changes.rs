@@ -1,5 +1,6 @@
 //! Commands that change a session, and the way back from each.
 
+use offshoot_testkit::deadline::BoundedCommand;
 use serde_json::Value;
 
 use crate::support::{BURST, Folder};
@@ -505,7 +506,8 @@ fn session_files_are_imported_with_every_line() {
     ];
     insta::assert_snapshot!("import", folder.story(&lines));
     for (session, file) in [("6f2a91c0", "burst.jsonl"), ("0dd0dd00", "odd.jsonl")] {
-        let exported = folder.command().args(["export", session, "--to", "pi"]).output().expect("it starts");
+        let exported =
+            folder.command().args(["export", session, "--to", "pi"]).bounded_output().expect("it starts");
         let file = std::fs::read(folder.path().join(file)).expect("a file of these tests");
         assert_eq!(String::from_utf8_lossy(&exported.stdout), String::from_utf8_lossy(&file));
     }

@@ -4,8 +4,8 @@
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, BoundedReader, until, within};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::Folder;
@@ -116,7 +116,7 @@ fn what_waits_is_listed_changed_and_taken_out() {
     chat.until("“something else” is not said any more.");
     chat.say("/queue");
     chat.until("Nothing waits to be said.");
-    assert_eq!(waits.wait().expect("it ends").code(), Some(4), "its message was taken out");
+    assert_eq!(waits.bounded_wait().code(), Some(4), "its message was taken out");
     // What is said when its turn comes is told once, as a prompt.
     let mut waits = send(&folder, "now I am said");
     chat.until("Somebody else says “now I am said”");
@@ -124,7 +124,7 @@ fn what_waits_is_listed_changed_and_taken_out() {
     chat.until("You chose Down.");
     chat.until("> now I am said");
     chat.until("You said “now I am said”.");
-    assert_eq!(waits.wait().expect("it ends").code(), Some(0));
+    assert_eq!(waits.bounded_wait().code(), Some(0));
     assert_eq!(chat.end(), Some(0));
 }
 
@@ -176,7 +176,7 @@ fn a_summary_is_called_off_with_ctrl_c_and_nothing_has_moved() {
     let folder = Folder::new();
     // A hook that says that it was asked, and then nothing more.
     let asked = folder.path().join("asked");
-    assert!(std::process::Command::new("mkfifo").arg(&asked).status().expect("mkfifo").success());
+    assert!(std::process::Command::new("mkfifo").arg(&asked).bounded_status().expect("mkfifo").success());
     let script = format!("#!/bin/sh\necho asked > '{}'\nexec sleep 600\n", asked.display());
     folder.write("hook", script.as_bytes());
     let hook = folder.path().join("hook");
@@ -195,9 +195,9 @@ fn a_summary_is_called_off_with_ctrl_c_and_nothing_has_moved() {
     }
     for command in ["/tree 2 --summary", "/compact"] {
         chat.say(command);
-        let mut told = String::new();
-        std::fs::File::open(&asked).and_then(|mut it| it.read_to_string(&mut told)).expect("a pipe");
-        assert_eq!(told, "asked\n");
+        let asked = asked.clone();
+        let told = within("the question to the hook", || std::fs::read_to_string(asked));
+        assert_eq!(told.expect("a pipe"), "asked\n");
         chat.ctrl_c();
         chat.until("Called off. Nothing has changed.");
     }
@@ -225,14 +225,7 @@ fn a_second_ctrl_c_is_about_what_is_there_by_then() {
 
 /// A turn that nobody waits for comes to its end all the same.
 fn until_shown(folder: &Folder, words: &str) {
-    let deadline = Instant::now() + Duration::from_secs(60);
-    loop {
-        let (shown, _) = run(folder, &["show"]);
-        if shown.contains(words) {
-            return;
-        }
-        assert!(Instant::now() < deadline, "`{words}` did not come: {shown}");
-    }
+    until(words, || run(folder, &["show"]).0.contains(words));
 }
 
 #[test]
@@ -243,7 +236,7 @@ fn who_is_told_to_end_leaves_in_order() {
         chat.say("delegate one thing\nask me");
         chat.until("3. Sideways");
         tell(&chat.child, signal);
-        assert_eq!(chat.child.wait().expect("it ends").code(), Some(130));
+        assert_eq!(chat.child.bounded_wait().code(), Some(130));
         // The turn belongs to the session: it still asks, and is answered by whoever comes next.
         let (status, _) = run(&folder, &["status"]);
         assert!(status.contains("waiting"), "{status}");
@@ -281,21 +274,26 @@ fn a_pipe_that_nobody_reads_stops_nobody_else() {
     // Ten times more than a pipe holds.
     writeln!(stdin, "count to 100000").expect("the program listens");
     // The engine finishes the answer and speaks to others, while its own words wait.
-    loop {
+    until("the answer", || {
         let (status, code) = run(&folder, &["status"]);
         assert_eq!(code, Some(0), "{status}");
         let (shown, code) = run(&folder, &["show"]);
-        if code == Some(0) && shown.contains(" 99999 100000") {
-            break;
-        }
-    }
+        code == Some(0) && shown.contains(" 99999 100000")
+    });
     assert_eq!(run(&folder, &["send", "and who are you"]).1, Some(0));
     // Whoever reads at last gets all of it.
     drop(stdin);
     let mut printed = String::new();
-    chat.stdout.take().expect("a pipe").read_to_string(&mut printed).expect("text");
-    assert!(printed.contains(" 99999 100000\n"), "{} bytes", printed.len());
-    assert_eq!(chat.wait().expect("it ends").code(), Some(0));
+    let mut stdout = BoundedReader(chat.stdout.take().expect("a pipe"));
+    stdout.read_to_string(&mut printed).expect("text");
+    let end = printed.char_indices().rev().nth(300).map_or(0, |(at, _)| at);
+    assert!(
+        printed.contains(" 99999 100000\n"),
+        "{} bytes, which end with: {}",
+        printed.len(),
+        &printed[end..]
+    );
+    assert_eq!(chat.bounded_wait().code(), Some(0));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 
 use insta::assert_snapshot;
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, BoundedReader};
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -20,7 +21,7 @@ pub(crate) fn run(folder: &Folder, words: &[&str]) -> (String, Option<i32>) {
 
 /// What is printed, errors below it.
 fn told(folder: &Folder, command: &mut Command) -> (String, Option<i32>) {
-    let output = command.stdin(Stdio::null()).output().expect("the program runs");
+    let output = command.stdin(Stdio::null()).bounded_output().expect("the program runs");
     let told =
         String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text");
     (told.replace(&folder.path().display().to_string(), "DIR"), output.status.code())
@@ -127,6 +128,26 @@ fn mistakes_are_told_with_their_place_and_what_was_meant() {
 }
 
 #[test]
+fn a_variable_or_flag_for_the_engine_process_is_reported_and_ignored() {
+    let folder = with_files("engine_idle = \"30m\"\n", "engine_idle = \"3s\"\n");
+    assert_eq!(run(&folder, &["new", "Idle"]).1, Some(0));
+    let ignored =
+        "`engine_idle` is ignored; one engine serves all commands, so only your own settings file sets it";
+    for words in [["send", "hello"].as_slice(), &["config", "show"], &["config", "show", "engine_idle"]] {
+        let mut command = alive(&folder);
+        command.env("OFFSHOOT_ENGINE_IDLE", "1s").args(["--set", "engine_idle=2s"]).args(words);
+        let (told, code) = told(&folder, &mut command);
+        assert_eq!(code, Some(0), "{told}");
+        for place in ["OFFSHOOT_ENGINE_IDLE: ", "--set: ", "settings.toml`, line 1: "] {
+            assert!(told.contains(&format!("{place}{ignored}")), "{words:?}: {told}");
+        }
+        assert!(words == ["send", "hello"] || told.contains("30m"), "{told}");
+    }
+    let refused = run(&folder, &["config", "set", "engine_idle", "1s", "--project"]);
+    assert_eq!(refused.1, Some(4), "{}", refused.0);
+}
+
+#[test]
 fn a_file_is_changed_where_a_link_leads_and_belongs_to_the_person() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Folder::new();
@@ -222,7 +243,7 @@ fn what_is_set_for_one_command_counts_in_an_engine_that_runs_already() {
     command.arg("chat").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
     let mut chat = command.spawn().expect("the program starts");
     let mut stdin = chat.stdin.take().expect("a pipe");
-    let mut stdout = std::io::BufReader::new(chat.stdout.take().expect("a pipe"));
+    let mut stdout = std::io::BufReader::new(BoundedReader(chat.stdout.take().expect("a pipe")));
     std::io::Write::write_all(&mut stdin, b"hello\n").expect("the program listens");
     let mut line = String::new();
     while !line.contains("You said “hello”") {
@@ -235,7 +256,7 @@ fn what_is_set_for_one_command_counts_in_an_engine_that_runs_already() {
     let (shown, _) = run(&folder, &["show", "--json=lines"]);
     assert!(shown.contains(thinking), "{shown}");
     drop(stdin);
-    assert!(chat.wait().expect("it ends").success());
+    assert!(chat.bounded_wait().success());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use offshoot_testkit::deadline::BoundedCommand;
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -9,8 +10,12 @@ use crate::support::Folder;
 impl Folder {
     /// Runs with a home for agents.
     fn for_agents(&self, words: &[&str]) -> (String, String, Option<i32>) {
-        let output =
-            self.command().args(words).env("HOME", self.path().join("me")).output().expect("it starts");
+        let output = self
+            .command()
+            .args(words)
+            .env("HOME", self.path().join("me"))
+            .bounded_output()
+            .expect("it starts");
         let text = |bytes| String::from_utf8(bytes).expect("text");
         (text(output.stdout), text(output.stderr), output.status.code())
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, BoundedReader, PATIENCE, accepted};
 use serde_json::{Value, json};
 
 use crate::config::{alive, run};
@@ -16,7 +17,7 @@ use crate::talking::Talk;
 struct Host {
     chat: Child,
     stdin: ChildStdin,
-    stdout: BufReader<ChildStdout>,
+    stdout: BufReader<BoundedReader<ChildStdout>>,
     engine: BufReader<UnixStream>,
     session: String,
     calls: u64,
@@ -28,7 +29,7 @@ impl Host {
         command.arg("chat").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut chat = command.spawn().expect("the program starts");
         let mut stdin = chat.stdin.take().expect("a pipe");
-        let mut stdout = BufReader::new(chat.stdout.take().expect("a pipe"));
+        let mut stdout = BufReader::new(BoundedReader(chat.stdout.take().expect("a pipe")));
         for words in ["first words", "second words"] {
             writeln!(stdin, "{words}").expect("the program listens");
             until(&mut stdout, &format!("You said “{words}”"));
@@ -36,6 +37,7 @@ impl Host {
         let journal = folder.journals().pop().expect("a session");
         let session = journal.file_stem().expect("an id").to_string_lossy().into_owned();
         let engine = UnixStream::connect(folder.home().join("run/engine.sock")).expect("an engine");
+        engine.set_read_timeout(Some(PATIENCE)).expect("own socket");
         Self { chat, stdin, stdout, engine: BufReader::new(engine), session, calls: 0 }
     }
 
@@ -63,7 +65,7 @@ impl Host {
 
     fn end(mut self) {
         drop(self.stdin);
-        assert!(self.chat.wait().expect("it ends").success());
+        assert!(self.chat.bounded_wait().success());
     }
 }
 
@@ -171,7 +173,7 @@ fn an_address_is_asked_before_something_is_sent() {
     let url = format!("http://{}/told", listener.local_addr().expect("an address"));
     settings(&folder, &format!("[[hooks]]\nname = \"lamp\"\nevents = [\"before_send\"]\nurl = \"{url}\"\n"));
     let served = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().expect("a caller");
+        let mut stream = accepted(&listener).expect("a caller");
         let mut asked = Vec::new();
         while !asked.ends_with(b"}") {
             let mut bytes = [0; 4096];
@@ -230,7 +232,7 @@ fn ctrl_c_calls_off_what_a_hook_is_asked_about() {
         };
         let before = std::fs::read(&folder.journals()[0]).expect("a journal");
         let mut command = Talk::aloud(&folder, words);
-        let (mut asked, _) = listener.accept().expect("the hook is asked");
+        let mut asked = accepted(&listener).expect("the hook is asked");
         command.ctrl_c();
         command.until("called off");
         assert_eq!(command.end(), Some(130), "{words:?}");
@@ -254,7 +256,7 @@ fn ctrl_c_in_a_chat_calls_off_what_a_hook_is_asked_about() {
         let (mut chat, listener) = two_turns_and_a_slow_hook(&folder);
         let before = std::fs::read(&folder.journals()[0]).expect("a journal");
         chat.say(words);
-        let (mut asked, _) = listener.accept().expect("the hook is asked");
+        let mut asked = accepted(&listener).expect("the hook is asked");
         chat.ctrl_c();
         chat.until("Called off. Nothing has changed.");
         asked.read_to_end(&mut Vec::new()).expect("the connection is closed");
@@ -270,7 +272,7 @@ fn a_command_that_is_killed_is_not_done_later() {
     let (mut chat, listener) = two_turns_and_a_slow_hook(&folder);
     let before = std::fs::read(&folder.journals()[0]).expect("a journal");
     let switch = Talk::begin(&folder, &["switch", "1"]);
-    let (mut asked, _) = listener.accept().expect("the hook is asked");
+    let mut asked = accepted(&listener).expect("the hook is asked");
     switch.kill();
     asked.read_to_end(&mut Vec::new()).expect("the connection is closed");
     assert_eq!(std::fs::read(&folder.journals()[0]).expect("a journal"), before, "nothing has moved");
@@ -355,7 +357,7 @@ fn a_hook_that_fails_when_what_waits_is_changed_is_reported() {
     assert!(told.contains("other words") && !told.contains("no words"), "{told}");
     settings(&folder, "");
     chat.say("2");
-    assert_eq!(send.wait().expect("it ends").code(), Some(0));
+    assert_eq!(send.bounded_wait().code(), Some(0));
     assert_eq!(chat.end(), Some(0));
 }
 
@@ -387,7 +389,7 @@ fn ctrl_c_does_not_wait_for_what_hooks_are_told_at_the_end() {
     );
     let mut send = Talk::begin(&folder, &["send", "hello"]);
     send.until("You said “hello”");
-    let (mut told, _) = listener.accept().expect("the hook is told");
+    let mut told = accepted(&listener).expect("the hook is told");
     send.ctrl_c();
     assert_eq!(send.end(), Some(0));
     // The hook is still being told, until the engine ends.
@@ -420,8 +422,11 @@ fn a_variable_may_name_a_hook_and_a_project_may_not() {
     assert!(told.contains(ignored), "{told}");
     assert!(!folder.path().join("told.json").exists(), "the program of the project was run");
     let hooks = format!("[{{ events = [\"before_send\"], program = \"{program}\" }}]");
-    let output =
-        alive(&folder).args(["send", "again"]).env("OFFSHOOT_HOOKS", hooks).output().expect("it runs");
+    let output = alive(&folder)
+        .args(["send", "again"])
+        .env("OFFSHOOT_HOOKS", hooks)
+        .bounded_output()
+        .expect("it runs");
     assert_eq!(output.status.code(), Some(4));
     assert!(folder.path().join("told.json").exists());
 }

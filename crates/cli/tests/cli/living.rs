@@ -1,6 +1,7 @@
 //! Conversations that do not go straight on: sub-agents, steps back, prompts that wait, engines that are silent.
 
 use insta::assert_snapshot;
+use offshoot_testkit::deadline::{BoundedChild, until};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
@@ -49,7 +50,7 @@ fn a_message_that_waits_ends_when_the_answer_before_it_is_aborted() {
     let mut waits = Talk::begin(&folder, &["send", "later"]);
     until_queued(&folder);
     assert_eq!(run(&folder, &["abort"]).1, Some(0));
-    assert_eq!(waits.child.wait().expect("it ends").code(), Some(4));
+    assert_eq!(waits.child.bounded_wait().code(), Some(4));
     chat.until("Response interrupted");
     chat.say("and on");
     chat.until("You said “and on”. This is turn 2");
@@ -81,7 +82,7 @@ fn abort_takes_no_turn_by_chance_and_says_which_there_are() {
     for prompt in prompts {
         assert_eq!(run(&folder, &["abort", "--at", prompt]).1, Some(0));
     }
-    assert_eq!(second.child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(second.child.bounded_wait().code(), Some(130));
     assert_eq!(chat.end(), Some(130));
 }
 
@@ -95,7 +96,7 @@ fn a_message_that_waits_is_called_off() {
     let mut waits = Talk::begin(&folder, &["send", "later"]);
     until_queued(&folder);
     waits.ctrl_c();
-    assert_eq!(waits.child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(waits.child.bounded_wait().code(), Some(130));
     chat.say("2");
     chat.until("You chose Down.");
     assert_eq!(chat.end(), Some(0));
@@ -109,9 +110,7 @@ fn until_queued(folder: &Folder) {
         let names = std::fs::read_dir(&sessions).expect("sessions");
         names.filter_map(Result::ok).any(|file| file.path().extension().is_some_and(|it| it == "waiting"))
     };
-    while !is_waiting() {
-        std::thread::yield_now();
-    }
+    until("the queue", is_waiting);
 }
 
 #[test]
@@ -146,10 +145,7 @@ fn the_chat_that_started_the_engine_leaves_and_others_get_their_answers() {
         &["send", "Slow", "run until test -e go-on; do sleep 0.05; done; echo it went on"],
     );
     slow.until("until test -e go-on");
-    let mut status = String::new();
-    while !status.contains("waiting") {
-        status = run(&folder, &["status"]).0;
-    }
+    until("the request", || run(&folder, &["status"]).0.contains("waiting"));
     assert_eq!(run(&folder, &["answer", "Slow", "allow"]).1, Some(0));
     assert_eq!(first.end(), Some(0), "nobody is waited for");
     let (told, code) = run(&folder, &["send", "Quick", "who is there"]);
@@ -274,19 +270,13 @@ fn the_hook_of_a_killed_engine_ends_with_it() {
 /// What a process that was started says it is.
 #[cfg(target_os = "linux")]
 fn started(told_in: &std::path::Path) -> String {
-    loop {
-        match std::fs::read_to_string(told_in) {
-            Ok(process) => return process.trim().to_owned(),
-            Err(_) => std::thread::sleep(std::time::Duration::from_millis(10)),
-        }
-    }
+    until("the process", || told_in.exists());
+    std::fs::read_to_string(told_in).expect("own file").trim().to_owned()
 }
 
 #[cfg(target_os = "linux")]
 fn until_dead(process: &str) {
-    while is_alive(process) {
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    until("the end of the process", || !is_alive(process));
 }
 
 /// One that has ended may still have its name until somebody asks how it ended.

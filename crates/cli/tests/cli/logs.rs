@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use offshoot_testkit::deadline::BoundedChild;
+
 use crate::support::Folder;
 
 /// Stands in everything that is said or secret in these tests.
@@ -28,7 +30,7 @@ fn run(folder: &Folder, level: &str, words: &[&str], input: &str) -> String {
     // A command that reads nothing may be gone already.
     let _ = stdin.write_all(input.as_bytes());
     drop(stdin);
-    let output = child.wait_with_output().expect("the program ends");
+    let output = child.bounded_output();
     String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text")
 }
 
@@ -81,7 +83,7 @@ fn what_is_said_and_what_is_secret_never_reach_the_log() {
     run(&folder, "trace", &["search", MARKED], "");
     run(&folder, "trace", &["--home", "/dev/null/nowhere", "ls", MARKED], "");
     drop(other.stdin.take());
-    other.wait().expect("it ends");
+    other.bounded_wait();
     run(&folder, "trace", &["engine", "stop"], "");
     let log = log_of(&folder);
     for told in [
@@ -127,7 +129,7 @@ fn every_line_is_whole_when_many_write() {
         })
         .collect();
     for mut writer in writers {
-        assert!(writer.wait().expect("it ends").success());
+        assert!(writer.bounded_wait().success());
     }
     let log = log_of(&folder);
     assert_eq!(log.matches(" turn ends ").count(), 6, "{log}");

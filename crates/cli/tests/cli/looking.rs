@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand};
+
 use crate::support::{BURST, Folder};
 
 #[track_caller]
@@ -261,15 +263,19 @@ fn colour_is_for_terminals_and_ascii_for_old_locales() {
     let folder = Folder::new();
     let piped = folder.run("tree burst.jsonl");
     assert!(!piped.contains('\u{1b}'));
-    let output =
-        folder.command().args(["tree", "burst.jsonl"]).env("LC_ALL", "C").output().expect("it starts");
+    let output = folder
+        .command()
+        .args(["tree", "burst.jsonl"])
+        .env("LC_ALL", "C")
+        .bounded_output()
+        .expect("it starts");
     let old = String::from_utf8(output.stdout).expect("text");
     assert!(old.contains("`-o #2") && !old.contains('●'), "{old}");
     let output = folder
         .command()
         .args(["tree", "burst.jsonl"])
         .env("LANG", "de_DE.UTF-8")
-        .output()
+        .bounded_output()
         .expect("it starts");
     assert_eq!(String::from_utf8(output.stdout).expect("text"), piped);
 }
@@ -293,7 +299,7 @@ fn a_reader_that_has_seen_enough_is_no_error() {
         .spawn()
         .expect("it starts");
     drop(child.stdout.take());
-    let output = child.wait_with_output().expect("it ends");
+    let output = child.bounded_output();
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     assert!(output.status.success(), "{:?}", output.status);
 }

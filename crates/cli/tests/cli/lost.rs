@@ -1,11 +1,11 @@
 //! Commands that say something, whose engine ends before it has answered.
 
 use std::fs::File;
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, within};
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -23,7 +23,7 @@ impl Hook {
     fn of(folder: &Folder) -> Self {
         let [asked, silence, armed] = ["asked", "silence", "armed"].map(|name| folder.path().join(name));
         for pipe in [&asked, &silence] {
-            assert!(Command::new("mkfifo").arg(pipe).status().expect("mkfifo").success());
+            assert!(Command::new("mkfifo").arg(pipe).bounded_status().expect("mkfifo").success());
         }
         let lines = "if rm armed 2>/dev/null; then echo asked > asked; cat silence; fi";
         let script = format!("#!/bin/sh\ncd '{}'\n{lines}\n", folder.path().display());
@@ -43,9 +43,9 @@ impl Hook {
     }
 
     fn until_asked(&self) {
-        let mut told = String::new();
-        File::open(&self.asked).and_then(|mut pipe| pipe.read_to_string(&mut told)).expect("own pipe");
-        assert_eq!(told, "asked\n");
+        let asked = self.asked.clone();
+        let told = within("the question to the hook", || std::fs::read_to_string(asked));
+        assert_eq!(told.expect("own pipe"), "asked\n");
     }
 }
 
@@ -78,7 +78,7 @@ fn what_is_lost_with_its_engine_is_said_by_the_next_one_and_once() {
         let client = command.spawn().expect("the program starts");
         hook.until_asked();
         host.kill_with_engine(&folder);
-        let output = client.wait_with_output().expect("it ends");
+        let output = client.bounded_output();
         let noted = String::from_utf8(output.stderr).expect("text");
         assert_eq!(output.status.code(), Some(0), "{words:?}: {noted}");
         assert!(noted.contains("nothing is said twice"), "{noted}");

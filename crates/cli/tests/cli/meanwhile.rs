@@ -4,8 +4,8 @@
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::process::Stdio;
-use std::time::Duration;
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedReader, PATIENCE};
 use serde_json::{Value, json};
 
 use crate::support::Folder;
@@ -13,9 +13,6 @@ use crate::talking::{Talk, alive, new_session, run};
 
 /// Somebody who looks on, over the socket.
 struct Follower(BufReader<UnixStream>);
-
-/// Longer than any event takes on the busiest machine.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 impl Follower {
     fn of(folder: &Folder, session: &str) -> Self {
@@ -190,7 +187,7 @@ fn append(folder: &Folder, words: &[&str], lines: &str) -> (String, Option<i32>)
     let mut child = command.spawn().expect("the program starts");
     // A command that was refused reads no further.
     let _ = child.stdin.take().expect("a pipe").write_all(lines.as_bytes());
-    let output = child.wait_with_output().expect("it ends");
+    let output = child.bounded_output();
     let told =
         String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text");
     (told, output.status.code())
@@ -347,14 +344,14 @@ fn a_message_whose_engine_is_killed_is_said_once_and_what_had_arrived_is_kept() 
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    let mut stdout = BufReader::new(send.stdout.take().expect("a pipe"));
+    let mut stdout = BufReader::new(BoundedReader(send.stdout.take().expect("a pipe")));
     let mut told = String::new();
     while !told.contains("3. Sideways") {
         assert!(stdout.read_line(&mut told).expect("text") > 0, "it ended too early: {told}");
     }
     engine.kill_with_engine(&folder);
     while stdout.read_line(&mut told).expect("text") > 0 {}
-    let output = send.wait_with_output().expect("it ends");
+    let output = send.bounded_output();
     let notes = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(130), "{told}{notes}");
     assert_eq!(
@@ -386,7 +383,7 @@ fn a_message_that_waits_is_said_by_the_next_engine() {
         .expect("the program starts");
     assert_eq!(follower.until("queue")["queue"][0]["text"], "from the queue");
     chat.kill_with_engine(&folder);
-    let output = send.wait_with_output().expect("it ends");
+    let output = send.bounded_output();
     let told = String::from_utf8(output.stdout).expect("text");
     let notes = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(0), "{told}{notes}");

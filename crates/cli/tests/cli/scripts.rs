@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 
 use insta::assert_snapshot;
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, BoundedReader};
 use serde_json::{Value, json};
 
 use crate::support::Folder;
@@ -22,7 +23,7 @@ fn program(folder: &Folder, name: &str, lines: &str) {
 
 /// What a command prints, what it says beside that, and how it ends.
 pub(crate) fn both(folder: &Folder, words: &[&str]) -> (String, String, Option<i32>) {
-    let output = alive(folder).args(words).stdin(Stdio::null()).output().expect("the program runs");
+    let output = alive(folder).args(words).stdin(Stdio::null()).bounded_output().expect("the program runs");
     let text = |bytes| String::from_utf8(bytes).expect("text");
     (text(output.stdout), text(output.stderr), output.status.code())
 }
@@ -36,7 +37,7 @@ fn started(folder: &Folder, words: &[&str]) -> Child {
 /// Reads what a command says beside its answer, until it has these words.
 fn until_noted(child: &mut Child, words: &str) -> String {
     let mut told = String::new();
-    let mut stderr = BufReader::new(child.stderr.as_mut().expect("a pipe"));
+    let mut stderr = BufReader::new(BoundedReader(child.stderr.as_mut().expect("a pipe")));
     while !told.contains(words) {
         assert!(stderr.read_line(&mut told).expect("text") > 0, "nobody said `{words}`, but: {told}");
     }
@@ -45,8 +46,9 @@ fn until_noted(child: &mut Child, words: &str) -> String {
 
 fn ended(mut child: Child) -> (String, Option<i32>) {
     let mut told = String::new();
-    child.stdout.take().expect("a pipe").read_to_string(&mut told).expect("text");
-    (told, child.wait().expect("it ends").code())
+    let mut stdout = BoundedReader(child.stdout.take().expect("a pipe"));
+    stdout.read_to_string(&mut told).expect("text");
+    (told, child.bounded_wait().code())
 }
 
 #[test]
@@ -298,7 +300,7 @@ fn call(folder: &Folder, request: Value) -> Value {
     let mut stream = UnixStream::connect(folder.home().join("run/engine.sock")).expect("an engine");
     writeln!(stream, "{}", json!({ "id": 1, "request": request })).expect("it listens");
     let mut line = String::new();
-    BufReader::new(stream).read_line(&mut line).expect("text");
+    BufReader::new(BoundedReader(stream)).read_line(&mut line).expect("text");
     serde_json::from_str(&line).expect("JSON")
 }
 
@@ -454,7 +456,7 @@ fn what_an_agent_was_not_told_is_said_wherever_the_branch_is_shown() {
     folder.run("import burst.jsonl");
     let mut command = folder.command();
     command.args(["send", "--session", "6f2a91", "--agent", "built_in", "go on"]);
-    let output = command.output().expect("it runs");
+    let output = command.bounded_output().expect("it runs");
     let noted = String::from_utf8(output.stderr).expect("text");
     assert!(noted.contains("so it was given this branch as text, without"), "{noted}");
     assert!(noted.contains(" tokens; files are as they are now, not as they were then"), "{noted}");
@@ -523,7 +525,7 @@ fn an_answer_that_is_read_late_is_whole_and_nobody_else_waits() {
     send.stdout.as_mut().expect("a pipe").read_exact(&mut first).expect("it begins");
     let (status, code) = run(&folder, &["status"]);
     assert!(code == Some(0) && status.contains("running"), "{status}");
-    let output = send.wait_with_output().expect("it ends");
+    let output = send.bounded_output();
     let told = String::from_utf8(output.stdout).expect("text");
     let noted = String::from_utf8(output.stderr).expect("text");
     assert!(!noted.contains("has ended"), "{noted}");
@@ -540,7 +542,7 @@ fn an_answer_that_is_read_late_is_whole_and_nobody_else_waits() {
         let send = send.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         chat.until("> count to 50000");
         chat.until(" 50000");
-        let output = send.wait_with_output().expect("it ends");
+        let output = send.bounded_output();
         let told = String::from_utf8(output.stdout).expect("text");
         let noted = String::from_utf8(output.stderr).expect("text");
         assert!(!noted.contains("has ended"), "{noted}");

@@ -4,6 +4,7 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand};
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 
@@ -16,7 +17,7 @@ fn chat(folder: &Folder, words: &[&str], lines: &str) -> (String, String) {
     command.arg("chat").args(words).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
     child.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("the program listens");
-    let output = child.wait_with_output().expect("it ends");
+    let output = child.bounded_output();
     let text = |bytes| String::from_utf8(bytes).expect("text");
     (text(output.stdout), text(output.stderr))
 }
@@ -260,7 +261,7 @@ fn a_damaged_end_is_repaired_by_the_next_change_and_told() {
     let (told, code) = run(&folder, &["rename", "Mended"]);
     assert!(code == Some(0) && told.contains(&format!("T{REPAIRED}. Details: offshoot fsck\n")), "{told}");
     tear();
-    let output = alive(&folder).args(["send", "hello"]).output().expect("it runs");
+    let output = alive(&folder).args(["send", "hello"]).bounded_output().expect("it runs");
     assert!(output.status.success(), "{output:?}");
     tear();
     let (told, _) = chat(&folder, &["--continue"], "once more\n");

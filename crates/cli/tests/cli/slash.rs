@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::process::Stdio;
 
+use offshoot_testkit::deadline::BoundedChild;
+
 use crate::support::Folder;
 
 /// What was printed, and the errors beside it.
@@ -29,7 +31,7 @@ fn chat_ending(folder: &Folder, words: &[&str], lines: &str) -> (Told, Option<i3
         .spawn()
         .expect("the program starts");
     child.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("the program listens");
-    let output = child.wait_with_output().expect("it ends");
+    let output = child.bounded_output();
     let text = |bytes| String::from_utf8(bytes).expect("text");
     let (printed, errors) = (text(output.stdout), text(output.stderr));
     (Told { printed, errors }, output.status.code())

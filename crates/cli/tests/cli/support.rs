@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, Deadline, until};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -88,7 +88,8 @@ impl Folder {
     /// The engine process of the home.
     pub(crate) fn engine(&self) -> Pid {
         let mut command = self.command();
-        let output = command.args(["engine", "status", "--json"]).output().expect("the program starts");
+        let output =
+            command.args(["engine", "status", "--json"]).bounded_output().expect("the program starts");
         let status: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let process = status["engine"]["process"].as_i64().and_then(|id| i32::try_from(id).ok());
         process.and_then(Pid::from_raw).expect("an engine runs")
@@ -99,11 +100,7 @@ impl Folder {
         let engine = self.engine();
         kill_process(engine, Signal::KILL).expect("it runs");
         // The next one may hold the lock already, so that says nothing.
-        let until = Instant::now() + Duration::from_secs(20);
-        while is_alive(engine) {
-            assert!(Instant::now() < until, "it does not end");
-            std::thread::sleep(Duration::from_millis(2));
-        }
+        until("the end of the engine", || !is_alive(engine));
     }
 
     /// The id that the next `new` will give.
@@ -111,7 +108,7 @@ impl Folder {
         let stamps = self.stamps.get();
         let elsewhere = tempfile::tempdir().expect("a temporary folder");
         let mut command = self.command();
-        let output = command.args(["new", "--json"]).env("OFFSHOOT_HOME", elsewhere.path()).output();
+        let output = command.args(["new", "--json"]).env("OFFSHOOT_HOME", elsewhere.path()).bounded_output();
         self.stamps.set(stamps);
         let printed: serde_json::Value =
             serde_json::from_slice(&output.expect("the program starts").stdout).expect("JSON");
@@ -159,7 +156,7 @@ impl Folder {
         let mut child = started(&mut command);
         // A command that reads nothing may be gone already.
         let _ = child.stdin.take().expect("a pipe").write_all(input.as_bytes());
-        let output = child.wait_with_output().expect("the program ends");
+        let output = child.bounded_output();
         let mut told = String::from_utf8(output.stdout).expect("text");
         let errors = String::from_utf8(output.stderr).expect("text");
         told.push_str(&errors);
@@ -186,7 +183,9 @@ fn is_alive(process: Pid) -> bool {
 
 /// A copy of the program cannot start while a process that another test is just starting still has it open.
 fn started(command: &mut Command) -> Child {
+    let deadline = Deadline::begin("the copy of the program");
     loop {
+        deadline.check();
         match command.spawn() {
             Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
             child => return child.expect("the program starts"),

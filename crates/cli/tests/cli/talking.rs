@@ -4,16 +4,13 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
 
 use insta::assert_snapshot;
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, BoundedReader, PATIENCE};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::support::Folder;
-
-/// Longer than any line takes on the busiest machine. Whoever waits so long waits for what nobody says.
-const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A `chat` that runs, spoken to line by line.
 pub(crate) struct Talk {
@@ -110,7 +107,7 @@ impl Talk {
         while let Some(line) = self.next("its end") {
             told.push_str(&line);
         }
-        self.child.wait().expect("it ends");
+        self.child.bounded_wait();
     }
 
     pub(crate) fn line(&mut self) -> String {
@@ -130,7 +127,7 @@ impl Talk {
     /// As a crash ends it: nothing is tidied up.
     pub(crate) fn kill(mut self) {
         self.child.kill().expect("it runs");
-        self.child.wait().expect("it ends");
+        self.child.bounded_wait();
     }
 
     /// It leaves, sooner or later.
@@ -140,7 +137,7 @@ impl Talk {
 
     pub(crate) fn end(mut self) -> Option<i32> {
         self.says_no_more();
-        self.child.wait().expect("it ends").code()
+        self.child.bounded_wait().code()
     }
 }
 
@@ -166,7 +163,7 @@ pub(crate) fn alive(folder: &Folder) -> Command {
 }
 
 pub(crate) fn run(folder: &Folder, words: &[&str]) -> (String, Option<i32>) {
-    let output = alive(folder).args(words).stdin(Stdio::null()).output().expect("the program runs");
+    let output = alive(folder).args(words).stdin(Stdio::null()).bounded_output().expect("the program runs");
     let told =
         String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text");
     (told, output.status.code())
@@ -331,7 +328,7 @@ fn of_many_that_start_at_once_one_is_the_engine_and_all_are_answered() {
         })
         .collect();
     for (child, title) in started.into_iter().zip(&titles) {
-        let output = child.wait_with_output().expect("it ends");
+        let output = child.bounded_output();
         let told = String::from_utf8(output.stdout).expect("text");
         let errors = String::from_utf8(output.stderr).expect("text");
         assert_eq!(output.status.code(), Some(0), "{title}: {told}{errors}");
@@ -353,18 +350,18 @@ fn a_home_with_a_long_name_has_its_socket_elsewhere() {
     let mut chat = chat.arg("chat").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
     let stdin = chat.stdin.take();
     writeln!(stdin.as_ref().expect("a pipe"), "ask me").expect("the program listens");
-    let mut stdout = BufReader::new(chat.stdout.take().expect("a pipe"));
+    let mut stdout = BufReader::new(BoundedReader(chat.stdout.take().expect("a pipe")));
     let mut line = String::new();
     while !line.contains("3. Sideways") {
         line.clear();
         assert!(stdout.read_line(&mut line).expect("text") > 0, "it ended too early");
     }
-    let status = with_long_home(alive(&folder)).arg("status").output().expect("it runs");
+    let status = with_long_home(alive(&folder)).arg("status").bounded_output().expect("it runs");
     let status = String::from_utf8(status.stdout).expect("text");
     assert!(status.contains("waiting"), "{status}");
     drop(stdin);
-    assert_eq!(chat.wait().expect("it ends").code(), Some(0));
-    let stop = with_long_home(alive(&folder)).args(["engine", "stop", "--force"]).status();
+    assert_eq!(chat.bounded_wait().code(), Some(0));
+    let stop = with_long_home(alive(&folder)).args(["engine", "stop", "--force"]).bounded_status();
     assert!(stop.expect("it runs").success());
     assert_eq!(std::fs::read_dir(&runtime).expect("a folder").count(), 0, "nothing is left there");
 }
@@ -383,11 +380,11 @@ fn ctrl_c_interrupts_the_answer_and_twice_leaves() {
     chat.ctrl_c();
     chat.until("Ctrl-C again leaves");
     chat.ctrl_c();
-    assert_eq!(chat.child.wait().expect("it ends").code(), Some(0));
+    assert_eq!(chat.child.bounded_wait().code(), Some(0));
 
     let mut send = Talk::begin(&folder, &["send", "ask me"]);
     send.until("3. Sideways");
     send.ctrl_c();
     send.until("Response interrupted");
-    assert_eq!(send.child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(send.child.bounded_wait().code(), Some(130));
 }

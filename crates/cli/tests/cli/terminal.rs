@@ -7,11 +7,10 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+
+use offshoot_testkit::deadline::{BoundedCommand, PATIENCE, within};
 
 use crate::support::Folder;
-
-const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Terminal {
     socket: PathBuf,
@@ -22,7 +21,7 @@ struct Terminal {
 }
 
 fn has_tmux() -> bool {
-    Command::new("tmux").arg("-V").output().is_ok_and(|output| output.status.success())
+    Command::new("tmux").arg("-V").bounded_output().is_ok_and(|output| output.status.success())
 }
 
 impl Terminal {
@@ -36,7 +35,7 @@ impl Terminal {
         let socket = folder.path().join("tmux.sock");
         let pipe = folder.path().join("pane");
         let _ = std::fs::remove_file(&pipe);
-        assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+        assert!(Command::new("mkfifo").arg(&pipe).bounded_status().expect("mkfifo").success());
         let terminal = Self { socket, arrived, unread: String::new(), folder };
         // The program starts when the pane is listened to.
         let program = format!(
@@ -58,7 +57,7 @@ impl Terminal {
             &program,
         ]);
         terminal.tmux(&["pipe-pane", "-O", &format!("cat > '{}'", pipe.display())]);
-        let mut pane = std::fs::File::open(&pipe).expect("a pipe");
+        let mut pane = within("the pane", || std::fs::File::open(pipe)).expect("a pipe");
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             while let Ok(read @ 1..) = pane.read(&mut bytes) {
@@ -79,7 +78,7 @@ impl Terminal {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("TERM", "xterm-256color");
         command.env("OFFSHOOT_HOME", self.folder.home()).env("TZ", "UTC").env("OFFSHOOT_AUTO_SYNC", "false");
-        let output = command.output().expect("tmux runs");
+        let output = command.bounded_output().expect("tmux runs");
         assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
         output
     }
@@ -125,7 +124,7 @@ impl Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         // A server that has ended with its last pane need not be ended.
-        let _ = Command::new("tmux").arg("-S").arg(&self.socket).arg("kill-server").output();
+        let _ = Command::new("tmux").arg("-S").arg(&self.socket).arg("kill-server").bounded_output();
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::process::{Child, Stdio};
 
+use offshoot_testkit::deadline::BoundedChild;
 use serde_json::Value;
 
 use crate::support::Folder;
@@ -36,7 +37,7 @@ fn writer(folder: &Folder, session: &str, process: usize) -> Child {
 
 /// What each process was told, by process.
 fn acknowledged(writers: Vec<Child>) -> Vec<Vec<String>> {
-    let ended = writers.into_iter().map(|child| child.wait_with_output().expect("it ends"));
+    let ended = writers.into_iter().map(|child| child.bounded_output());
     ended
         .map(|output| {
             assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -1,5 +1,7 @@
 //! Two commands with different shells use one engine, and each has its own.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
@@ -84,4 +86,16 @@ fn each_command_has_its_own_path_and_key_in_agent_and_hook() {
             assert!(!String::from_utf8_lossy(&text).contains(secret), "{} has it", path.display());
         }
     }
+}
+
+#[test]
+fn a_variable_that_is_not_utf_8_reaches_the_agent() {
+    let home = Home::with_session("Bytes");
+    let mut send = home.command(&["send", "run printf %s \"$ODD\" > odd"]);
+    send.env("ODD", OsStr::from_bytes(b"a\xff")).stdout(Stdio::null()).stderr(Stdio::null());
+    let send = send.spawn().expect("it starts");
+    crate::home::until("the question", || home.done(&["status"]).contains("waiting"));
+    home.done(&["answer", "allow"]);
+    assert!(ended(send).status.success());
+    assert_eq!(std::fs::read(home.directory().join("odd")).expect("the command ran"), b"a\xff");
 }

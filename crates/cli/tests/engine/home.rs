@@ -2,19 +2,19 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use offshoot_testkit::deadline::BoundedChild;
+pub(crate) use offshoot_testkit::deadline::{PATIENCE, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_offshoot");
-
-/// Nothing that is waited for takes longer, even on a busy machine.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) struct Home {
     dir: TempDir,
@@ -101,6 +101,11 @@ impl Home {
         until("one engine", || self.engines().len() <= 1);
     }
 
+    /// Makes the directory of the engine's files, as the first engine would.
+    pub(crate) fn prepare_run(&self) {
+        std::fs::DirBuilder::new().mode(0o700).create(self.path().join("run")).expect("own directory");
+    }
+
     pub(crate) fn lock(&self, path: PathBuf) -> File {
         let mut options = File::options();
         let file = options.read(true).write(true).create(true).truncate(false).open(path).expect("own file");
@@ -116,27 +121,9 @@ impl Drop for Home {
     }
 }
 
-/// Looks again and again, and fails at the deadline.
-pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !is_so() {
-        assert!(Instant::now() < deadline, "{what} did not come");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
-/// Waits for its end, and no longer than the deadline.
+/// The output of a process that has to exit before the deadline.
 pub(crate) fn ended(child: Child) -> Output {
-    let process = Pid::from_child(&child);
-    let (tell, told) = std::sync::mpsc::channel();
-    std::thread::spawn(move || tell.send(child.wait_with_output()));
-    match told.recv_timeout(PATIENCE) {
-        Ok(output) => output.expect("it ends"),
-        Err(_) => {
-            let _ = kill_process(process, Signal::KILL);
-            panic!("it does not end")
-        }
-    }
+    child.bounded_output()
 }
 
 /// A command that is talked with, whose lines come through a thread so that none is waited for without a deadline.

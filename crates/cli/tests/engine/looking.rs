@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::SystemTime;
 
+use offshoot_testkit::deadline::BoundedChild;
 use rustix::process::{Signal, kill_process};
 
 use crate::home::{Home, ended, until};
@@ -66,10 +67,10 @@ fn crashed() -> Home {
         home.command(&["send", "Cut", "later"]).stdout(Stdio::null()).spawn().expect("it starts");
     until("the queue", || home.done(&["queue", "Cut"]).contains("later"));
     queued.kill().expect("it runs");
-    queued.wait().expect("it ends");
+    queued.bounded_wait();
     let mut asked = asked;
     asked.kill().expect("it runs");
-    asked.wait().expect("it ends");
+    asked.bounded_wait();
     kill_process(home.engine().expect("an engine"), Signal::KILL).expect("it runs");
     until("the end of the engine", || home.engines().is_empty());
     let journals = files_below(&home.path().join("sessions"));

@@ -9,3 +9,4 @@ mod looking;
 mod obstacles;
 mod protocol;
 mod starting;
+mod terminal;

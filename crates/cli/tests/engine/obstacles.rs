@@ -1,20 +1,22 @@
 //! What stands in the place of the engine's files: a socket that a crash has left is replaced, everything else is refused and
 //! left as it is, and a lock that somebody holds is named in time.
 
+use std::fs::File;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::os::unix::net::UnixListener;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::home::Home;
+use rustix::process::{Signal, kill_process};
 
-/// A held lock is said within this time.
-const LIMIT: Duration = Duration::from_secs(16);
+use crate::home::{Home, ended};
+
+/// A command that cannot get an engine says why within this time.
+const LIMIT: Duration = Duration::from_secs(15);
 
 fn prepared() -> Home {
     let home = Home::with_session("Obstacles");
-    std::fs::create_dir(home.path().join("run")).expect("own directory");
-    let private = std::fs::Permissions::from_mode(0o700);
-    std::fs::set_permissions(home.path().join("run"), private).expect("own directory");
+    home.prepare_run();
     home
 }
 
@@ -78,16 +80,62 @@ fn a_run_directory_that_is_not_ours_is_refused_and_left_alone() {
     works(&home);
 }
 
-#[test]
-fn a_lock_that_is_held_is_named_in_time() {
-    for lock in ["run/start.lock", "engine.lock"] {
-        let home = prepared();
-        let held = home.lock(home.path().join(lock));
-        let began = Instant::now();
-        let (error, code) = home.refused(&["send", "hello"]);
-        assert_eq!(code, Some(5), "{lock}: {error}");
-        assert!(error.contains("the engine of") && began.elapsed() < LIMIT, "{lock}: {error}");
-        drop(held);
-        works(&home);
+/// The first command fails in time, and the next one works when nothing is in its way any more.
+fn is_named_in_time(hold: impl FnOnce(&Home) -> Vec<Held>) {
+    let home = prepared();
+    let held = hold(&home);
+    let began = Instant::now();
+    let send = home.command(&["send", "hello"]).stderr(Stdio::piped()).spawn().expect("it starts");
+    let mut kept = Vec::new();
+    for Held { lock, release_after } in held {
+        match release_after {
+            Some(after) => std::thread::sleep(after),
+            None => kept.push(lock),
+        }
     }
+    let output = ended(send);
+    let (took, error) = (began.elapsed(), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(5), "{error}");
+    assert!(error.contains("the engine of"), "{error}");
+    assert!(took < LIMIT, "{took:?}: {error}");
+    drop(kept);
+    works(&home);
+}
+
+struct Held {
+    lock: File,
+    /// `None`: until the command has ended.
+    release_after: Option<Duration>,
+}
+
+/// Side by side, because each of them takes as long as a command is patient.
+#[test]
+fn a_held_lock_is_reported_within_fifteen_seconds() {
+    let hold = |name: &'static str, release_after| {
+        move |home: &Home| Held { lock: home.lock(home.path().join(name)), release_after }
+    };
+    let start = hold("run/start.lock", None);
+    let engine = hold("engine.lock", None);
+    let start_for_a_while = hold("run/start.lock", Some(Duration::from_secs(10)));
+    std::thread::scope(|scope| {
+        scope.spawn(|| is_named_in_time(|home| vec![start(home)]));
+        scope.spawn(|| is_named_in_time(|home| vec![engine(home)]));
+        scope.spawn(|| is_named_in_time(|home| vec![engine(home), start_for_a_while(home)]));
+    });
+}
+
+/// It still listens, so a command connects and waits for an answer.
+#[test]
+fn a_suspended_engine_is_reported_within_fifteen_seconds() {
+    let home = prepared();
+    works(&home);
+    let engine = home.engine().expect("an engine");
+    kill_process(engine, Signal::STOP).expect("it runs");
+    let began = Instant::now();
+    let (error, code) = home.refused(&["send", "hello"]);
+    let took = began.elapsed();
+    kill_process(engine, Signal::CONT).expect("it runs");
+    assert_eq!(code, Some(5), "{error}");
+    assert!(error.contains("does not answer") && took < LIMIT, "{took:?}: {error}");
+    works(&home);
 }

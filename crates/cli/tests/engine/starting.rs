@@ -29,30 +29,65 @@ fn delay(round: u64) -> Duration {
     Duration::from_micros(round.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 80_000)
 }
 
-#[test]
-fn whoever_is_killed_during_the_start_the_next_command_finds_one_engine() {
-    for round in 0..rounds(12) {
-        let home = Home::with_session("Killed");
-        let mut command = home.command(&["send", "first"]);
-        let command = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        std::thread::sleep(delay(round));
-        if round % 2 == 0 {
-            kill_process(Pid::from_child(&command), Signal::KILL).expect("not waited for yet");
-        } else {
-            for engine in home.engines() {
-                let engine = Pid::from_raw(i32::try_from(engine).unwrap()).unwrap();
-                // It may have ended by itself.
-                let _ = kill_process(engine, Signal::KILL);
-            }
-        }
-        let first = ended(command).status.success();
-        assert!(home.done(&["send", "second"]).contains("You said “second”"), "round {round}");
-        home.until_one_engine();
-        assert_eq!(home.engines().len(), 1, "round {round}");
-        let shown = home.done(&["show"]);
-        assert!(!first || shown.contains("first"), "round {round}: what was acknowledged is there");
-        assert!(shown.contains("second"));
+fn kill_engines(home: &Home) {
+    for engine in home.engines() {
+        let engine = i32::try_from(engine).ok().and_then(Pid::from_raw);
+        // It may have ended by itself.
+        let _ = kill_process(engine.expect("a process"), Signal::KILL);
     }
+}
+
+/// Kills the first command or its engine during the start, while the test holds `lock`. An engine is killed once more
+/// after the lock is released, because a command that waits for `start.lock` has started none before.
+fn kill_during_start(round: u64, lock: Option<&str>) {
+    let home = Home::with_session("Killed");
+    let held = lock.map(|lock| {
+        home.prepare_run();
+        home.lock(home.path().join(lock))
+    });
+    let mut command = home.command(&["send", "first"]);
+    let command = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    std::thread::sleep(delay(round));
+    if round.is_multiple_of(2) {
+        kill_process(Pid::from_child(&command), Signal::KILL).expect("not waited for yet");
+        drop(held);
+    } else {
+        kill_engines(&home);
+        if let Some(held) = held {
+            drop(held);
+            std::thread::sleep(delay(round + 1));
+            kill_engines(&home);
+        }
+    }
+    let output = ended(command);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    let is_answered = output.status.success();
+    let is_kept = is_answered || errors.contains("What was said is kept");
+    // A command whose engine is killed starts the next one, unless the agent has begun to answer.
+    assert!(is_kept || round.is_multiple_of(2), "round {round}: {errors}");
+    assert!(home.done(&["send", "second"]).contains("You said “second”"), "round {round}");
+    home.until_one_engine();
+    assert_eq!(home.engines().len(), 1, "round {round}");
+    let shown = home.done(&["show"]);
+    assert!(!is_kept || shown.contains("first"), "round {round}: {shown}");
+    let answers = shown.matches("You said “first”").count();
+    assert!(answers == 1 || (answers == 0 && !is_answered), "round {round}: {shown}");
+    assert_eq!(shown.matches("You said “second”").count(), 1, "round {round}: {shown}");
+}
+
+#[test]
+fn after_a_kill_during_the_start_the_next_command_finds_one_engine() {
+    (0..rounds(12)).for_each(|round| kill_during_start(round, None));
+}
+
+#[test]
+fn after_a_kill_while_start_lock_is_held_the_next_command_finds_one_engine() {
+    (0..rounds(12)).for_each(|round| kill_during_start(round, Some("run/start.lock")));
+}
+
+#[test]
+fn after_a_kill_while_engine_lock_is_held_the_next_command_finds_one_engine() {
+    (0..rounds(12)).for_each(|round| kill_during_start(round, Some("engine.lock")));
 }
 
 #[test]

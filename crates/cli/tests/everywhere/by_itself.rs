@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use offshoot_store::catalog::Catalog;
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, until};
 
 use crate::person::{NOW, Person};
 
@@ -19,7 +20,7 @@ fn as_set_by_default(mut command: Command) -> Command {
 }
 
 fn run(person: &Person, now: u64, words: &[&str]) -> String {
-    let output = as_set_by_default(person.command_at(now)).args(words).output().expect("a start");
+    let output = as_set_by_default(person.command_at(now)).args(words).bounded_output().expect("a start");
     assert!(output.status.success(), "{words:?}: {output:?}");
     String::from_utf8(output.stdout).expect("text")
 }
@@ -125,7 +126,7 @@ fn nobody_begins_while_another_is_at_it() {
 fn it_looks_where_the_command_looked_and_does_what_was_set() {
     let person = Person::with_agents();
     let words = ["--home", "elsewhere", "--set", "keep=false", "new"];
-    let output = as_set_by_default(person.command_at(NOW)).args(words).output().expect("a start");
+    let output = as_set_by_default(person.command_at(NOW)).args(words).bounded_output().expect("a start");
     assert!(output.status.success(), "{output:?}");
     let home = person.work().join("elsewhere");
     File::options().append(true).open(home.join("sync.lock")).expect("a turn").lock().expect("a lock");
@@ -144,7 +145,7 @@ fn a_look_that_fails_disturbs_nobody() {
     // a folder cannot be a catalog
     std::fs::remove_file(person.home().join("catalog.db")).expect("own file");
     std::fs::create_dir(person.home().join("catalog.db")).expect("own folder");
-    let output = as_set_by_default(person.command_at(LATER)).arg("status").output().expect("a start");
+    let output = as_set_by_default(person.command_at(LATER)).arg("status").bounded_output().expect("a start");
     assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
     when_all_is_done(&person);
 }
@@ -166,17 +167,8 @@ fn a_long_conversation_has_them_looked_for_again_and_again() {
     }
     assert!(chat.try_wait().expect("own child").is_none(), "it goes on");
     drop(chat.stdin.take().map(|mut stdin| stdin.flush()));
-    assert!(chat.wait().expect("own child").success());
+    assert!(chat.bounded_wait().success());
     when_all_is_done(&person);
-}
-
-/// Another process writes it, and a database tells nobody: it is asked again and again, for a minute at most.
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let began = std::time::Instant::now();
-    while !is_so() {
-        assert!(began.elapsed().as_secs() < 60, "not within a minute: {what}");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
 }
 
 fn read_to(person: &Person) -> i64 {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::SystemTime;
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand};
 use offshoot_transcripts::{FileRole, classify};
 use rusqlite::Connection;
 use serde_json::Value;
@@ -53,7 +54,7 @@ impl Desk {
     }
 
     fn output(&self, words: &[&str]) -> Output {
-        self.command(words).output().expect("the program starts")
+        self.command(words).bounded_output().expect("the program starts")
     }
 
     fn command(&self, words: &[&str]) -> Command {
@@ -83,7 +84,7 @@ impl Desk {
             self.command(&["append", &self.named]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn();
         let child = child.as_mut().expect("the program starts");
         writeln!(child.stdin.take().expect("a pipe"), "{line}").expect("a reader");
-        assert!(child.wait().expect("an end").success(), "append to `{}`", self.named);
+        assert!(child.bounded_wait().success(), "append to `{}`", self.named);
     }
 
     fn untouched(&self) -> Untouched {
@@ -310,7 +311,7 @@ fn a_title_or_label_that_was_taken_away_is_not_listed() {
     assert_eq!(labels(NOW + 200), r#"["nice"]"#);
     person.run_at(NOW + 300, "undo 6f2a");
     assert_eq!(labels(NOW + 400), r#"["ugly"]"#);
-    let no_label = person.command_at(NOW + 500).args(["label", "6f2a", "2", ""]).output();
+    let no_label = person.command_at(NOW + 500).args(["label", "6f2a", "2", ""]).bounded_output();
     assert!(no_label.expect("a start").status.success());
     assert_eq!(labels(NOW + 600), "[]");
     let desk = Desk::with("export.json", OPENCODE.as_bytes());
@@ -431,7 +432,7 @@ fn a_file_that_is_gone_is_told_of() {
     let told = person.run_at(NOW + 40, "tree 0f5c --width 80");
     assert!(told.contains("Differently") && told.contains("is gone"), "{told}");
     assert!(person.run_at(NOW + 45, "doctor").contains("not there any more"));
-    let fsck = person.command_at(NOW + 50).arg("fsck").output().expect("the program starts");
+    let fsck = person.command_at(NOW + 50).arg("fsck").bounded_output().expect("the program starts");
     assert_eq!(fsck.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&fsck.stdout).contains("which it goes on with, is gone"));
 }
@@ -451,7 +452,7 @@ fn what_was_added_stands_on_what_is_kept() {
     assert_eq!(told.lines().filter(|line| before.contains(line)).count(), before.lines().count(), "{told}");
     person.run_at(NOW + 30, "edit 0f5c 1 Once_more");
     assert!(person.run_at(NOW + 40, "tree 0f5c --width 80").contains("Once_more"));
-    let fsck = person.command_at(NOW + 50).arg("fsck").output().expect("the program starts");
+    let fsck = person.command_at(NOW + 50).arg("fsck").bounded_output().expect("the program starts");
     assert_eq!(fsck.status.code(), Some(0), "{}", String::from_utf8_lossy(&fsck.stdout));
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use offshoot_testkit::deadline::BoundedCommand;
 use offshoot_transcripts::{FileRole, classify};
 use serde_json::{Value, json};
 
@@ -122,13 +123,13 @@ fn stories() -> Vec<Story> {
 fn exported(person: &Person, file: &Path, target: &str, to: &Path) -> (Output, Value) {
     let mut command = person.command_at(crate::NOW);
     command.arg("export").arg(file).args(["--to", target, "--json", "--force", "-o"]).arg(to);
-    let output = command.output().expect("the program starts");
+    let output = command.bounded_output().expect("the program starts");
     let report = serde_json::from_slice(&output.stdout).unwrap_or_default();
     (output, report)
 }
 
 fn shown(person: &Person, file: &Path) -> String {
-    let output = person.command_at(crate::NOW).arg("show").arg(file).output();
+    let output = person.command_at(crate::NOW).arg("show").arg(file).bounded_output();
     String::from_utf8(output.expect("the program starts").stdout).expect("text")
 }
 

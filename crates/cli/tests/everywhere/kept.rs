@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, Deadline};
 use serde_json::{Value, json};
 
 use crate::person::{NOW, Person};
@@ -227,7 +228,7 @@ fn run_with_programs(person: &Person, line: &str) -> String {
     let output = command
         .args(line.split(' '))
         .stdin(std::process::Stdio::null())
-        .output()
+        .bounded_output()
         .expect("the program starts");
     String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text")
 }
@@ -262,7 +263,7 @@ fn verify(units: &std::path::Path, texts: &[&str]) {
     let runtime = tempfile::tempdir().expect("a temporary folder");
     let mut analyze = Command::new("systemd-analyze");
     analyze.args(["--user", "verify"]).args(&files).env("XDG_RUNTIME_DIR", runtime.path());
-    if let Ok(output) = analyze.output() {
+    if let Ok(output) = analyze.bounded_output() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && !told.contains("offshoot-keep"), "{output:?}");
     }
@@ -285,14 +286,14 @@ fn the_command_of_the_timer_keeps() {
     command
         .env("PATH", format!("{}:/bin:/usr/bin", person.user("bin").display()))
         .env("OFFSHOOT_HOME", &home);
-    assert!(command.args(["keep", "--install", "--yes"]).status().expect("a start").success());
+    assert!(command.args(["keep", "--install", "--yes"]).bounded_status().expect("a start").success());
     let service = std::fs::read_to_string(person.user(".config/systemd/user/offshoot-keep.service"));
     let service = service.expect("a unit");
     let line = service.lines().find_map(|line| line.strip_prefix("ExecStart=")).expect("a command");
     let line = line.replace("%%", "%").replace("$$", "$");
     // quotes and backslashes are those of a shell; a dollar is not, and there is none
     let mut shell = person.prepared(Command::new("/bin/sh"), NOW);
-    assert!(shell.args(["-c", &line]).stdout(Stdio::null()).status().expect("a shell").success());
+    assert!(shell.args(["-c", &line]).stdout(Stdio::null()).bounded_status().expect("a shell").success());
     assert!(home.join("catalog.db").is_file() && home.join("archive").is_dir());
 }
 
@@ -321,7 +322,7 @@ fn lines_of_others_are_never_lost() {
     assert!(lines.starts_with("5 5 * * * backup\n17 * * * * '") && lines.lines().count() == 2, "{lines}");
     let (_, line) = lines.split_once("\n17 * * * * ").expect("our line");
     let mut shell = person.prepared(Command::new("/bin/sh"), NOW);
-    assert!(shell.args(["-c", &line.replace("\\%", "%")]).status().expect("a shell").success());
+    assert!(shell.args(["-c", &line.replace("\\%", "%")]).bounded_status().expect("a shell").success());
     assert!(person.home().join("archive").is_dir(), "the line keeps");
 }
 
@@ -406,14 +407,16 @@ fn whoever_is_killed_while_keeping_loses_nothing() {
         let mut kill_when_kept = |enough: u64| {
             let mut child =
                 person.command_at(NOW).arg("sync").stdout(Stdio::null()).spawn().expect("the program starts");
+            let deadline = Deadline::begin("the end of `sync`");
             while child.try_wait().expect("a child").is_none() {
+                deadline.check();
                 if kept_bytes(&person) >= enough {
                     child.kill().expect("own child");
                     killed += 1;
                     break;
                 }
             }
-            child.wait().expect("a child");
+            child.bounded_wait();
         };
         let step = 14_000 / points;
         kill_when_kept(1 + step * point);
@@ -483,13 +486,15 @@ fn whoever_is_killed_while_laying_or_packing_long_files_loses_no_byte() {
             let mut child = person.command_at(NOW).args(words.split(' ')).stdout(Stdio::null()).spawn();
             let child = child.as_mut().expect("the program starts");
             let mut is_killed = false;
+            let deadline = Deadline::begin(words);
             while !is_killed && child.try_wait().expect("a child").is_none() {
+                deadline.check();
                 if is_time() {
                     child.kill().expect("own child");
                     is_killed = true;
                 }
             }
-            child.wait().expect("a child");
+            child.bounded_wait();
             usize::from(is_killed)
         };
         let all: u64 = originals.iter().map(|bytes| bytes.len() as u64).sum();
@@ -532,7 +537,7 @@ fn with_a_small_disk(person: &Person, kilobytes: u32, script: &str) -> Result<St
     command.env("archive", archive).env("offshoot", env!("CARGO_BIN_EXE_offshoot"));
     let mount = format!("mount -t tmpfs -o size={kilobytes}k,mode=700 none \"$archive\" || exit 77");
     command.args(["--mount", "--map-root-user", "sh", "-c", &format!("{mount}\n{script}")]);
-    let output = command.stdin(Stdio::null()).output().map_err(|error| error.to_string())?;
+    let output = command.stdin(Stdio::null()).bounded_output().map_err(|error| error.to_string())?;
     let text =
         String::from_utf8(output.stdout).expect("text") + &String::from_utf8(output.stderr).expect("text");
     if output.status.success() { Ok(text) } else { Err(text) }

@@ -16,6 +16,7 @@ mod person;
 mod trouble;
 mod watching;
 
+use offshoot_testkit::deadline::BoundedCommand;
 use person::{NOW, Person};
 
 #[test]
@@ -70,8 +71,10 @@ fn what_was_said_is_found_in_all_of_them() {
         person.json_lines("search burst --since 2025-03-04T06:00:00Z --until 2h --json=lines").len(),
         2
     );
-    let of_claude =
-        person.command_at(NOW).args(["search", "lexer", "--agent", "Claude Code", "--json=lines"]).output();
+    let of_claude = person
+        .command_at(NOW)
+        .args(["search", "lexer", "--agent", "Claude Code", "--json=lines"])
+        .bounded_output();
     assert_eq!(of_claude.expect("a start").stdout.iter().filter(|byte| **byte == b'\n').count(), 1);
     assert_eq!(
         person.json_lines("search lexer --role tool --json=lines").len(),
@@ -106,7 +109,7 @@ fn every_hit_can_be_shown() {
     ];
     let mut shown = 0;
     for query in asked {
-        let output = person.command_at(NOW).arg("search").args(query).arg("--json=lines").output();
+        let output = person.command_at(NOW).arg("search").args(query).arg("--json=lines").bounded_output();
         let lines = String::from_utf8(output.expect("a start").stdout).expect("text");
         assert!(!lines.is_empty(), "{query:?}");
         for line in lines.lines() {

@@ -1,5 +1,6 @@
 //! Titles that programs keep beside their sessions.
 
+use offshoot_testkit::deadline::BoundedCommand;
 use serde_json::{Value, json};
 
 use super::person::{NOW, Person};
@@ -35,7 +36,8 @@ fn check(person: &Person, now: u64, codex: &str) {
         "the title and what was said"
     );
     let by_title = |title: &str| {
-        let output = person.command_at(now).args(["show", title]).output().expect("the program starts");
+        let output =
+            person.command_at(now).args(["show", title]).bounded_output().expect("the program starts");
         String::from_utf8(output.stdout).expect("text")
     };
     assert!(by_title(codex).contains("Why is the burst refused?"), "{codex}");

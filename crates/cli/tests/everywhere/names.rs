@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Stdio;
 
+use offshoot_testkit::deadline::BoundedCommand;
 use serde_json::{Value, json};
 
 use crate::kept::{CLAUDE, sub_agent, threads_of_codex};
@@ -37,7 +38,7 @@ fn opencode(person: &Person, sessions: &[(&str, &str)]) {
 }
 
 fn exit_of(person: &Person, now: u64, line: &str) -> (Option<i32>, String) {
-    let output = person.command_at(now).args(line.split(' ')).stdin(Stdio::null()).output();
+    let output = person.command_at(now).args(line.split(' ')).stdin(Stdio::null()).bounded_output();
     let output = output.expect("the program starts");
     (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
 }
@@ -138,13 +139,13 @@ fn a_hit_in_another_place_is_opened_by_its_path() {
         .arg("search")
         .args(["winnow", "--width", "200", "--source"])
         .arg(&elsewhere)
-        .output();
+        .bounded_output();
     let told = String::from_utf8(output.expect("a start").stdout).expect("text");
     let (_, line) = told.rsplit_once("Open one: offshoot ").expect("a line");
     let mut shell = std::process::Command::new("/bin/sh");
     shell.arg("-c").arg(format!("{} {line}", env!("CARGO_BIN_EXE_offshoot"))).env_clear();
     shell.env("HOME", person.user("")).env("TZ", "UTC").env("OFFSHOOT_AUTO_SYNC", "false");
-    let shown = shell.output().expect("a shell");
+    let shown = shell.bounded_output().expect("a shell");
     assert!(String::from_utf8_lossy(&shown.stdout).contains("winnow"), "{line}: {shown:?}");
     assert!(told.starts_with("0f5c00 #1"), "{told}");
 }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use offshoot_testkit::deadline::{BoundedCommand, Deadline};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -164,9 +165,11 @@ impl Person {
             chown(self.dir.path().join("user"), Some(NOBODY), Some(NOBODY)).expect("root may");
             command.uid(NOBODY).gid(NOBODY);
         }
+        let deadline = Deadline::begin("the copy of the program");
+        command.args(line.split(' '));
         loop {
-            command.args(line.split(' ')).stdin(Stdio::null());
-            match command.output() {
+            deadline.check();
+            match command.bounded_output() {
                 // another test has just started a process, which holds the copy open for a moment
                 Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
                     std::thread::yield_now()
@@ -178,7 +181,7 @@ impl Person {
 
     /// One object; what is said beside it goes to the person.
     pub(crate) fn json(&self, line: &str) -> Value {
-        let output = self.command_at(NOW).args(line.split(' ')).stdin(Stdio::null()).output();
+        let output = self.command_at(NOW).args(line.split(' ')).stdin(Stdio::null()).bounded_output();
         serde_json::from_slice(&output.expect("the program starts").stdout).expect("JSON")
     }
 
@@ -200,7 +203,7 @@ pub(crate) fn entry(id: &str, parent: Option<&str>, time: &str, message: &Value)
 }
 
 fn told(command: &mut Command, line: &str) -> String {
-    text_of(command.args(line.split(' ')).stdin(Stdio::null()).output().expect("the program starts"))
+    text_of(command.args(line.split(' ')).stdin(Stdio::null()).bounded_output().expect("the program starts"))
 }
 
 fn text_of(output: std::process::Output) -> String {

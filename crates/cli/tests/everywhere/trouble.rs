@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Instant;
 
+use offshoot_testkit::deadline::{BoundedChild, Deadline};
 use serde_json::json;
 
 use crate::person::{NOW, Person};
@@ -89,7 +90,7 @@ fn several_syncs_at_once_do_no_harm() {
         })
         .collect();
     for child in &mut children {
-        assert!(child.wait().expect("a child").success());
+        assert!(child.bounded_wait().success());
     }
     let together = answers(&person);
     std::fs::remove_dir_all(person.home()).expect("own folder");
@@ -132,7 +133,9 @@ fn a_killed_sync_loses_nothing() {
         let begun = Instant::now();
         let log = person.home().join("catalog.db-wal");
         let (enough, late) = (20_000 * point, takes.mul_f64(point as f64 / points as f64));
+        let deadline = Deadline::begin("the end of `sync`");
         while child.try_wait().expect("a child").is_none() {
+            deadline.check();
             let is_there = match point % 2 {
                 0 => std::fs::metadata(&log).is_ok_and(|log| log.len() >= enough),
                 _ => begun.elapsed() >= late,
@@ -141,7 +144,7 @@ fn a_killed_sync_loses_nothing() {
                 child.kill().expect("own child");
             }
         }
-        killed += u64::from(child.wait().expect("a child").code().is_none());
+        killed += u64::from(child.bounded_wait().code().is_none());
         assert!(
             answers(&person) == *expected,
             "killed at point {point}: other answers than of one that was not"

@@ -3,13 +3,14 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, BoundedReader};
 use serde_json::json;
 
 use crate::person::{NOW, Person};
 
 struct Watcher {
     child: Child,
-    lines: BufReader<ChildStdout>,
+    lines: BufReader<BoundedReader<ChildStdout>>,
 }
 
 impl Watcher {
@@ -18,7 +19,7 @@ impl Watcher {
         let mut command = person.prepared(Command::new("/usr/bin/env"), NOW);
         command.args(["--default-signal=INT", env!("CARGO_BIN_EXE_offshoot")]);
         let mut child = command.args(["sync", "--watch"]).stdout(Stdio::piped()).spawn().expect("a start");
-        let lines = BufReader::new(child.stdout.take().expect("a pipe"));
+        let lines = BufReader::new(BoundedReader(child.stdout.take().expect("a pipe")));
         Self { child, lines }
     }
 
@@ -31,8 +32,8 @@ impl Watcher {
 
     fn signal(&mut self, name: &str) -> std::process::ExitStatus {
         let kill = format!("kill -{name} {}", self.child.id());
-        assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
-        self.child.wait().expect("own child")
+        assert!(Command::new("sh").args(["-c", &kill]).bounded_status().expect("a shell").success());
+        self.child.bounded_wait()
     }
 }
 
@@ -66,7 +67,7 @@ fn a_watcher_that_nobody_hears_ends() {
     watcher.says();
     let Watcher { mut child, lines } = watcher;
     drop(lines);
-    assert!(child.wait().expect("own child").success());
+    assert!(child.bounded_wait().success());
 }
 
 /// Codex keeps what people call their sessions in a list beside them, and much else there.

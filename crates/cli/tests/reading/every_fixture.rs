@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use offshoot_testkit::deadline::BoundedCommand;
 use offshoot_testkit::{NO_REAL_FILES, real_files};
 use offshoot_transcripts::{FileRole, classify};
 
@@ -45,7 +46,7 @@ fn check(path: &Path) {
     let home = TestHome::empty();
     let is_database = path.extension().is_some_and(|ending| ending == "db");
     for command in ["inspect", "tree", "show", "import"] {
-        let output = home.command().arg(command).arg(path).output().expect("a start");
+        let output = home.command().arg(command).arg(path).bounded_output().expect("a start");
         let told = String::from_utf8_lossy(&output.stderr);
         let place = path.display();
         // A database with several sessions asks which one.

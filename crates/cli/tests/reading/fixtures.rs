@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use offshoot_testkit::deadline::BoundedCommand;
 use serde_json::Value;
 
 use crate::home::{TestHome, read};
@@ -36,10 +37,11 @@ fn files_of_real_programs_come_back_as_they_were() {
 fn check(path: &Path) {
     let bytes = read(path);
     let home = TestHome::empty();
-    let imported = home.command().arg("import").arg(path).arg("--json=lines").output().expect("a start");
+    let imported =
+        home.command().arg("import").arg(path).arg("--json=lines").bounded_output().expect("a start");
     let imported: Value = serde_json::from_slice(&imported.stdout).expect("what was imported");
     let id = imported["id"].as_str().expect("an id");
-    let output = home.command().args(["export", id, "--to", "pi"]).output().expect("a start");
+    let output = home.command().args(["export", id, "--to", "pi"]).bounded_output().expect("a start");
     assert!(output.stderr.is_empty(), "`{}`: {}", path.display(), String::from_utf8_lossy(&output.stderr));
     assert!(output.stdout == bytes, "`{}` comes back as it was", path.display());
 }

@@ -8,6 +8,7 @@ use offshoot_session::{
     BranchReason, Fact, HeadMove, HeadName, Lineage, Record, SessionHeader, SessionId, TitleSource,
 };
 use offshoot_store::{Home, JournalStore, Locking, SessionStore};
+use offshoot_testkit::deadline::{BoundedCommand, Deadline};
 use offshoot_testkit::drawn;
 use tempfile::TempDir;
 
@@ -140,8 +141,10 @@ const NOBODY: u32 = 65_534;
 
 fn output_of(command: &mut Command, line: &str) -> Output {
     command.args(line.split(' ').map(|word| word.replace('_', " ")));
+    let deadline = Deadline::begin("the copy of the program");
     loop {
-        match command.output() {
+        deadline.check();
+        match command.bounded_output() {
             // Another test has just started a process, which holds the copy open for a moment.
             Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => std::thread::yield_now(),
             output => return output.expect("the program starts"),

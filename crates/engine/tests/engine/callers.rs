@@ -41,7 +41,7 @@ async fn with_hook(agent: ScriptedAgent, file: &Path) -> World {
 
 fn keys(world: &World) -> Vec<String> {
     let environments = world.agent.environments.lock().unwrap();
-    environments.iter().map(|it| it.get("KEY").unwrap_or_default().to_owned()).collect()
+    environments.iter().map(|it| it.get("KEY").unwrap_or_default().to_string_lossy().into_owned()).collect()
 }
 
 #[tokio::test]

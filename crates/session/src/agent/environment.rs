@@ -1,25 +1,26 @@
 //! The environment in which an agent's programs run.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::sync::Arc;
 
 /// Names and values of variables. It comes from the caller that caused the program to run, never from our own process.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Environment(Arc<BTreeMap<String, String>>);
+pub struct Environment(Arc<BTreeMap<OsString, OsString>>);
 
 impl Environment {
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
     }
 
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.get(OsStr::new(name)).map(OsString::as_os_str)
     }
 }
 
-impl FromIterator<(String, String)> for Environment {
-    fn from_iter<T: IntoIterator<Item = (String, String)>>(variables: T) -> Self {
+impl FromIterator<(OsString, OsString)> for Environment {
+    fn from_iter<T: IntoIterator<Item = (OsString, OsString)>>(variables: T) -> Self {
         Self(Arc::new(variables.into_iter().collect()))
     }
 }

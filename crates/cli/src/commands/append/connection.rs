@@ -7,7 +7,7 @@ use offshoot_session::SessionId;
 use tokio::runtime::Runtime;
 
 use crate::change::tell_of_news;
-use crate::engine::{self, Reached, Rules};
+use crate::engine::{self, Purpose, Reached, Rules};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::talk::{runtime, unexpected};
@@ -85,7 +85,7 @@ impl<'h> Connection<'h> {
 
     fn reach(&self) -> Result<Reached, Failure> {
         self.runtime.block_on(async {
-            match engine::running_for_change(self.here).await? {
+            match engine::running_for(self.here, Purpose::Change).await? {
                 Some(running) => Ok(running),
                 None => engine::in_process(self.here, Some(&self.session), Rules::None),
             }
