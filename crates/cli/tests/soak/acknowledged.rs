@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use offshoot_session::{Change, EntryId, Fact, OperationId, Record, SessionId};
 
+use crate::FIRST_MESSAGE;
 use crate::history::{Acknowledged, Ran, StepKey};
 use crate::journal::{Journal, Window};
 use crate::state::Walked;
@@ -40,7 +41,7 @@ pub(crate) fn problems(journals: &BTreeMap<SessionId, Journal>, history: &[Ran])
         let mut written = written(journal);
         for (step, claims) in claims(journal, history) {
             let steps = written.get_mut(&step).map(Vec::as_mut_slice).unwrap_or_default();
-            problems.extend(matched(steps, claims, &heads));
+            problems.extend(matched(steps, &claims, &heads));
         }
         problems.extend(unclaimed(journal, &written));
     }
@@ -59,14 +60,20 @@ fn claims<'h>(journal: &Journal, history: &'h [Ran]) -> BTreeMap<StepKey, Vec<Cl
     claims
 }
 
-/// Gives each step to the command in whose window it is and whose window ends first: if there is any way to give every
-/// command a step of its own, this is one.
-fn matched(steps: &mut [Written], mut claims: Vec<Claim<'_>>, heads: &[Option<EntryId>]) -> Vec<String> {
+/// Gives each command a step that was written in its window, and each step to one command. Steps that a request has written
+/// come first: an undo that the other session was quicker with leaves no mark of its own.
+fn matched(steps: &mut [Written], claims: &[Claim<'_>], heads: &[Option<EntryId>]) -> Vec<String> {
     let mut problems = Vec::new();
-    claims.sort_by_key(|claim| claim.window.last);
-    for step in steps {
-        let Some(at) = claims.iter().position(|claim| claim.window.has_batch(step.batch)) else { continue };
-        let claim = claims.remove(at);
+    let mut given = Matching::new(steps.len(), claims.len());
+    let fits = |step: usize, claim: usize| claims[claim].window.has_batch(steps[step].batch);
+    for step in (0..steps.len()).filter(|step| steps[*step].by == By::Request) {
+        given.find_claim(step, &fits);
+    }
+    for claim in 0..claims.len() {
+        given.find_step(claim, &fits);
+    }
+    for (step, claim) in steps.iter_mut().zip(&given.claim_of) {
+        let Some(claim) = claim.map(|claim| &claims[claim]) else { continue };
         step.is_claimed = true;
         let found = [heads.get(step.batch), heads.get(step.batch + 1)].map(|head| head.cloned().flatten());
         let told = claim.acknowledged.heads.as_ref().filter(|_| step.by == By::Request);
@@ -78,12 +85,73 @@ fn matched(steps: &mut [Written], mut claims: Vec<Claim<'_>>, heads: &[Option<En
             ));
         }
     }
-    problems.extend(claims.iter().map(|claim| {
+    let without = claims.iter().zip(&given.step_of).filter(|(_, step)| step.is_none());
+    problems.extend(without.map(|(claim, _)| {
         let Claim { window: Window { first, last }, acknowledged, ran } = claim;
         let step = &acknowledged.step;
         format!("acknowledged and not written between {first} and {last}: {step:?}: {}", ran.described())
     }));
     problems
+}
+
+/// Pairs of steps and commands. Who has a partner keeps one, though it may become another.
+struct Matching {
+    claim_of: Vec<Option<usize>>,
+    step_of: Vec<Option<usize>>,
+}
+
+impl Matching {
+    fn new(steps: usize, claims: usize) -> Self {
+        Self { claim_of: vec![None; steps], step_of: vec![None; claims] }
+    }
+
+    fn find_claim(&mut self, step: usize, fits: &impl Fn(usize, usize) -> bool) {
+        pair(step, &mut self.claim_of, &mut self.step_of, fits);
+    }
+
+    fn find_step(&mut self, claim: usize, fits: &impl Fn(usize, usize) -> bool) {
+        if self.step_of[claim].is_none() {
+            pair(claim, &mut self.step_of, &mut self.claim_of, &|claim, step| fits(step, claim));
+        }
+    }
+}
+
+/// Finds a partner for `one`, if others have to take another one for that (an augmenting path).
+fn pair(
+    one: usize,
+    partners: &mut [Option<usize>],
+    others: &mut [Option<usize>],
+    fits: &dyn Fn(usize, usize) -> bool,
+) {
+    // By which of ours each of the others was reached.
+    let mut reached_by: Vec<Option<usize>> = vec![None; others.len()];
+    let mut open = vec![one];
+    while let Some(from) = open.pop() {
+        for other in 0..others.len() {
+            if reached_by[other].is_some() || !fits(from, other) {
+                continue;
+            }
+            reached_by[other] = Some(from);
+            match others[other] {
+                Some(taken) => open.push(taken),
+                None => return change_along(other, &reached_by, partners, others),
+            }
+        }
+    }
+}
+
+fn change_along(
+    free: usize,
+    reached_by: &[Option<usize>],
+    partners: &mut [Option<usize>],
+    others: &mut [Option<usize>],
+) {
+    let mut next = Some(free);
+    while let Some(other) = next {
+        let Some(from) = reached_by[other] else { return };
+        next = partners[from].replace(other);
+        others[other] = Some(from);
+    }
 }
 
 /// Steps that no command was told of. What a session begins with was there before the commands.
@@ -98,13 +166,17 @@ fn unclaimed(journal: &Journal, written: &BTreeMap<StepKey, Vec<Written>>) -> Ve
     problems
 }
 
-/// The steps of a journal by what they did. The first message that starts the engine is not one of a worker.
+/// The steps of a journal by what they did. No worker sent the first message, which starts the engine, and compaction is a
+/// step of the engine itself.
 fn written(journal: &Journal) -> BTreeMap<StepKey, Vec<Written>> {
     let mut written: BTreeMap<StepKey, Vec<Written>> = BTreeMap::new();
     for (number, batch) in journal.batches.iter().enumerate() {
         for (key, by) in steps_of(&batch.records) {
-            let is_first_message = matches!(&key, StepKey::Send(_, text) if text == "hello");
-            let step = Written { batch: number, by, is_claimed: is_first_message };
+            let is_claimed = match &key {
+                StepKey::Send(_, text) => text == FIRST_MESSAGE,
+                key => *key == StepKey::Compact,
+            };
+            let step = Written { batch: number, by, is_claimed };
             written.entry(key).or_default().push(step);
         }
     }
@@ -158,7 +230,8 @@ fn step_named(name: &str, operation: &OperationId, records: &[Record]) -> StepKe
         (_, Some(Fact::Title { title, .. }), _) => StepKey::Rename(title.clone().unwrap_or_default()),
         (_, Some(Fact::Forked { session }), _) => StepKey::ForkToNewSession(session.clone()),
         ("fork", _, Some(moved)) => StepKey::Fork { from: moved.from.clone(), to: moved.to.clone() },
-        (name, _, _) => StepKey::Rename(format!("a step called {name}")),
+        ("compact", _, _) => StepKey::Compact,
+        (name, _, _) => StepKey::Other(name.to_owned()),
     }
 }
 
@@ -200,6 +273,32 @@ mod tests {
         // The window of the first undo ends last, and still each has one.
         let turned = [undo("s2", 2..=5), undo("s2", 0..=3), redo("s2", 3..=4)];
         assert_eq!(checked(&[both.to_vec(), turned.to_vec()].concat()), "");
+    }
+
+    #[test]
+    fn a_mark_of_the_other_session_answers_one_command() {
+        let story = "
+            s6 branch child
+            - undo s6
+            - redo s6
+            s7 undo s6
+        ";
+        let branch = ran(
+            What::ForkToNewSession { at: None },
+            acknowledged(StepKey::ForkToNewSession("child".into())),
+            0..=1,
+        );
+        let checked = |undos: &[Ran]| {
+            let history = [&[branch.clone()], undos].concat();
+            problems(&journals([journal_of("main", story)]), &history).join("; ")
+        };
+        assert_eq!(checked(&[undo("s6", 1..=4)]), "", "the own mark comes first");
+        assert_eq!(checked(&[undo("s6", 1..=4), undo("s6", 1..=2)]), "");
+        assert_eq!(checked(&[undo("s6", 3..=4), undo("s6", 1..=4)]), "");
+        let found = checked(&[undo("s6", 1..=2), undo("s6", 1..=2), undo("s6", 3..=4)]);
+        assert!(found.starts_with("acknowledged and not written between 1 and 2"), "{found}");
+        let found = checked(&[undo("s6", 1..=2)]);
+        assert!(found.contains("batch 3: no command was told of Undo"), "{found}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use offshoot_session::{Body, Change, Entry, Fact, SessionId, Stop, TurnId};
 
 use crate::history::{Ran, Reply, What};
 use crate::journal::Journal;
+use crate::worker::COUNT;
 
 /// What a journal says of a turn.
 #[derive(Default)]
@@ -60,10 +61,18 @@ fn wrong_with(turn: &Turn<'_>, ran: &Ran, reply: &Reply) -> Option<&'static str>
     if answer.parent.as_ref() != Some(&prompt.id) || said.stop != Some(Stop::EndTurn) {
         return Some("the answer is not complete below its prompt");
     }
-    if answer.body.text() != reply.text || !reply.text.contains(text.as_str()) {
+    if answer.body.text() != reply.text || !answers(text, &reply.text) {
         return Some("the sender was told another answer");
     }
     (turn.ends != 1).then_some("the turn does not have one end")
+}
+
+/// The built-in agent repeats what it is told, and counts where it is asked to.
+fn answers(text: &str, reply: &str) -> bool {
+    match text.strip_prefix(COUNT) {
+        Some(number) => reply.ends_with(&format!(" {number}")),
+        None => reply.contains(text),
+    }
 }
 
 #[cfg(test)]

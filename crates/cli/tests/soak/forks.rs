@@ -14,7 +14,9 @@ pub(crate) fn problems(journals: &BTreeMap<SessionId, Journal>, history: &[Ran])
         let forks = forks_of(origin);
         Walked::each(origin, |number, state| {
             let taken_next = forks.iter().filter(|fork| fork.batch == number);
-            problems.extend(taken_next.filter_map(|fork| wrong_copy(origin, state, fork, journals.get(&fork.child))));
+            problems.extend(
+                taken_next.filter_map(|fork| wrong_copy(origin, state, fork, journals.get(&fork.child))),
+            );
         });
         let (_, last) = Walked::through(origin);
         problems.extend(last.steps.forks().filter_map(|(step, child)| {
@@ -100,14 +102,15 @@ mod tests {
         let first = child.batches.first_mut().expect("a batch");
         if let Some(Change::Opened(header)) = first.records.first_mut().map(|record| &mut record.change) {
             let (parent, at) = ("main".to_owned(), Some("u1".into()));
-            header.lineage =
-                Some(Lineage { parent, at, message_index: None, reason: None, metadata: None });
+            header.lineage = Some(Lineage { parent, at, message_index: None, reason: None, metadata: None });
         }
         let entries = copied.batches.into_iter().flat_map(|batch| batch.records);
         let is_copied = |change: &Change| matches!(change, Change::Entry(_) | Change::HeadMoved(_));
-        first.records.extend(entries.filter(|record| is_copied(&record.change)).map(|record| {
-            offshoot_session::Record { operation: None, ..record }
-        }));
+        first.records.extend(
+            entries
+                .filter(|record| is_copied(&record.change))
+                .map(|record| offshoot_session::Record { operation: None, ..record }),
+        );
         child
     }
 

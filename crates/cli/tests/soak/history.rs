@@ -66,10 +66,16 @@ pub(crate) enum StepKey {
     Send(EntryId, String),
     Undo(OperationId),
     Redo(OperationId),
-    Fork { from: Option<EntryId>, to: Option<EntryId> },
+    Fork {
+        from: Option<EntryId>,
+        to: Option<EntryId>,
+    },
     ForkToNewSession(SessionId),
     Label(EntryId, String),
     Rename(String),
+    /// The engine compacts a branch that has become long by itself.
+    Compact,
+    Other(String),
 }
 
 /// What the agent said.
@@ -99,7 +105,9 @@ pub(crate) enum Refusal {
     /// The session is undone.
     TakenBack,
     /// The session that the step began, by the first digits of its id.
-    HasGoneOn { child: String },
+    HasGoneOn {
+        child: String,
+    },
 }
 
 impl Ran {

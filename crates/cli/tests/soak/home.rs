@@ -81,7 +81,8 @@ impl Home {
         let is_engine = |process: &u32| {
             let line = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
             let words: Vec<&[u8]> = line.split(|byte| *byte == 0).collect();
-            words.get(1) == Some(&b"engine".as_slice()) && words.contains(&home.as_os_str().as_encoded_bytes())
+            words.get(1) == Some(&b"engine".as_slice())
+                && words.contains(&home.as_os_str().as_encoded_bytes())
         };
         let names = std::fs::read_dir("/proc").expect("processes").filter_map(Result::ok);
         names.filter_map(|name| name.file_name().to_str()?.parse().ok()).filter(is_engine).collect()

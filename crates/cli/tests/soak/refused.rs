@@ -139,12 +139,7 @@ mod tests {
     use super::*;
     use crate::drawing::{journal_of, journals, ran, refused};
 
-    fn explained(
-        drawing: &str,
-        what: What,
-        refusal: Refusal,
-        states: std::ops::RangeInclusive<u64>,
-    ) -> bool {
+    fn explained(drawing: &str, what: What, refusal: Refusal, states: std::ops::RangeInclusive<u64>) -> bool {
         let child = journal_of("child", "s6 began\n s7 append u9 nine\n s8 undo s7");
         let journals = journals([journal_of("main", drawing), child]);
         problems(&journals, &[ran(what, refused(refusal), states)]).is_empty()

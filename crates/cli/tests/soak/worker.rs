@@ -9,7 +9,7 @@ use offshoot_session::{EntryId, SessionId};
 use serde_json::json;
 
 use crate::dice::Dice;
-use crate::history::{Answer, AppendSteps, Ran, StepKey, What};
+use crate::history::{Answer, AppendSteps, Ran, Refusal, StepKey, What};
 use crate::home::Home;
 
 /// Lines of more bytes are written by the command itself, even while an engine runs.
@@ -20,6 +20,9 @@ const MEDIUM: usize = 100 * 1024;
 
 /// So many long lines a worker appends at most: every process that opens the session reads them.
 const LONG_LINES: usize = 3;
+
+/// Asks the agent for a long answer.
+pub(crate) const COUNT: &str = "count to ";
 
 const TITLES: [&str; 3] = ["One", "Two", "Three"];
 const LABELS: [&str; 2] = ["red", "blue"];
@@ -59,7 +62,9 @@ impl Known {
                 | StepKey::Fork { .. }
                 | StepKey::ForkToNewSession(_)
                 | StepKey::Label(..)
-                | StepKey::Rename(_) => Vec::new(),
+                | StepKey::Rename(_)
+                | StepKey::Compact
+                | StepKey::Other(_) => Vec::new(),
             };
             shared.prompts.entry(ran.session.clone()).or_default().extend(prompts);
         }
@@ -96,7 +101,13 @@ impl Worker {
             return next;
         }
         let session = self.session(known);
-        let what = self.what(known, &session);
+        let is_fork = !known.sessions.contains(&session);
+        let what = match self.dice.roll(4) {
+            // Both sessions of a fork can undo and redo it.
+            0 if is_fork => What::Undo,
+            1 if is_fork => What::Redo,
+            _ => self.what(known, &session),
+        };
         (session, what)
     }
 
@@ -142,7 +153,7 @@ impl Worker {
             76..84 => {
                 What::Rename { title: self.dice.one_of(&TITLES).copied().unwrap_or_default().to_owned() }
             }
-            _ => What::Send { text: self.text() },
+            _ => What::Send { text: self.message() },
         }
     }
 
@@ -176,20 +187,39 @@ impl Worker {
         What::Append { texts, steps }
     }
 
+    /// A message with a short answer or a long one, during which others are refused or wait.
+    fn message(&mut self) -> String {
+        match self.dice.roll(3) {
+            0 => format!("{COUNT}{}", 1500 + 8 * self.commands as u64 + self.number),
+            _ => self.text(),
+        }
+    }
+
     /// Words that no other command has.
     fn text(&self) -> String {
         format!("worker {} command {}", self.number, self.commands)
     }
 
-    /// A new session is sometimes undone at once, from either side, where others may do the same.
+    /// What was undone is sometimes redone at once, while others take other steps. A new session is sometimes undone at once,
+    /// from either side.
     fn plan_ahead(&mut self, ran: &Ran) {
-        if let Some(new) = &ran.answer.new_session {
-            self.next = match self.dice.roll(4) {
-                0 => Some((ran.session.clone(), What::Undo)),
-                1 => Some((new.id.clone(), What::Undo)),
-                _ => None,
-            };
-        }
+        let new = ran.answer.new_session.as_ref().map(|new| &new.id);
+        let undone = ran.answer.steps.iter().find_map(|acknowledged| match &acknowledged.step {
+            StepKey::Undo(step) => Some(step),
+            _ => None,
+        });
+        // A fork to a new session has the id of that session.
+        let fork = undone.map(|step| SessionId::from(step.as_str()));
+        let other = fork.filter(|fork| ran.after.contains_key(fork));
+        let here = ran.session.clone();
+        self.next = match (self.dice.roll(4), new, undone, other, &ran.answer.refusal) {
+            (0, Some(_), ..) => Some((here, What::Undo)),
+            (1, Some(new), ..) => Some((new.clone(), What::Undo)),
+            (0, _, Some(_), Some(other), _) => Some((other, What::Redo)),
+            (0 | 1, _, Some(_), ..) | (0, _, _, _, Some(Refusal::TakenBack)) => Some((here, What::Redo)),
+            (2, _, Some(_), ..) => Some((here, What::Undo)),
+            (..) => None,
+        };
     }
 }
 
