@@ -271,6 +271,8 @@ impl SessionActor {
     /// A request that is not done after all leaves the other side as it was.
     pub(super) fn put_back(&mut self, mut call: Call, taken: &Taken, then: Option<ApiError>) {
         call.brought.forget_other_side();
+        // The turn that is in the way may be over when the other side is as it was.
+        let then = then.map(|error| self.completed(error));
         let Some((session, step)) = putting_back(taken) else {
             return self.after_putting_back(call, then);
         };

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use offshoot_api::request::{self, ForkTo};
-use offshoot_api::{ApiError, ErrorCode, Request, Response, Service};
+use offshoot_api::{ApiError, ErrorCode, EventKind, Request, Response, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
+use offshoot_session::agent::{Ending, Said};
 use offshoot_session::{Change, Record, SessionId, SessionTree};
 use offshoot_store::{JournalStore, SessionStore};
 use offshoot_testkit::SharedStamps;
 use tempfile::TempDir;
 
 use crate::rival::{FullDisk, Rival, RivalShelf, append_elsewhere, process};
-use crate::scripted::ScriptedAgent;
+use crate::scripted::{Do, ScriptedAgent};
 use crate::world::caller;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -22,6 +24,7 @@ struct Pair {
     rival: Rival,
     full: FullDisk,
     engine: Engine,
+    agent: Arc<ScriptedAgent>,
     origin: SessionId,
 }
 
@@ -35,15 +38,17 @@ impl Pair {
         let store = process(folder.path(), "engine");
         SessionStore::create(&store, &records).unwrap();
         let (rival, full, stamps) = (Rival::default(), FullDisk::default(), SharedStamps::default());
+        let agent =
+            Arc::new(ScriptedAgent::new().on("slowly", vec![Do::Gate, Do::Say(Said::Ended(Ending::Done))]));
         let engine = Engine::new(Parts {
             shelf: Arc::new(RivalShelf { store, rival: rival.clone(), full: full.clone() }),
-            agents: vec![Arc::new(ScriptedAgent::new())],
+            agents: vec![agent.clone()],
             stamps: Arc::new(move |_| Box::new(stamps.clone())),
             rules: RuleBook::in_memory(),
             epoch: 0,
             settings: Settings { default_agent: Some("scripted".to_owned()), ..Settings::default() }.into(),
         });
-        Self { folder, rival, full, engine, origin: "origin".into() }
+        Self { folder, rival, full, engine, agent, origin: "origin".into() }
     }
 
     async fn call(&self, request: Request) -> Result<Response, ApiError> {
@@ -211,5 +216,53 @@ async fn two_undos_at_once_take_back_two_steps() {
     assert!(one.is_ok() && other.is_ok(), "{one:?} {other:?}");
     assert_eq!(pair.steps(&pair.origin), ["(append)", "(fork to a new session)"]);
     assert_eq!(pair.steps(&child), ["(fork from origin)"]);
+    pair.engine.shut_down().await;
+}
+
+/// A moment between a plan and its lock in which a session stops until the test lets it go on.
+struct Stop {
+    reached: tokio::sync::oneshot::Receiver<()>,
+    go_on: std::sync::mpsc::Sender<()>,
+}
+
+impl Stop {
+    fn next(rival: &Rival) -> Self {
+        let (tell, reached) = tokio::sync::oneshot::channel();
+        let (go_on, told) = std::sync::mpsc::channel();
+        rival.will(move || {
+            tell.send(()).unwrap();
+            told.recv_timeout(PATIENCE).unwrap();
+        });
+        Self { reached, go_on }
+    }
+}
+
+/// The refusal was completed when the other side had been put back, and the turn that it was about was over by then.
+#[tokio::test]
+async fn an_undo_that_is_refused_names_the_turn_that_was_in_its_way() {
+    let mut pair = Pair::new();
+    let child = pair.fork().await.unwrap();
+    let child_undone = Stop::next(&pair.rival);
+    // The message writes in between.
+    pair.rival.will(|| ());
+    let child_redone = Stop::next(&pair.rival);
+    let agent = pair.agent.clone();
+    let mut events = pair.engine.follow(&caller(), "origin", 0).await.unwrap();
+    let (undone, ()) = tokio::join!(pair.undo(&pair.origin), async {
+        child_undone.reached.await.unwrap();
+        let prompt = offshoot_api::views::PromptView { text: "slowly".to_owned(), ..Default::default() };
+        let send = request::Send { session: "origin".to_owned(), prompt, ..Default::default() };
+        pair.call(Request::Send(send)).await.unwrap();
+        child_undone.go_on.send(()).unwrap();
+        child_redone.reached.await.unwrap();
+        agent.open_gate();
+        while !matches!(events.next().await.unwrap().unwrap().kind, EventKind::TurnEnded { .. }) {}
+        child_redone.go_on.send(()).unwrap();
+    });
+    let refused = undone.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Running);
+    assert_eq!(refused.data.turn.map(|turn| turn.agent), Some("scripted".to_owned()));
+    assert_eq!(pair.steps(&child), ["fork from origin"]);
+    pair.rival = Rival::default();
     pair.engine.shut_down().await;
 }
