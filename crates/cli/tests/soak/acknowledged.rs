@@ -289,7 +289,7 @@ mod tests {
             0..=1,
         );
         let checked = |undos: &[Ran]| {
-            let history = [&[branch.clone()], undos].concat();
+            let history = [std::slice::from_ref(&branch), undos].concat();
             problems(&journals([journal_of("main", story)]), &history).join("; ")
         };
         assert_eq!(checked(&[undo("s6", 1..=4)]), "", "the own mark comes first");

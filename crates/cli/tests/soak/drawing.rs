@@ -3,7 +3,8 @@
 //! ```text
 //! s1 append u1 one      the step s1: an entry u1 below the head that says "one"
 //! s2 send u2 two        a prompt that the agent answers
-//! - reply a2 u2         its answer
+//! s2 aside u2 two       the same while the head stays
+//! - reply a2 u2 fine    its answer
 //! - ended u2            the end of that turn
 //! s3 label u1 red       s4 rename Title    s5 fork u1    s6 branch child    s7 edit u1 u3 three
 //! s8 undo s5            s9 redo s5         - undo s6: by the other session
@@ -59,6 +60,8 @@ fn drawn(line: &str, tree: &SessionTree) -> Vec<Record> {
     let records = match kind {
         "append" => vec![named(kind), entry(first, head(), None, prompt(second)), head_to(first)],
         "send" => vec![named(kind), entry(first, head(), Some(step.into()), prompt(second)), head_to(first)],
+        // What waited is sent below the answer it waited for, and the head stays where it is.
+        "aside" => vec![named("send"), entry(first, head(), Some(step.into()), prompt(second))],
         "edit" => {
             let above = tree.parent(&first.into()).map(|above| above.id.clone());
             vec![named(kind), entry(second, above, Some("own".into()), prompt(third)), head_to(second)]

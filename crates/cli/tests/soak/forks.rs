@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use offshoot_session::{Change, EntryId, Fact, Lineage, OperationId, SessionId, SessionTree};
 
 use crate::history::Ran;
@@ -20,11 +21,9 @@ pub(crate) fn problems(journals: &BTreeMap<SessionId, Journal>, history: &[Ran])
         });
         let (_, last) = Walked::through(origin);
         problems.extend(last.steps.forks().filter_map(|(step, child)| {
-            let child_state = Walked::through(journals.get(child)?).1;
-            let (here, there) = (last.steps.is_undone(step), child_state.steps.is_undone(step));
-            let name = &origin.session;
-            (here != there)
-                .then(|| format!("`{step}` is undone: {here:?} in `{name}`, {there:?} in its fork `{child}`"))
+            let child = journals.get(child)?;
+            let (here, there) = (last.steps.is_undone(step), Walked::through(child).1.steps.is_undone(step));
+            (here != there).then(|| disagreement(step, origin, child))
         }));
     }
     problems.extend(history.iter().filter_map(|ran| {
@@ -33,6 +32,28 @@ pub(crate) fn problems(journals: &BTreeMap<SessionId, Journal>, history: &[Ran])
         (head != new.head).then(|| format!("the new session begins at {head:?}: {}", ran.described()))
     }));
     problems
+}
+
+/// What each side did with the step, and the other steps of the fork, in the order of the clock.
+fn disagreement(step: &OperationId, origin: &Journal, child: &Journal) -> String {
+    let mut marks: Vec<(Timestamp, String)> = Vec::new();
+    for (side, journal) in [("origin", origin), ("fork", child)] {
+        for record in journal.batches.iter().flat_map(|batch| &batch.records) {
+            let Change::Marked(mark) = &record.change else { continue };
+            let by = record.operation.as_ref().map_or("the other session", |_| "a request");
+            let did = match &mark.fact {
+                Fact::Undone { operation } if operation == step => "undone",
+                Fact::Redone { operation } if operation == step => "redone",
+                Fact::Operation { name } if side == "fork" => name,
+                _ => continue,
+            };
+            marks.push((mark.marked_at, format!("  {} {side}: {did} by {by}", mark.marked_at)));
+        }
+    }
+    marks.sort();
+    let marks: Vec<String> = marks.into_iter().map(|(_, mark)| mark).collect();
+    let (origin, child) = (&origin.session, &child.session);
+    format!("`{step}` is undone in one of `{origin}` and its fork `{child}`:\n{}", marks.join("\n"))
 }
 
 /// A step that began another session.
@@ -97,7 +118,7 @@ mod tests {
 
     /// The child with this lineage, beginning with one entry.
     fn child(entry: &str, more: &str) -> Journal {
-        let mut child = journal_of("child", &format!("s2 began\n- head {more}").replace("- head ", ""));
+        let mut child = journal_of("child", &format!("s2 began\n{more}"));
         let copied = journal_of("copied", &format!("s9 append {entry} one"));
         let first = child.batches.first_mut().expect("a batch");
         if let Some(Change::Opened(header)) = first.records.first_mut().map(|record| &mut record.change) {
@@ -129,7 +150,9 @@ mod tests {
     #[test]
     fn a_fork_that_is_undone_on_one_side_only_is_found() {
         let undone = format!("{ORIGIN}\n - undo s2");
-        assert!(checked(&undone, child("u1", "")).contains("`s2` is undone: Some(true) in `main`"));
+        let found = checked(&undone, child("u1", ""));
+        assert!(found.starts_with("`s2` is undone in one of `main` and its fork `child`"), "{found}");
+        assert!(found.ends_with("origin: undone by the other session"), "{found}");
         assert_eq!(checked(&undone, child("u1", "\n s8 undo s2")), "");
     }
 }

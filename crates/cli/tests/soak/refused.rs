@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use offshoot_session::{EntryId, SessionId};
+use offshoot_session::{EntryId, Record, SessionId};
 
 use crate::history::{Ran, Refusal, What};
 use crate::journal::{Journal, Window};
@@ -88,9 +88,8 @@ fn is_in_the_way_of_a_turn(state: &Walked, what: &What) -> bool {
 /// Whether the next undo would hide this prompt: it, or an entry above it, belongs to that step.
 fn is_hidden_by_undo(state: &Walked, prompt: &EntryId) -> bool {
     let Some(step) = state.steps.next_undo() else { return false };
-    let records = state.tree.latest_records(step);
-    let mut entries = records.iter().filter_map(|record| record.as_entry());
-    entries.any(|entry| state.tree.is_ancestor(&entry.id, prompt))
+    let own = state.tree.log().filter(|record| record.operation.as_ref() == Some(step));
+    own.filter_map(Record::as_entry).any(|entry| state.tree.is_ancestor(&entry.id, prompt))
 }
 
 /// Whether the prompt, or another version of it, says this.
@@ -192,15 +191,18 @@ mod tests {
             s3 send u3 three
             s4 fork u1
         ";
-        let undo = |states| explained(story, What::Undo, Refusal::Running, states);
-        assert!(!undo(4..=4), "only the fork would be undone");
+        assert!(!explained(story, What::Undo, Refusal::Running, 4..=4), "only the fork would be undone");
         let story = "
             s1 append u1 one
-            s2 send u2 two
-            s3 fork u1
-            s4 undo s3
+            s2 aside u2 two
+            - reply a2 u2 fine
+            - ended u2
         ";
-        assert!(explained(story, What::Undo, Refusal::Running, 4..=4));
+        let undo = |states| explained(story, What::Undo, Refusal::Running, states);
+        assert!(undo(2..=2) && undo(3..=3), "the head is elsewhere, and the message would be hidden");
+        assert!(!undo(4..=4));
+        let redo = |states| explained(story, What::Redo, Refusal::Running, states);
+        assert!(!redo(2..=3));
     }
 
     #[test]
