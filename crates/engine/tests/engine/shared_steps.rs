@@ -266,3 +266,26 @@ async fn an_undo_that_is_refused_names_the_turn_that_was_in_its_way() {
     pair.rival = Rival::default();
     pair.engine.shut_down().await;
 }
+
+/// While a redo was on its way the origin took another step, so the redo was refused; the fork was back by then and had gone
+/// on, so it stayed. The origin still had it undone.
+#[tokio::test]
+async fn a_fork_that_has_gone_on_before_it_is_put_back_is_redone_in_both_sessions() {
+    let pair = Pair::new();
+    let child = pair.fork().await.unwrap();
+    pair.undo(&pair.origin).await.unwrap();
+    let child_redone = Stop::next(&pair.rival);
+    let (redone, ()) = tokio::join!(pair.redo(&pair.origin), async {
+        child_redone.reached.await.unwrap();
+        pair.append(&pair.origin, "another step").await;
+        // The fork takes this up as soon as it is back.
+        let append = pair.append(&child, "it goes on");
+        let let_go = async { child_redone.go_on.send(()).unwrap() };
+        tokio::join!(append, let_go);
+    });
+    assert_eq!(redone.unwrap_err().code, ErrorCode::NothingToDo);
+    pair.append(&pair.origin, "and on").await;
+    assert_eq!(pair.steps(&child), ["fork from origin", "append"]);
+    assert_eq!(pair.steps(&pair.origin), ["fork to a new session", "append", "append"]);
+    pair.engine.shut_down().await;
+}
