@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use offshoot_session::SessionId;
 use rustix::process::{Pid, Signal, kill_process};
@@ -88,10 +88,14 @@ impl Home {
         names.filter_map(|name| name.file_name().to_str()?.parse().ok()).filter(is_engine).collect()
     }
 
-    /// Ends the engine, and fails where one is left.
+    /// Ends the engine, and fails where one is left. It has stopped when its locks are free, and its process ends soon after.
     pub(crate) fn stop(self) {
         offshoot_testkit::stop_engine(PROGRAM, &self.path());
-        assert_eq!(self.engines(), [0_u32; 0], "no engine is left behind");
+        let deadline = Instant::now() + PATIENCE;
+        while !self.engines().is_empty() {
+            assert!(Instant::now() < deadline, "an engine is left behind: {:?}", self.engines());
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 }
 
