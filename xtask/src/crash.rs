@@ -1,7 +1,7 @@
 //! The long proofs: what `cargo xtask test` runs in short, at full length and on the release build.
 //!
-//! Each proof is a few tests of the store, or of the program, by name. They run one proof after the other, so that the minutes below
-//! belong to it and processes that are killed do not wait for each other.
+//! Each proof is a few tests of the store, of the program or of the engine process, by name. They run one proof after the
+//! other, so that the minutes below belong to it and processes that are killed do not wait for each other.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -10,6 +10,9 @@ use crate::test::{Counts, Heard, cargo, heard, of_test_results};
 
 /// Makes the tests as long as they are meant to be.
 const FULL: (&str, &str) = ("OFFSHOOT_PROOFS", "full");
+
+/// How often the races of the engine process are repeated.
+const ROUNDS: &str = "OFFSHOOT_TEST_ROUNDS";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Proof {
@@ -28,6 +31,12 @@ enum Suite {
     Program,
     /// The program and the sessions of other agents.
     Everywhere,
+    /// Commands and the engine process.
+    Engine {
+        rounds: u32,
+    },
+    /// Commands that change the same sessions at once.
+    Soak,
 }
 
 impl Suite {
@@ -36,11 +45,20 @@ impl Suite {
             Self::Store => ["offshoot-store", "store"],
             Self::Program => ["offshoot", "cli"],
             Self::Everywhere => ["offshoot", "everywhere"],
+            Self::Engine { .. } => ["offshoot", "engine"],
+            Self::Soak => ["offshoot", "soak"],
+        }
+    }
+
+    fn rounds(self) -> Option<u32> {
+        match self {
+            Self::Engine { rounds } => Some(rounds),
+            Self::Store | Self::Program | Self::Everywhere | Self::Soak => None,
         }
     }
 }
 
-const PROOFS: [Proof; 13] = [
+const PROOFS: [Proof; 16] = [
     Proof {
         name: "crash",
         what: "10,000 crash points on a disk that forgets",
@@ -86,6 +104,24 @@ const PROOFS: [Proof; 13] = [
         tests: "together::",
     },
     Proof {
+        name: "soak",
+        what: "8 processes at a time change the same sessions beside the engine for 60 seconds",
+        home: Suite::Soak,
+        tests: "every_answer_is_explained",
+    },
+    Proof {
+        name: "messages",
+        what: "4 messages at once to one session, 100 times",
+        home: Suite::Engine { rounds: 100 },
+        tests: "messages_sent_at_once",
+    },
+    Proof {
+        name: "starting",
+        what: "300 starts of the engine ended by kill -9, and 300 exits met by a command",
+        home: Suite::Engine { rounds: 300 },
+        tests: "starting::",
+    },
+    Proof {
         name: "sync",
         what: "100 syncs ended by kill -9",
         home: Suite::Everywhere,
@@ -128,7 +164,7 @@ fn prove(proof: Proof) -> anyhow::Result<Heard> {
     let mut command = cargo();
     let [package, target] = proof.home.package_and_target();
     command.args(["test", "--release", "--package", package, "--test", target, "--", proof.tests]);
-    command.env(FULL.0, FULL.1);
+    command.env(FULL.0, FULL.1).envs(proof.home.rounds().map(|rounds| (ROUNDS, rounds.to_string())));
     heard(&mut command)
 }
 

@@ -32,7 +32,7 @@ usage: cargo xtask test [--install] [--tier NAME]...
 
 test         runs the tiers in order and counts; --install may add missing system packages
 cases        runs every acceptance case file under DIR (default: ../shared/cases)
-crash        runs the proofs of the store at full length, N times (default: once)
+crash        runs the proofs of the store and the engine at full length, N times (default: once)
 gen          writes sessions of a size: small, large, long, huge, deep-linear, bushy or corpus;
              in one format (pi, claude, offshoot) or in all
 bench        measures long sessions under DIR, beside pi and oh-my-pi with --peers; with --only

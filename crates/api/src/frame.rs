@@ -113,8 +113,12 @@ const FULL: usize = 1024 * 1024;
 
 impl Outbox {
     pub(crate) fn add<T: Serialize>(&mut self, frame: &T) -> Result<(), serde_json::Error> {
-        self.bytes.append(&mut encode(frame)?);
+        self.add_line(encode(frame)?);
         Ok(())
+    }
+
+    pub(crate) fn add_line(&mut self, mut line: Vec<u8>) {
+        self.bytes.append(&mut line);
     }
 
     pub(crate) fn is_empty(&self) -> bool {

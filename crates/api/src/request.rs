@@ -166,6 +166,9 @@ pub struct Open {
     /// How many of the last turns are wanted; all where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<usize>,
+    /// Only this turn, wherever the head is, in place of the branch of the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -14,9 +14,10 @@ use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tracing::debug;
 
-use crate::frame::{self, Call, Lines, Outbox, Reply};
+use crate::frame::{self, Call, Lines, MAX_LINE, Outbox, Reply};
 use crate::{
-    Access, ApiError, Caller, CallerContext, CallerId, ErrorCode, Event, Request, Response, Service,
+    Access, ApiError, Caller, CallerContext, CallerId, ErrorCode, ErrorData, Event, Request, Response,
+    Service,
 };
 
 /// So much is read at once.
@@ -105,7 +106,7 @@ async fn serve_calls(
             Some(event) = events.next(), if !events.is_empty() && !outbox.is_full() => vec![told(event)],
         };
         for reply in replies {
-            outbox.add(&reply).map_err(io::Error::other)?;
+            outbox.add_line(line_of(&reply).map_err(io::Error::other)?);
         }
     }
 }
@@ -170,6 +171,24 @@ fn told(event: Result<Event, ApiError>) -> Reply {
         Ok(event) => Reply::Event { event: Box::new(event) },
         Err(error) => Reply::Error { id: None, error },
     }
+}
+
+/// A reply as a line. One that is too long would end the connection, so the call is refused in its place.
+fn line_of(reply: &Reply) -> Result<Vec<u8>, serde_json::Error> {
+    let line = frame::encode(reply)?;
+    let bytes = line.len();
+    if bytes <= MAX_LINE {
+        return Ok(line);
+    }
+    let (id, code) = match reply {
+        Reply::Response { id, .. } => (Some(*id), ErrorCode::TooLarge),
+        Reply::Error { id, .. } => (*id, ErrorCode::TooLarge),
+        // Who follows is told that it has missed something.
+        Reply::Event { .. } => (None, ErrorCode::Gone),
+    };
+    let message = format!("this is longer than a line of the connection: {bytes} bytes of {MAX_LINE}");
+    let data = ErrorData { bytes: Some(bytes as u64), limit: Some(MAX_LINE as u64), ..ErrorData::default() };
+    frame::encode(&Reply::Error { id, error: ApiError::new(code, message).about(data) })
 }
 
 fn stop_following(followed: &mut HashMap<String, AbortHandle>, session: &str) -> bool {

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
+use offshoot_api::frame::MAX_LINE;
 use offshoot_api::remote::Remote;
 use offshoot_api::request::{self, Hello, Request};
 use offshoot_api::response::Response;
@@ -14,7 +15,7 @@ use offshoot_api::{Access, ApiError, Caller, CallerContext, ErrorCode, Event, Ev
 use offshoot_testkit::FixedStamps;
 use tokio::sync::Notify;
 
-/// Answers; of `compact` only when it is interrupted.
+/// Answers; of `compact` only when it is interrupted, and `agents` with more than a line can hold.
 #[derive(Default)]
 struct Parrot {
     interrupted: Notify,
@@ -33,6 +34,7 @@ impl Service for Parrot {
                     self.interrupted.notified().await;
                     Ok(Response::Done { changed: false })
                 }
+                Request::Agents => Err(ApiError::new(ErrorCode::Invalid, "x".repeat(MAX_LINE))),
                 Request::Interrupt(_) => {
                     self.interrupted.notify_one();
                     Ok(Response::Done { changed: true })
@@ -181,4 +183,13 @@ async fn what_the_owner_hands_over_holds_for_its_connection_and_for_no_other() {
     assert_eq!(folder(&reader).await, "", "only the owner hands over anything");
     let _ = one.call(&me(), hello("/later")).await;
     assert_eq!(folder(&one).await, "/later");
+}
+
+#[tokio::test]
+async fn an_answer_that_is_longer_than_a_line_is_refused_and_the_connection_goes_on() {
+    let (remote, _end) = connected(Access::Owner);
+    let me = me();
+    let refused = remote.call(&me, Request::Agents).await.unwrap_err();
+    assert_eq!((refused.code, refused.data.limit), (ErrorCode::TooLarge, Some(MAX_LINE as u64)));
+    assert_eq!(remote.call(&me, interrupt()).await, Ok(Response::Done { changed: true }));
 }

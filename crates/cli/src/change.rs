@@ -132,7 +132,7 @@ pub(crate) fn tell_of_news(here: &Here, session: &SessionId) {
     if !engine::is_there(here) {
         return;
     }
-    let open = offshoot_api::request::Open { session: session.to_string(), turns: Some(0) };
+    let open = offshoot_api::request::Open { session: session.to_string(), turns: Some(0), turn: None };
     let told = wait_for(async {
         let Some(reached) = engine::running(here).await? else { return Ok(()) };
         let answer = reached.call(Request::Open(open)).await;

@@ -107,7 +107,23 @@ pub(crate) async fn open(
     session: &str,
     turns: Option<usize>,
 ) -> Result<offshoot_api::views::SessionView, ApiError> {
-    let open = request::Open { session: session.to_owned(), turns };
+    opened(reached, request::Open { session: session.to_owned(), turns, turn: None }).await
+}
+
+/// The session with one turn in view, wherever the head is. The whole branch may be longer than a line of the connection.
+pub(crate) async fn open_turn(
+    reached: &Reached,
+    session: &str,
+    turn: &str,
+) -> Result<offshoot_api::views::SessionView, ApiError> {
+    let (session, turn) = (session.to_owned(), Some(turn.to_owned()));
+    opened(reached, request::Open { session, turns: Some(1), turn }).await
+}
+
+async fn opened(
+    reached: &Reached,
+    open: request::Open,
+) -> Result<offshoot_api::views::SessionView, ApiError> {
     match reached.call(Request::Open(open)).await? {
         Response::Session(view) => Ok(*view),
         _ => Err(ApiError::new(ErrorCode::UnsupportedMessage, words::OTHER_VERSION)),

@@ -197,7 +197,7 @@ impl Engine {
             Err(CreateError::Exists(_)) if is_again => {}
             created => created.map_err(|error| not_created(&error))?,
         }
-        let open = request::Open { session: id.to_string(), turns: None };
+        let open = request::Open { session: id.to_string(), turns: None, turn: None };
         self.ask(caller, &id, Request::Open(open)).await
     }
 
@@ -263,7 +263,7 @@ impl Engine {
             None => self.shared.rules.all(),
             Some(session) => {
                 let id = SessionId::from(session.as_str());
-                let open = Request::Open(request::Open { session, turns: Some(0) });
+                let open = Request::Open(request::Open { session, turns: Some(0), turn: None });
                 let opened = self.ask(caller, &id, open).await?;
                 let project = if let Response::Session(view) = opened { view.project } else { None };
                 self.shared.rules.reaching(&id, project.as_deref()).iter().cloned().collect()

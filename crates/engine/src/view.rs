@@ -9,7 +9,7 @@ use offshoot_api::views::{
 use offshoot_session::handoff::{branch_missing, branch_provenance, branch_session};
 use offshoot_session::outline::{TurnOutline, TurnTreeRow, is_task, version_of};
 use offshoot_session::status::{State, Status};
-use offshoot_session::{Body, EntryId, SessionId, SessionTree, Setting};
+use offshoot_session::{Body, Entry, EntryId, SessionId, SessionTree, Setting, TurnId};
 use offshoot_transcripts::gist::of_tree;
 
 use crate::shelf::Glance;
@@ -76,6 +76,22 @@ pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Optio
         missing: MissingView::of(branch_missing(tree, at)),
         sub_agents: sub_agents(tree, seen),
     }
+}
+
+/// The prompt of a turn and what was written for it. A turn that was undone was answered all the same.
+pub(crate) fn turn_view(tree: &SessionTree, turn: &TurnId) -> BranchView {
+    let is_of_turn = |entry: &&Entry| entry.turn.as_ref() == Some(turn);
+    let standing: Vec<&Entry> = tree.entries().map(|entry| &**entry).filter(is_of_turn).collect();
+    let entries = match standing.is_empty() {
+        true => tree.log().filter_map(|record| record.as_entry()).filter(is_of_turn).collect(),
+        false => standing,
+    };
+    let viewed = entries.iter().map(|entry| {
+        let bound = tree.binding(&entry.id).map(BoundView::from);
+        EntryView { bound, ..EntryView::from(*entry) }
+    });
+    let tip = entries.last().map(|entry| entry.id.to_string());
+    BranchView { tip, entries: viewed.collect(), ..BranchView::default() }
 }
 
 pub(crate) fn tree_rows(tree: &SessionTree) -> Vec<TreeRow> {

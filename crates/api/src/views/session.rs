@@ -83,7 +83,7 @@ pub struct SpentView {
 }
 
 /// The way to a point, what is being said included.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BranchView {
     pub tip: Option<String>,
     /// Root first.

@@ -27,7 +27,7 @@ use crate::talk::asking::{Answered, ctrl_c, unless_called_off};
 use crate::talk::looking_on::{LookingOn, worth_knowing};
 use crate::talk::printing::Printing;
 use crate::talk::telling::{Prompts, Telling, given};
-use crate::talk::{open, refused, unexpected, wait_for};
+use crate::talk::{open, open_turn, refused, unexpected, wait_for};
 use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
 use crate::words::{STOPPED_DURING, talking as words};
@@ -170,12 +170,11 @@ impl Sending<'_> {
     ) -> Result<Answer, Stopped> {
         let mut ctrl_c = ctrl_c()?;
         let session = self.message.session.to_string();
-        let turns = match (&self.message.saying, is_again) {
-            (_, true) => None,
-            (Saying::Unanswered, false) => Some(1),
-            (_, false) => Some(0),
+        let view = match (&self.message.saying, is_again) {
+            (_, true) => open_turn(reached, &session, &self.turn).await,
+            (Saying::Unanswered, false) => open(reached, &session, Some(1)).await,
+            (_, false) => open(reached, &session, Some(0)).await,
         };
-        let view = open(reached, &session, turns).await;
         let view = view.map_err(|error| self.stopped(&error))?;
         if let Saying::Unanswered = self.message.saying
             && let Some(turn) = view.branch.entries.last().and_then(turn_of_prompt).filter(|_| !is_again)

@@ -88,6 +88,35 @@ fn what_is_lost_with_its_engine_is_said_by_the_next_one_and_once() {
     }
 }
 
+/// To find out what became of its message, `send` looked at the whole branch, and that was longer than a line of the
+/// connection: the connection ended, and `send` said that it was the engine.
+#[test]
+fn what_is_lost_is_said_again_in_a_session_that_is_longer_than_a_line() {
+    let folder = Folder::new();
+    let hook = Hook::of(&folder);
+    let mut host = Talk::begin(&folder, &["chat"]);
+    host.say("hello");
+    host.until("You said “hello”.");
+    let line = serde_json::json!({"role": "user", "text": "x".repeat(4 * 1024 * 1024 - 100)}).to_string();
+    folder.write("lines", format!("{line}\n").repeat(5).as_bytes());
+    let mut append = alive(&folder);
+    let lines = File::open(folder.path().join("lines")).expect("own file");
+    let appended = append.arg("append").stdin(lines).stdout(Stdio::null()).status().expect("it ends");
+    assert!(appended.success());
+    hook.arm();
+    let mut command = alive(&folder);
+    let command = command.args(["send", "and on"]).stdin(Stdio::null());
+    let client = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    hook.until_asked();
+    host.kill_with_engine(&folder);
+    let output = client.wait_with_output().expect("it ends");
+    let noted = String::from_utf8(output.stderr).expect("text");
+    assert_eq!(output.status.code(), Some(0), "{noted}");
+    assert_eq!(noted.matches("The process that was the engine has ended").count(), 1, "{noted}");
+    let told = String::from_utf8(output.stdout).expect("text");
+    assert!(told.contains("You said “and on”"), "{told}");
+}
+
 /// While talking, too.
 #[test]
 fn what_is_asked_again_while_talking_is_asked_once() {

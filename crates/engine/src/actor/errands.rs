@@ -212,6 +212,7 @@ enum AwayFor {
     },
     /// Then the request is refused with this, or planned again.
     PutBack {
+        step: SharedStep,
         then: Option<ApiError>,
     },
 }
@@ -283,6 +284,8 @@ impl SessionActor {
     /// A request that is not done after all leaves the other side as it was.
     pub(super) fn put_back(&mut self, mut call: Call, taken: &Taken, then: Option<ApiError>) {
         call.brought.forget_other_side();
+        // The turn that is in the way may be over when the other side is as it was.
+        let then = then.map(|error| self.completed(error));
         let Some((session, step)) = putting_back(taken) else {
             return self.after_putting_back(call, then);
         };
@@ -290,7 +293,15 @@ impl SessionActor {
         let id = self.next_errand;
         let task = self.ask_other_side(id, session, step);
         let scope = self.scope();
-        self.away.insert(id, Away { call, task, scope, what: AwayFor::PutBack { then } });
+        let what = AwayFor::PutBack { step: taken.step.clone(), then };
+        self.away.insert(id, Away { call, task, scope, what });
+    }
+
+    /// The other side has gone on with the step and cannot be put back: both have to agree, so it is taken here too.
+    fn take_as_there(&mut self, step: SharedStep) {
+        let (reply, _) = oneshot::channel();
+        let context = self.context.clone();
+        self.afterwards.push_back(Message::SharedStep { step, reply, context });
     }
 
     fn after_putting_back(&mut self, call: Call, then: Option<ApiError>) {
@@ -377,7 +388,10 @@ impl SessionActor {
                     Err(error) => self.refuse(call, error),
                 }
             }
-            (Back::OtherSide(taken), AwayFor::PutBack { then }) => {
+            (Back::OtherSide(taken), AwayFor::PutBack { step, then }) => {
+                if taken.is_err() {
+                    self.take_as_there(step);
+                }
                 self.on_put_back(taken);
                 self.after_putting_back(call, then);
             }

@@ -13,7 +13,7 @@ use offshoot_transcripts::gist::charges_of_tree;
 
 use super::SessionActor;
 use super::halt::{Halt, refused};
-use crate::view::{branch_view, heads, tree_rows};
+use crate::view::{branch_view, heads, tree_rows, turn_view};
 
 /// So many asks are seen that have an answer.
 const ANSWERED_IN_VIEW: usize = 8;
@@ -24,7 +24,7 @@ impl SessionActor {
         self.turns.values().fold(self.settled(), |tree, running| running.turn.over(&tree))
     }
 
-    pub(super) fn session_view(&mut self, turns: Option<usize>) -> Response {
+    pub(super) fn session_view(&mut self, open: &request::Open) -> Response {
         let spent = SpentView::from(&self.spent());
         let (shown, settled) = (self.shown(), self.settled());
         let context = context_of(&settled, settled.main_head(), &ContextOptions::pi());
@@ -37,7 +37,10 @@ impl SessionActor {
             title: self.tree.title().map(str::to_owned),
             project: self.project().map(str::to_owned),
             heads: heads(&shown),
-            branch: branch_view(&shown, shown.main_head(), turns),
+            branch: match &open.turn {
+                Some(turn) => turn_view(&shown, &turn.as_str().into()),
+                None => branch_view(&shown, shown.main_head(), open.turns),
+            },
             agent,
             model: context.model.as_ref().map(ModelView::from),
             thinking: context.thinking,

@@ -107,7 +107,7 @@ impl SessionActor {
 
     async fn answer_call(&mut self, request: Request, brought: &Brought) -> Result<Response, Halt> {
         match request {
-            Request::Open(open) => Ok(self.session_view(open.turns)),
+            Request::Open(open) => Ok(self.session_view(&open)),
             Request::Show(show) => self.show_branch(&show),
             Request::Tree(_) => Ok(self.tree_rows()),
             Request::Status => Ok(self.status_rows()),

@@ -95,8 +95,9 @@ async fn survives(at: Place) -> EventKind {
     assert!(matches!(last, EventKind::Closed | EventKind::TurnEnded { .. }), "{told:?} {last:?}");
 
     is_mended.store(true, Ordering::SeqCst);
-    let Ok(Response::Session(view)) =
-        engine.call(&me, Request::Open(request::Open { session: view.id.clone(), turns: None })).await
+    let Ok(Response::Session(view)) = engine
+        .call(&me, Request::Open(request::Open { session: view.id.clone(), turns: None, turn: None }))
+        .await
     else {
         panic!("it cannot be opened any more")
     };

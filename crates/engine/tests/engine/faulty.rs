@@ -170,7 +170,7 @@ impl Faulty {
     }
 
     async fn view(&self) -> SessionView {
-        let open = request::Open { session: self.session.clone(), turns: None };
+        let open = request::Open { session: self.session.clone(), turns: None, turn: None };
         match self.engine.call(&caller(), Request::Open(open)).await.unwrap() {
             Response::Session(view) => *view,
             other => panic!("{other:?}"),

@@ -1,7 +1,8 @@
 //! Whoever follows misses nothing, or is told that it did.
 
 use futures_util::StreamExt;
-use offshoot_api::{ErrorCode, Event, EventStream, Service};
+use offshoot_api::views::BodyView;
+use offshoot_api::{ErrorCode, Event, EventStream, Request, Response, Service, request};
 use offshoot_engine::Settings;
 
 use crate::scripted::ScriptedAgent;
@@ -53,6 +54,38 @@ async fn who_was_away_too_long_is_told_so() {
     take(&mut slow, 5).await;
     assert_eq!(slow.next().await.unwrap().unwrap_err().code, ErrorCode::Gone);
     assert!(slow.next().await.is_none());
+}
+
+/// Who has missed something asks for its own turn, wherever the head is by then.
+#[tokio::test(start_paused = true)]
+async fn a_turn_is_seen_by_itself_wherever_the_head_is_and_undone_too() {
+    let mut world = World::new(ScriptedAgent::new()).await;
+    let mut turns = Vec::new();
+    for words in ["one", "two", "three"] {
+        let Response::Changed(sent) = world.send(words).await.unwrap() else { panic!("it is not sent") };
+        turns.push(sent.turn.unwrap());
+        world.until_ready().await;
+    }
+    let seen = async |turn: &str| {
+        let (session, turn) = ("s".to_owned(), Some(turn.to_owned()));
+        let open = request::Open { session, turns: None, turn };
+        let Response::Session(view) = world.call(Request::Open(open)).await.unwrap() else {
+            panic!("it is not open")
+        };
+        let texts = view.branch.entries.iter().map(|entry| match &entry.body {
+            BodyView::Prompt(prompt) => prompt.text.clone(),
+            BodyView::Reply { blocks, .. } => format!("{} block", blocks.len()),
+            other => panic!("{other:?}"),
+        });
+        texts.collect::<Vec<String>>()
+    };
+    assert_eq!(seen(&turns[1]).await, ["two", "1 block"]);
+    for _ in 0..2 {
+        let undo = request::History { session: "s".into(), ..Default::default() };
+        world.call(Request::Undo(undo)).await.unwrap();
+    }
+    assert_eq!(seen(&turns[1]).await, ["two", "1 block"]);
+    assert_eq!(seen("unknown").await, [""; 0]);
 }
 
 #[tokio::test(start_paused = true)]

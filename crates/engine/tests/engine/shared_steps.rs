@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use offshoot_api::request::{self, ForkTo};
-use offshoot_api::{ApiError, ErrorCode, Request, Response, Service};
+use offshoot_api::{ApiError, ErrorCode, EventKind, Request, Response, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
+use offshoot_session::agent::{Ending, Said};
 use offshoot_session::{Change, Record, SessionId, SessionTree};
 use offshoot_store::{JournalStore, SessionStore};
 use offshoot_testkit::SharedStamps;
 use tempfile::TempDir;
 
 use crate::rival::{FullDisk, Rival, RivalShelf, append_elsewhere, process};
-use crate::scripted::ScriptedAgent;
+use crate::scripted::{Do, ScriptedAgent};
 use crate::world::caller;
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -22,6 +24,7 @@ struct Pair {
     rival: Rival,
     full: FullDisk,
     engine: Engine,
+    agent: Arc<ScriptedAgent>,
     origin: SessionId,
 }
 
@@ -35,8 +38,11 @@ impl Pair {
         let store = process(folder.path(), "engine");
         SessionStore::create(&store, &records).unwrap();
         let (rival, full) = (Rival::default(), FullDisk::default());
-        let engine = engine(RivalShelf { store, rival: rival.clone(), full: full.clone() });
-        Self { folder, rival, full, engine, origin: "origin".into() }
+        let agent =
+            Arc::new(ScriptedAgent::new().on("slowly", vec![Do::Gate, Do::Say(Said::Ended(Ending::Done))]));
+        let shelf = RivalShelf { store, rival: rival.clone(), full: full.clone() };
+        let engine = engine(shelf, agent.clone());
+        Self { folder, rival, full, engine, agent, origin: "origin".into() }
     }
 
     async fn call(&self, request: Request) -> Result<Response, ApiError> {
@@ -88,11 +94,11 @@ impl Pair {
     }
 }
 
-fn engine(shelf: RivalShelf) -> Engine {
+fn engine(shelf: RivalShelf, agent: Arc<ScriptedAgent>) -> Engine {
     let stamps = SharedStamps::default();
     Engine::new(Parts {
         shelf: Arc::new(shelf),
-        agents: vec![Arc::new(ScriptedAgent::new())],
+        agents: vec![agent],
         stamps: Arc::new(move |_| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         epoch: 0,
@@ -132,7 +138,7 @@ async fn a_fork_is_undone_and_redone_in_both_sessions_while_both_are_open() {
     for session in [&pair.origin, &child] {
         // The other side is open too, and hears of it.
         for open in [&pair.origin, &child] {
-            let open = request::Open { session: open.to_string(), turns: Some(0) };
+            let open = request::Open { session: open.to_string(), turns: Some(0), turn: None };
             pair.call(Request::Open(open)).await.unwrap();
         }
         pair.undo(session).await.unwrap();
@@ -229,7 +235,8 @@ async fn a_redo_between_the_two_sides_of_an_undo_comes_after_it() {
     let pair = Pair::new();
     let child = pair.fork().await.unwrap();
     let store = process(pair.folder.path(), "other");
-    let other = engine(RivalShelf { store, rival: Rival::default(), full: FullDisk::default() });
+    let shelf = RivalShelf { store, rival: Rival::default(), full: FullDisk::default() };
+    let other = engine(shelf, Arc::new(ScriptedAgent::new()));
     let (undone_there, hears) = tokio::sync::oneshot::channel();
     let (redone, waits) = std::sync::mpsc::channel();
     // The first write is that of the child. Before the second there is time for the redo.
@@ -274,4 +281,75 @@ async fn an_undo_that_the_other_session_has_done_is_not_done_again() {
         assert_eq!(pair.steps(&child), ["(fork from origin)"]);
         pair.engine.shut_down().await;
     }
+}
+
+/// A moment between a plan and its lock in which a session stops until the test lets it go on.
+struct Stop {
+    reached: tokio::sync::oneshot::Receiver<()>,
+    go_on: std::sync::mpsc::Sender<()>,
+}
+
+impl Stop {
+    fn next(rival: &Rival) -> Self {
+        let (tell, reached) = tokio::sync::oneshot::channel();
+        let (go_on, told) = std::sync::mpsc::channel();
+        rival.will(move || {
+            tell.send(()).unwrap();
+            told.recv_timeout(PATIENCE).unwrap();
+        });
+        Self { reached, go_on }
+    }
+}
+
+/// The refusal was completed when the other side had been put back, and the turn that it was about was over by then.
+#[tokio::test]
+async fn an_undo_that_is_refused_names_the_turn_that_was_in_its_way() {
+    let mut pair = Pair::new();
+    let child = pair.fork().await.unwrap();
+    let child_undone = Stop::next(&pair.rival);
+    // The message writes in between.
+    pair.rival.will(|| ());
+    let child_redone = Stop::next(&pair.rival);
+    let agent = pair.agent.clone();
+    let mut events = pair.engine.follow(&caller(), "origin", 0).await.unwrap();
+    let (undone, ()) = tokio::join!(pair.undo(&pair.origin), async {
+        child_undone.reached.await.unwrap();
+        let prompt = offshoot_api::views::PromptView { text: "slowly".to_owned(), ..Default::default() };
+        let send = request::Send { session: "origin".to_owned(), prompt, ..Default::default() };
+        pair.call(Request::Send(send)).await.unwrap();
+        child_undone.go_on.send(()).unwrap();
+        child_redone.reached.await.unwrap();
+        agent.open_gate();
+        while !matches!(events.next().await.unwrap().unwrap().kind, EventKind::TurnEnded { .. }) {}
+        child_redone.go_on.send(()).unwrap();
+    });
+    let refused = undone.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Running);
+    assert_eq!(refused.data.turn.map(|turn| turn.agent), Some("scripted".to_owned()));
+    assert_eq!(pair.steps(&child), ["fork from origin"]);
+    pair.rival = Rival::default();
+    pair.engine.shut_down().await;
+}
+
+/// While a redo was on its way the origin took another step, so the redo was refused; the fork was back by then and had gone
+/// on, so it stayed. The origin still had it undone.
+#[tokio::test]
+async fn a_fork_that_has_gone_on_before_it_is_put_back_is_redone_in_both_sessions() {
+    let pair = Pair::new();
+    let child = pair.fork().await.unwrap();
+    pair.undo(&pair.origin).await.unwrap();
+    let child_redone = Stop::next(&pair.rival);
+    let (redone, ()) = tokio::join!(pair.redo(&pair.origin), async {
+        child_redone.reached.await.unwrap();
+        pair.append(&pair.origin, "another step").await;
+        // The fork takes this up as soon as it is back.
+        let append = pair.append(&child, "it goes on");
+        let let_go = async { child_redone.go_on.send(()).unwrap() };
+        tokio::join!(append, let_go);
+    });
+    assert_eq!(redone.unwrap_err().code, ErrorCode::NothingToDo);
+    pair.append(&pair.origin, "and on").await;
+    assert_eq!(pair.steps(&child), ["fork from origin", "append"]);
+    assert_eq!(pair.steps(&pair.origin), ["fork to a new session", "append", "append"]);
+    pair.engine.shut_down().await;
 }

@@ -124,7 +124,7 @@ impl World {
     }
 
     pub(crate) async fn view(&self) -> SessionView {
-        let open = Request::Open(request::Open { session: self.session.clone(), turns: None });
+        let open = Request::Open(request::Open { session: self.session.clone(), turns: None, turn: None });
         match self.call(open).await.unwrap() {
             Response::Session(view) => *view,
             other => panic!("{other:?}"),
