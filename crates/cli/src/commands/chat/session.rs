@@ -38,6 +38,9 @@ const TURNS_SHOWN: usize = 2;
 /// So many are looked at for what was missed.
 const TURNS_CAUGHT_UP: usize = 20;
 
+/// So many engines may end while it catches up.
+const RECONNECT_TRIES: usize = 5;
+
 /// A second Ctrl-C within this time means the same as the first.
 const TWICE: Duration = Duration::from_secs(5);
 
@@ -264,7 +267,7 @@ impl<'h> Chat<'h> {
     pub(super) async fn follow_anew(&mut self) -> Result<(), Failure> {
         self.events = None;
         let Some(session) = self.session.clone() else { return Ok(()) };
-        match self.open(&session, Some(TURNS_CAUGHT_UP)).await {
+        match self.catch_up(&session).await {
             Ok(()) => Ok(()),
             Err(error) if error.code == ErrorCode::Disconnected => self.reconnect().await,
             Err(error) => Err(refused(&error)),
@@ -273,19 +276,31 @@ impl<'h> Chat<'h> {
 
     /// The engine is gone: finds the next one, or starts it. What was missed is told.
     pub(super) async fn reconnect(&mut self) -> Result<(), Failure> {
-        self.events = None;
-        if let Some(old) = self.reached.take() {
-            old.leave().await;
-        }
-        self.reached = Some(reach(self.here).await?);
-        self.asks.clear();
-        self.interrupt_invitation()?;
-        self.tell(Ink::Faint, words::RECONNECTED)?;
-        match self.session.clone() {
-            Some(session) => {
-                self.open(&session, Some(TURNS_CAUGHT_UP)).await.map_err(|error| refused(&error))
+        let mut tries = 0;
+        loop {
+            self.events = None;
+            if let Some(old) = self.reached.take() {
+                old.leave().await;
             }
-            None => Ok(()),
+            self.reached = Some(reach(self.here).await?);
+            self.asks.clear();
+            self.interrupt_invitation()?;
+            self.tell(Ink::Faint, words::RECONNECTED)?;
+            let Some(session) = self.session.clone() else { return Ok(()) };
+            tries += 1;
+            match self.catch_up(&session).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.code == ErrorCode::Disconnected && tries < RECONNECT_TRIES => {}
+                Err(error) => return Err(refused(&error)),
+            }
+        }
+    }
+
+    /// Tells what was missed. Many turns can be too large for one response; then it is the last one.
+    async fn catch_up(&mut self, session: &str) -> Result<(), ApiError> {
+        match self.open(session, Some(TURNS_CAUGHT_UP)).await {
+            Err(error) if error.code == ErrorCode::TooLarge => self.open(session, Some(1)).await,
+            opened => opened,
         }
     }
 
