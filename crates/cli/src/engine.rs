@@ -21,10 +21,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::stream;
 use offshoot_api::remote::Remote;
 use offshoot_api::request::{self, Client, EngineAction, Hello, IfRunning, Introduce};
 use offshoot_api::views::{EngineView, StatusRow};
-use offshoot_api::{ApiError, Caller, ErrorCode, PROTOCOL, Request, Response, Service, response};
+use offshoot_api::{
+    ApiError, Caller, ErrorCode, EventStream, PROTOCOL, Request, Response, Service, response,
+};
 use offshoot_engine::Engine;
 use offshoot_session::SessionId;
 use tokio::net::UnixStream;
@@ -81,12 +84,15 @@ impl Reached {
         async move { service.call(&caller, request).await }
     }
 
-    pub(crate) async fn follow(
-        &self,
-        session: &str,
-        after_seq: u64,
-    ) -> Result<offshoot_api::EventStream, ApiError> {
-        self.service.follow(&self.caller, session, after_seq).await
+    /// Events behind `after_seq`, usually that of a view. A fast answer can outrun the events that the engine keeps before
+    /// this request arrives. Such a follower is behind like any other: its first item is `gone`, not a refusal.
+    pub(crate) async fn follow(&self, session: &str, after_seq: u64) -> Result<EventStream, ApiError> {
+        match self.service.follow(&self.caller, session, after_seq).await {
+            Err(error) if error.code == ErrorCode::Gone => {
+                Ok(Box::pin(stream::once(std::future::ready(Err(error)))))
+            }
+            followed => followed,
+        }
     }
 
     /// Closes the connection. What runs goes on.

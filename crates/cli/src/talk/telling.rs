@@ -152,6 +152,11 @@ impl<'l> Telling<'l> {
         }
     }
 
+    /// A reply that the agent is still writing: what is new in it.
+    pub(crate) fn unfinished(&mut self, entry: &EntryView, at: Timestamp) -> String {
+        self.live(entry, at, Prompts::Told)
+    }
+
     pub(crate) fn entry(&mut self, entry: &EntryView, prompts: Prompts) -> String {
         match &entry.body {
             BodyView::Prompt(prompt) => match prompts {

@@ -9,6 +9,7 @@
 
 mod ascii;
 mod attached;
+mod behind;
 mod beside;
 mod bytes;
 mod changes;

@@ -169,6 +169,8 @@ impl Brought {
             }
             // Nothing to do is what was wanted.
             By::Itself if error.code == ErrorCode::NothingToDo => None,
+            // A turn has overtaken automatic compaction, which is tried again after that turn.
+            By::Itself if matches!(error.code, ErrorCode::Running | ErrorCode::Waiting) => None,
             By::Itself => {
                 Some(EventKind::Notice { text: format!("the branch could not be made shorter: {error}") })
             }
@@ -448,7 +450,7 @@ impl SessionActor {
         payload: impl FnOnce() -> Value,
     ) -> Result<Verdict, Halt> {
         match brought.verdict.as_deref() {
-            Some(heard) if heard.is_about_another(self.tree.main_head()) => Err(went_on()),
+            Some(heard) if heard.is_about_another(self.tree.main_head()) => Err(went_on(&brought.by)),
             Some(heard) => Ok(heard.verdict.clone()),
             None if matches!(brought.by, By::Hook(_)) || self.hooks_for(event).is_empty() => {
                 Ok(Verdict::default())
@@ -462,7 +464,7 @@ impl SessionActor {
     pub(super) fn written(&self, brought: &Brought, requests: Vec<String>) -> Result<Vec<String>, Halt> {
         match &brought.summary {
             Some(written) if written.head.as_ref() == self.tree.main_head() => Ok(written.texts.clone()),
-            Some(_) => Err(went_on()),
+            Some(_) => Err(went_on(&brought.by)),
             None => Err(Halt::Errand(Errand::Summary { requests })),
         }
     }
@@ -557,9 +559,14 @@ pub(super) async fn nobody_waits(away: &mut BTreeMap<u64, Away>) -> u64 {
 }
 
 /// What was written for another head than that of now says nothing any more.
-fn went_on() -> Halt {
+fn went_on(by: &By) -> Halt {
+    let code = match by {
+        // Automatic compaction is due again after the turn that has overtaken it.
+        By::Itself => ErrorCode::NothingToDo,
+        By::Person(_) | By::Hook(_) => ErrorCode::Cancelled,
+    };
     refused(ApiError::new(
-        ErrorCode::Cancelled,
+        code,
         "the conversation went on while the summary was written; nothing was changed",
     ))
 }

@@ -1,13 +1,18 @@
 //! Summaries of what is left, and branches made shorter.
 
+use std::time::Duration;
+
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning, Summary};
+use offshoot_api::views::AnswerView;
 use offshoot_api::{ErrorCode, Request, Response};
 use offshoot_engine::Settings;
 use offshoot_session::compaction::CompactionSettings;
 
 use crate::scripted::{Do, SUMMARY, ScriptedAgent, whole};
 use crate::world::World;
+
+const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn navigate(to: &str, summary: Summary) -> Request {
     Request::Navigate(request::Navigate {
@@ -148,6 +153,57 @@ async fn a_full_window_of_the_agent_is_made_shorter_and_a_failure_is_told() {
     world.send("one, and quite a few words more than that").await.unwrap();
     world.until(|kind| matches!(kind, EventKind::Notice { text } if text.contains("made shorter"))).await;
     assert!(!world.tree().entries().any(|entry| matches!(entry.body, offshoot_session::Body::Compaction(_))));
+}
+
+/// Senders were told that the branch could not be made shorter, because the agent was answering what they had just sent.
+#[tokio::test(start_paused = true)]
+async fn automatic_compaction_that_a_turn_overtakes_is_silent_and_retried_after_that_turn() {
+    let says = || Do::Say(whole("Two."));
+    // The turn still runs when the summary is written, or has ended by then.
+    for two in [vec![Do::AskToRun("ls"), says()], vec![says()]] {
+        let compaction = CompactionSettings { enabled: true, reserve_tokens: 10, keep_recent_tokens: 1 };
+        let settings = Settings { compaction, context_window: Some(11), ..Settings::default() };
+        let agent =
+            ScriptedAgent::new().on(SUMMARY, vec![Do::Gate, Do::Say(whole("One was tried."))]).on("two", two);
+        let mut world = World::set(agent, settings).await;
+        world.send("one, and quite a few words more than that").await.unwrap();
+        until_told(&world, SUMMARY).await;
+        world.send("two").await.unwrap();
+        until_told(&world, "two").await;
+        until_idle().await;
+        // Enough for all parts of both summaries.
+        for _ in 0..10 {
+            world.agent.open_gate();
+        }
+        until_idle().await;
+        for ask in world.view().await.asks {
+            let answer = AnswerView::Deny { message: None };
+            let answer = request::Answer { session: "s".to_owned(), ask: ask.id, answer };
+            world.call(Request::Answer(answer)).await.unwrap();
+        }
+        let is_compaction = |kind: &EventKind| match kind {
+            EventKind::Notice { text } => panic!("{text}"),
+            EventKind::Entry { entry } => {
+                matches!(entry.body, offshoot_api::views::BodyView::Compaction { .. })
+            }
+            _ => false,
+        };
+        world.until(is_compaction).await;
+    }
+}
+
+/// With the clock paused, a sleep ends when every task is idle.
+async fn until_idle() {
+    tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+async fn until_told(world: &World, words: &str) {
+    let told = async {
+        while !world.agent.told().iter().any(|told| told.contains(words)) {
+            until_idle().await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, told).await.expect("the agent is told");
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use offshoot_api::views::{AnswerView, BodyView, EntryView};
 use offshoot_api::{ApiError, ErrorCode, Event};
 
 use super::after::After;
-use super::session::Chat;
+use super::session::{Chat, end_of};
 use super::turns::Ended;
 use crate::failure::{Exit, Failure};
 use crate::look::{Ink, Sign};
@@ -133,7 +133,7 @@ impl Chat<'_> {
         }
     }
 
-    fn tell_said(&mut self, entry: &EntryView) -> Result<(), Failure> {
+    pub(super) fn tell_said(&mut self, entry: &EntryView) -> Result<(), Failure> {
         if !self.told.insert(entry.id.clone()) {
             return Ok(());
         }
@@ -178,6 +178,7 @@ impl Chat<'_> {
                 // The next Ctrl-C is about something else.
                 (self.is_interrupted, self.stopped_at) = (false, None);
                 self.ended = exit_of(end);
+                self.told.insert(end_of(turn));
                 self.print_told(event, Prompts::Told)
             }
         }

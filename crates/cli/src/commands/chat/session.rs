@@ -6,8 +6,11 @@ use std::time::{Duration, Instant};
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{Begin, Configure};
-use offshoot_api::views::{AskView, BodyView, BoundView, EntryView, ModelView, QueuedView, SessionView};
+use offshoot_api::views::{
+    AskView, BodyView, BoundView, EntryView, ModelView, QueuedView, SessionView, SubAgentView,
+};
 use offshoot_api::{ApiError, ErrorCode, EventStream, Request, Response};
+use offshoot_session::Stamps;
 use offshoot_store::SessionStore;
 
 use super::input::Block;
@@ -22,7 +25,7 @@ use crate::look::{Ink, Sign};
 use crate::stamps::SystemStamps;
 use crate::talk::looking_on::leave_settled;
 use crate::talk::printing::Printing;
-use crate::talk::telling::{Prompts, Telling};
+use crate::talk::telling::Telling;
 use crate::talk::{open, refused};
 use crate::which::short;
 use crate::words::chatting as words;
@@ -34,6 +37,9 @@ const TURNS_SHOWN: usize = 2;
 
 /// So many are looked at for what was missed.
 const TURNS_CAUGHT_UP: usize = 20;
+
+/// So many engines may end while it catches up.
+const RECONNECT_TRIES: usize = 5;
 
 /// A second Ctrl-C within this time means the same as the first.
 const TWICE: Duration = Duration::from_secs(5);
@@ -261,7 +267,7 @@ impl<'h> Chat<'h> {
     pub(super) async fn follow_anew(&mut self) -> Result<(), Failure> {
         self.events = None;
         let Some(session) = self.session.clone() else { return Ok(()) };
-        match self.open(&session, Some(TURNS_CAUGHT_UP)).await {
+        match self.catch_up(&session).await {
             Ok(()) => Ok(()),
             Err(error) if error.code == ErrorCode::Disconnected => self.reconnect().await,
             Err(error) => Err(refused(&error)),
@@ -270,20 +276,31 @@ impl<'h> Chat<'h> {
 
     /// The engine is gone: finds the next one, or starts it. What was missed is told.
     pub(super) async fn reconnect(&mut self) -> Result<(), Failure> {
-        self.events = None;
-        if let Some(old) = self.reached.take() {
-            old.leave().await;
-        }
-        self.reached = Some(reach(self.here).await?);
-        self.turns.forget();
-        self.asks.clear();
-        self.interrupt_invitation()?;
-        self.tell(Ink::Faint, words::RECONNECTED)?;
-        match self.session.clone() {
-            Some(session) => {
-                self.open(&session, Some(TURNS_CAUGHT_UP)).await.map_err(|error| refused(&error))
+        let mut tries = 0;
+        loop {
+            self.events = None;
+            if let Some(old) = self.reached.take() {
+                old.leave().await;
             }
-            None => Ok(()),
+            self.reached = Some(reach(self.here).await?);
+            self.asks.clear();
+            self.interrupt_invitation()?;
+            self.tell(Ink::Faint, words::RECONNECTED)?;
+            let Some(session) = self.session.clone() else { return Ok(()) };
+            tries += 1;
+            match self.catch_up(&session).await {
+                Ok(()) => return Ok(()),
+                Err(error) if error.code == ErrorCode::Disconnected && tries < RECONNECT_TRIES => {}
+                Err(error) => return Err(refused(&error)),
+            }
+        }
+    }
+
+    /// Tells what was missed. Many turns can be too large for one response; then it is the last one.
+    async fn catch_up(&mut self, session: &str) -> Result<(), ApiError> {
+        match self.open(session, Some(TURNS_CAUGHT_UP)).await {
+            Err(error) if error.code == ErrorCode::TooLarge => self.open(session, Some(1)).await,
+            opened => opened,
         }
     }
 
@@ -296,35 +313,33 @@ impl<'h> Chat<'h> {
             let _ = self.tell(Ink::Bold, &words::session_line(&name, view.title.as_deref()));
         }
         let _ = self.tell_earlier_binding(&view);
-        // What is still being said is told for good when it is.
         let is_live = |turn: &Option<String>| view.turns.iter().any(|it| Some(&it.turn) == turn.as_ref());
         for entry in &view.branch.entries {
-            let is_said = matches!(entry.body, BodyView::Prompt(_));
-            let is_known = match is_live(&entry.turn) && !is_said {
-                true => self.told.contains(&entry.id),
-                false => !self.told.insert(entry.id.clone()),
+            let is_running = is_live(&entry.turn);
+            let _ = match is_running && is_unfinished(entry) {
+                true => self.tell_unfinished(entry),
+                false => self.tell_missed(entry),
             };
-            if is_known {
-                continue;
-            }
-            let text = self.telling.entry(entry, Prompts::Told);
-            let _ = self.out.print(&text);
-            if let Some(bound) = &entry.bound {
-                let _ = self.tell_bound(bound);
-            }
             // While it happened the end of the turn has said so.
-            if let BodyView::Reply { error: Some(error), .. } = &entry.body {
-                let text = self.telling.failed(error);
-                let _ = self.out.print(&text);
+            if let (BodyView::Reply { error: Some(error), .. }, false) = (&entry.body, is_running) {
+                let _ = self.tell_failure(entry.turn.as_deref().unwrap_or(&entry.id), error);
             }
             for sub_agent in view.branch.sub_agents.iter().filter(|it| it.entry == entry.id) {
-                let _ = self.out.print(&self.telling.sub_agent(sub_agent));
+                let _ = self.tell_sub_agent(sub_agent);
             }
         }
-        let _ = self.out.print(&self.telling.line_end());
+        // The line of an unfinished answer stays open for its next words.
+        let last = view.branch.entries.last().filter(|_| view.asks.is_empty());
+        if !last.is_some_and(|last| is_live(&last.turn) && is_unfinished(last)) {
+            let _ = self.out.print(&self.telling.line_end());
+        }
         self.see(&view);
+        self.hear_missed_end(&view);
         for ask in &view.asks {
-            let _ = self.out.print(&self.telling.asked(ask));
+            if self.asks.iter().all(|known| known.id != ask.id) {
+                let text = self.telling.asked(ask);
+                let _ = self.print(&text);
+            }
         }
         self.events = Some(self.reached()?.follow(session, view.seq).await?);
         (self.asks, self.queue) = (view.asks.clone().into(), view.queue.clone());
@@ -332,6 +347,61 @@ impl<'h> Chat<'h> {
         self.project = view.project.as_deref().map(PathBuf::from);
         let _ = self.tell_unanswered(&view);
         Ok(())
+    }
+
+    /// Prints what is new in a reply that the agent is still writing. Its final entry prints the rest.
+    fn tell_unfinished(&mut self, entry: &EntryView) -> Result<(), Failure> {
+        if self.told.contains(&entry.id) {
+            return Ok(());
+        }
+        let text = self.telling.unfinished(entry, self.stamps.now());
+        self.print(&text)
+    }
+
+    fn tell_missed(&mut self, entry: &EntryView) -> Result<(), Failure> {
+        if self.told.contains(&entry.id) {
+            return Ok(());
+        }
+        self.tell_said(entry)?;
+        match &entry.bound {
+            Some(bound) => self.tell_bound(bound),
+            None => Ok(()),
+        }
+    }
+
+    /// Prints the failure of a turn once, whether its end was heard or found in a view.
+    fn tell_failure(&mut self, turn: &str, error: &str) -> Result<(), Failure> {
+        match self.told.insert(end_of(turn)) {
+            true => {
+                let text = self.telling.failed(error);
+                self.print(&text)
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn tell_sub_agent(&mut self, sub_agent: &SubAgentView) -> Result<(), Failure> {
+        match self.told.insert(format!("sub-agent {}", sub_agent.call)) {
+            true => {
+                let text = self.telling.sub_agent(sub_agent);
+                self.print(&text)
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// The end of a turn is an event, and may be among those that were missed.
+    fn hear_missed_end(&mut self, view: &SessionView) {
+        if !self.turns.any_here() {
+            (self.is_interrupted, self.stopped_at) = (false, None);
+        }
+        if let Some(turn) = self.turns.ended_of_own(&view.queue) {
+            let is_of_turn = |entry: &&EntryView| entry.turn.as_deref() == Some(turn);
+            let mut entries = view.branch.entries.iter().filter(is_of_turn).peekable();
+            if entries.peek().is_some() {
+                self.ended = exit_of_entries(entries);
+            }
+        }
     }
 
     /// A turn on another branch keeps nobody waiting here.
@@ -348,7 +418,9 @@ impl<'h> Chat<'h> {
         match view.branch.missing {
             Some(missing) if !is_shown => {
                 let agent = view.agent.as_deref().map_or(THE_AGENT, spoken_name);
-                self.tell(Ink::Faint, &words::was_not_told(agent, missing))
+                let text = words::was_not_told(agent, missing);
+                // Once, however often the session is opened to catch up.
+                if self.told.insert(text.clone()) { self.tell(Ink::Faint, &text) } else { Ok(()) }
             }
             _ => Ok(()),
         }
@@ -431,6 +503,26 @@ impl<'h> Chat<'h> {
         let look = self.here.look.as_wide_as_now();
         self.out.print_beside(&failure.told_within(&look, look.width));
     }
+}
+
+/// The end of a turn, among what was told.
+pub(super) fn end_of(turn: &str) -> String {
+    format!("end of {turn}")
+}
+
+/// Whether the agent may still be writing this reply: it has no reason to have stopped.
+fn is_unfinished(entry: &EntryView) -> bool {
+    matches!(entry.body, BodyView::Reply { stop: None, .. })
+}
+
+/// How a turn ended that has these entries.
+fn exit_of_entries<'e>(entries: impl Iterator<Item = &'e EntryView>) -> Option<Exit> {
+    let exit = |entry: &EntryView| match &entry.body {
+        BodyView::Interrupted { .. } => Some(Exit::Interrupted),
+        BodyView::Reply { error: Some(_), .. } => Some(Exit::Failed),
+        _ => None,
+    };
+    entries.filter_map(exit).last()
 }
 
 fn is_lossy(bound: &BoundView) -> bool {

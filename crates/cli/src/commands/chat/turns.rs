@@ -5,6 +5,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use offshoot_api::views::QueuedView;
+
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     here: HashSet<String>,
@@ -83,8 +85,11 @@ impl Turns {
         }
     }
 
-    pub(super) fn forget(&mut self) {
-        *self = Self::default();
+    /// The last turn of this chat, where it neither runs nor waits and its end was not heard.
+    pub(super) fn ended_of_own(&self, queue: &[QueuedView]) -> Option<&str> {
+        let turn = self.last_of_own.as_deref().filter(|turn| self.own.contains(*turn))?;
+        let is_open = self.knows(turn) || queue.iter().any(|queued| queued.id == turn);
+        (!is_open).then_some(turn)
     }
 
     pub(super) fn knows(&self, turn: &str) -> bool {
