@@ -22,6 +22,7 @@ use crate::args::JsonShape;
 use crate::engine::{Reached, reach};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
+use crate::last_used;
 use crate::refusals::{explained, no_agent};
 use crate::talk::asking::{Answered, ctrl_c, unless_called_off};
 use crate::talk::looking_on::{LookingOn, worth_knowing};
@@ -191,7 +192,10 @@ impl Sending<'_> {
         let request = if is_again { self.said_before() } else { self.request() };
         let Answered { answer, came_too_late } = unless_called_off(reached, request, &mut ctrl_c).await?;
         let sent = match answer {
-            Ok(Response::Changed(sent)) => *sent,
+            Ok(Response::Changed(sent)) => {
+                last_used::record_stored(self.here, &sent.continues_in().into());
+                *sent
+            }
             Ok(other) => return Err(unexpected(other).into()),
             Err(error) => {
                 events.catch_up(reached).await;

@@ -24,6 +24,7 @@ use crate::args::AppendArgs;
 use crate::change::if_running;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::last_used;
 use crate::refusals::explained;
 use crate::stamps::SystemStamps;
 use crate::which::stored;
@@ -51,6 +52,9 @@ pub(crate) fn run(args: &AppendArgs, here: &Here) -> Result<Answer, Failure> {
     let mut input = Input::of(std::io::stdin().lock());
     let done = if args.batch { append.all_as_one(&mut input) } else { append.one_by_one(&mut input) };
     append.connection.close();
+    if append.lines > 0 {
+        last_used::record_stored(here, &append.id);
+    }
     done.map(|()| Answer::default())
 }
 
