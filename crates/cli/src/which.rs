@@ -272,6 +272,11 @@ const CANDIDATE_TITLE: usize = 48;
 
 /// What names a stored session among those of all agents: the beginning of its id, at least six characters.
 pub(crate) fn short(here: &Here, id: &SessionId) -> String {
+    named(here, id).0
+}
+
+/// The short id of a stored session, and the name that `ls` shows for it. There is no name where the catalog has none.
+pub(crate) fn named(here: &Here, id: &SessionId) -> (String, Option<String>) {
     let known =
         Register::as_it_is(here).and_then(|mut register| register.beginning_like(&[beginning_of(id)]));
     let known = known.unwrap_or_default();
@@ -282,9 +287,10 @@ pub(crate) fn short(here: &Here, id: &SessionId) -> String {
             && id.as_str().strip_prefix(&known.name.id).is_some_and(|rest| rest.starts_with('.'))
     };
     let place = known.iter().position(is_it).or_else(|| known.iter().position(will_be));
+    let listed = place.and_then(|at| known.get(at)).and_then(Known::listed_name).map(str::to_owned);
     let names: Vec<Name> = known.into_iter().map(|known| known.name).collect();
     let called = place.and_then(|at| naming::short(&names).into_iter().nth(at));
-    called.unwrap_or_else(|| beginning_of(id))
+    (called.unwrap_or_else(|| beginning_of(id)), listed)
 }
 
 /// The same where no store is at hand.

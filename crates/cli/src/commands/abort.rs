@@ -6,6 +6,7 @@ use offshoot_api::{ApiError, ErrorCode, Request, Response};
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{EntryId, SessionId};
 
+use super::head::said_of;
 use crate::Answer;
 use crate::args::AbortArgs;
 use crate::engine::{Reached, running};
@@ -31,7 +32,7 @@ pub(crate) fn run(args: &AbortArgs, here: &Here) -> Result<Answer, Failure> {
         reached.call(interrupt).await.map_err(|error| not_interrupted(&error))?;
         reached.leave().await;
         last_used::record_stored(here, &session);
-        Ok(Answer { text: words::ABORTED.to_owned(), ..Answer::default() })
+        Ok(said_of(here, &session, words::ABORTED))
     })
 }
 

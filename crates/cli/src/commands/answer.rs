@@ -5,6 +5,7 @@ use offshoot_api::views::{AnswerView, AskView, AskingView, QuestionView, ScopeVi
 use offshoot_api::{ApiError, ErrorCode, Request, Response};
 use offshoot_session::SessionId;
 
+use super::head::said_of;
 use crate::Answer;
 use crate::args::{AnswerArgs, AnswerName};
 use crate::engine::{Reached, running};
@@ -26,8 +27,10 @@ pub(crate) fn run(args: &AnswerArgs, here: &Here) -> Result<Answer, Failure> {
         reached.leave().await;
         let is_first = answered?;
         last_used::record_stored(here, &session);
-        let text = if is_first { words::ANSWERED } else { scripts::ANSWERED_ALREADY };
-        Ok(Answer { text: text.to_owned(), ..Answer::default() })
+        Ok(match is_first {
+            true => said_of(here, &session, words::ANSWERED),
+            false => Answer { text: scripts::ANSWERED_ALREADY.to_owned(), ..Answer::default() },
+        })
     })
 }
 

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::signal::unix::Signal;
 
 use super::edit::Wording;
+use super::head::session_note;
 use super::json::{printed_line, printed_object};
 use crate::Answer;
 use crate::args::JsonShape;
@@ -90,7 +91,12 @@ pub(super) fn answered(message: Message, here: &Here) -> Result<Answer, Failure>
             telling: Telling::new(&here.look),
             out: Printing::begin(),
         };
-        let answer = sending.answered().await;
+        let session = sending.message.session.clone();
+        let is_read = sending.message.json.is_none();
+        let answer = sending.answered().await.map(|mut answer| {
+            answer.notes.extend(session_note(here, &session).filter(|_| is_read));
+            answer
+        });
         let mut ctrl_c = ctrl_c()?;
         tokio::select! {
             printed = sending.out.finish() => answer.and_then(|answer| printed.map(|()| answer)),

@@ -20,6 +20,7 @@ use serde_json::Value;
 use connection::Connection;
 use input::{Input, Line};
 
+use super::head::session_note;
 use crate::args::AppendArgs;
 use crate::change::if_running;
 use crate::failure::Failure;
@@ -55,7 +56,8 @@ pub(crate) fn run(args: &AppendArgs, here: &Here) -> Result<Answer, Failure> {
     if append.lines > 0 {
         last_used::record_stored(here, &append.id);
     }
-    done.map(|()| Answer::default())
+    let notes = session_note(here, &append.id).filter(|_| append.lines > 0).into_iter().collect();
+    done.map(|()| Answer { notes, ..Answer::default() })
 }
 
 struct Append<'h> {
@@ -170,7 +172,8 @@ impl Append<'_> {
         let mut text = String::new();
         for id in ids {
             match self.as_json {
-                true => text.push_str(&format!("{}\n", serde_json::json!({"id": id}))),
+                true => text
+                    .push_str(&format!("{}\n", serde_json::json!({"id": id, "session": self.id.as_str()}))),
                 false => text.push_str(&format!("{}\n", crate::text::harmless_line(id, false))),
             }
         }

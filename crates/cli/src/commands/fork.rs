@@ -6,7 +6,7 @@ use offshoot_api::response::Changed;
 use offshoot_session::{SessionId, Stamps};
 use serde_json::json;
 
-use super::head::{self, Told, head_line, place, wants_json, with_session, words_back};
+use super::head::{self, Told, head_line, place, session_line, wants_json, with_session, words_back};
 use super::json::printed_object;
 use crate::args::ForkArgs;
 use crate::change::{change, if_running};
@@ -51,7 +51,7 @@ fn within(
     let head = changed.head.place.as_ref();
     let told = Told {
         first: words::next_message(&place(head), head.is_some_and(|head| head.continues)),
-        rest: head_line(&changed, &here.look),
+        rest: head_line(&changed, &here.look) + &session_line(here, &changed.session),
         hint: match (changed.changed, at) {
             (true, _) => words::take_back(&with_session(here, "undo", session, id)),
             (false, None) => words::FORK_ELSEWHERE.to_owned(),

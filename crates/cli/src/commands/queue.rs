@@ -7,7 +7,7 @@ use offshoot_session::SessionId;
 use serde_json::{Value, json};
 
 use super::answered::{Message, Saying, answered};
-use super::head::with_session;
+use super::head::{said_of, with_session};
 use super::json::printed;
 use crate::args::{JsonShape, QueueArgs, QueueCommand};
 use crate::change::answered as answered_by_engine;
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &QueueArgs, here: &Here) -> Result<Answer, Failure> {
             };
             done(here, &session, number, changed)?;
             last_used::record_stored(here, &session);
-            Ok(Answer { text: words::QUEUE_CHANGED.to_owned(), ..Answer::default() })
+            Ok(said_of(here, &session, words::QUEUE_CHANGED))
         }
         Some(QueueCommand::Cancel(cancel)) => {
             let (session, [number]) = cancel.words.split("N")?;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &QueueArgs, here: &Here) -> Result<Answer, Failure> {
             };
             done(here, &session, number, cancelled)?;
             last_used::record_stored(here, &session);
-            Ok(Answer { text: words::QUEUE_CANCELLED.to_owned(), ..Answer::default() })
+            Ok(said_of(here, &session, words::QUEUE_CANCELLED))
         }
         Some(QueueCommand::Send(send)) => {
             let (session, number) = send.words.session_and_point(|_| Ok(true))?;

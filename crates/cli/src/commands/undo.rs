@@ -10,7 +10,7 @@ use offshoot_api::{ApiError, Request};
 use offshoot_session::{SessionId, Stamps};
 use serde_json::json;
 
-use super::head::{self, Told, head_line, wants_json, with_session};
+use super::head::{self, Told, head_line, session_line, wants_json, with_session};
 use crate::args::UndoArgs;
 use crate::change::{asked, if_running};
 use crate::failure::Failure;
@@ -69,7 +69,7 @@ fn told(
     let look = &here.look;
     let what = harmless_line(&told_of_step(step), look.ascii);
     let when = moment_after(step.at, Some(here.stamps().now()), look);
-    let mut rest = head_line(changed, look);
+    let mut rest = head_line(changed, look) + &session_line(here, &changed.session);
     if let Some(other) = &changed.other_session {
         let name = short(here, &other.id.as_str().into());
         rest.push_str(&match direction {
