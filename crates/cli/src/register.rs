@@ -52,6 +52,11 @@ impl<'h> Register<'h> {
         Ok(Self { here, ready, journals, references, archive: Archive::of(store.home()) })
     }
 
+    /// The catalog that it was made over.
+    pub(crate) fn into_catalog(self) -> Option<Cataloged> {
+        self.ready
+    }
+
     /// Looks at every file, unless that was just done.
     pub(crate) fn refresh(&mut self) -> Result<(), Failure> {
         match &mut self.ready {

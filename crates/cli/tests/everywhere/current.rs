@@ -211,6 +211,31 @@ fn a_damaged_last_use_counts_as_absent() {
     assert_eq!(std::fs::read_to_string(&folder).expect("a file"), "in the way");
 }
 
+/// C25: `ls` marks the current session.
+#[test]
+fn the_list_marks_the_current_session() {
+    let story = Story::new();
+    let work = story.person.work();
+    let id = story.pi_at(11, &work, "12:00:00", "Used");
+    story.pi_at(22, &work, "13:00:00", "Newest");
+    let marked = |story: &Story| {
+        let told = story.run("ls --width 80");
+        let marked: Vec<String> =
+            told.lines().filter(|line| line.starts_with('›')).map(str::to_owned).collect();
+        let rows = story.person.json_lines_at(story.now(), "ls --json=lines");
+        let current: Vec<&str> =
+            rows.iter().filter(|row| row["current"] == true).filter_map(|row| row["id"].as_str()).collect();
+        assert_eq!((marked.len(), current.len()), (1, 1), "{told}");
+        assert!(marked[0].starts_with(&format!("›  {}", &current[0][..6])), "{told}");
+        marked[0].clone()
+    };
+    assert!(marked(&story).contains("Newest"));
+    story.run(&format!("label {id} 1 x"));
+    assert!(marked(&story).contains("Used (changed here)"));
+    assert!(!story.run("ls").contains('›'), "scripts read `--json`");
+    assert!(!story.run_in(Path::new("/"), &["ls", "--width", "80"]).contains('›'), "none is current there");
+}
+
 /// use.md A13: the name in `ls` is a name, whole or cut.
 #[test]
 fn a_name_that_ls_shows_can_be_typed() {
