@@ -22,12 +22,10 @@ use crate::which::Among;
 
 /// Returns `None` if no session was used here and none belongs to this directory or one above it.
 pub(crate) fn current_session(here: &Here, among: Among) -> Result<Option<Known>, Failure> {
-    let mut register = Register::open(here)?;
-    register.refresh()?;
-    current_in(&mut register, here, among)
+    current_in(&mut Register::open(here)?, here, among)
 }
 
-/// Reads the sessions from a register that is up to date.
+/// Brings the register up to date only if the session used last does not decide.
 pub(crate) fn current_in(
     register: &mut Register<'_>,
     here: &Here,
@@ -39,6 +37,7 @@ pub(crate) fn current_in(
             return Ok(Some(known));
         }
     }
+    register.refresh()?;
     let Nearby { sessions, unread } = nearby(register, here, among)?;
     for directory in here.folder.ancestors() {
         let is_used = |used: &UsedSession| sessions.iter().find(|known| used.is(known));

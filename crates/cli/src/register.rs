@@ -2,6 +2,7 @@
 //! tells it. No journal is read for that.
 
 use std::collections::HashSet;
+use std::os::unix::fs::MetadataExt;
 
 use offshoot_session::{ForeignSource, SessionId};
 use offshoot_store::catalog::{SessionRow, State};
@@ -141,6 +142,7 @@ impl<'h> Register<'h> {
                 None => Known::by_file(&used.id, file),
             }));
         }
+        self.refresh()?;
         let alike = self.beginning_like(std::slice::from_ref(&used.id))?;
         let is_kept = |known: &Known| {
             let original = self.archive.kept_at(&known.path).map(|kept| kept.original);
@@ -149,14 +151,33 @@ impl<'h> Register<'h> {
         Ok(alike.into_iter().filter(is_kept).min_by(|one, other| one.name.cmp(&other.name)))
     }
 
-    /// Whether the catalog has a row for the journal. One whose beginning was undone has none.
+    /// Whether the catalog has a row for the journal. One whose beginning was undone has none. Other files are looked at
+    /// only if the row is older than the journal.
     fn is_listed(&mut self, journal: &SessionId) -> Result<bool, Failure> {
-        let Some(ready) = &mut self.ready else { return Ok(true) };
+        let is_current = self.row_of(journal)?.is_some_and(|row| is_as_on_disk(&row));
+        if !is_current {
+            self.refresh()?;
+        }
+        Ok(self.ready.is_none() || is_current || self.row_of(journal)?.is_some())
+    }
+
+    fn row_of(&mut self, journal: &SessionId) -> Result<Option<SessionRow>, Failure> {
+        let Some(ready) = &mut self.ready else { return Ok(None) };
         let rows = ready.ask(self.here, |catalog, _| catalog.beginning_like(&[journal.to_string()]))?;
-        Ok(rows.iter().any(|row| row.is_own && row.id == journal.as_str()))
+        Ok(rows.into_iter().find(|row| row.is_own && row.id == journal.as_str()))
     }
 
     fn together(&self, rows: Vec<SessionRow>) -> Vec<Known> {
         together(rows, &self.references, &self.archive)
     }
 }
+
+/// Whether the file has not been written since the catalog read it.
+fn is_as_on_disk(row: &SessionRow) -> bool {
+    std::fs::metadata(&row.path).is_ok_and(|file| {
+        let modified = file.mtime().checked_mul(NANOSECONDS).and_then(|at| at.checked_add(file.mtime_nsec()));
+        file.len() == row.length && modified == Some(row.modified)
+    })
+}
+
+const NANOSECONDS: i64 = 1_000_000_000;

@@ -211,6 +211,31 @@ fn a_damaged_last_use_counts_as_absent() {
     assert_eq!(std::fs::read_to_string(&folder).expect("a file"), "in the way");
 }
 
+/// C25: what is begun is current, and so is a session that a message is sent to.
+#[test]
+fn new_sessions_imports_chats_and_messages_are_uses() {
+    let story = Story::new();
+    let work = story.person.work();
+    let elsewhere = story.pi_at(11, Path::new("/home/dev/x"), "12:00:00", "Elsewhere");
+    story.run("new One");
+    assert_eq!(story.current(), "One");
+    let file = story.person.user(&format!(".pi/agent/sessions/x/2025_{elsewhere}.jsonl"));
+    story.run(&format!("import {}", file.display()));
+    assert_eq!(story.current(), "Elsewhere", "also one of another directory");
+    let mut command = story.person.command_at(story.now());
+    let mut chat = command.arg("chat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a start");
+    std::io::Write::write_all(chat.stdin.as_mut().expect("a pipe"), b"Said in a chat\n").expect("a line");
+    assert!(chat.wait().expect("an end").success());
+    assert_eq!(story.current(), "Said in a chat");
+    story.run("tree One");
+    assert_eq!(story.current(), "One");
+    let told = story.run_in(&work, &["send", "said in a chat", "again"]);
+    assert!(told.contains("again"), "{told}");
+    assert_eq!(story.current(), "Said in a chat", "the engine runs, and the command records it");
+    story.run("new Two");
+    assert_eq!(story.current(), "Two");
+}
+
 /// C25: `ls` marks the current session.
 #[test]
 fn the_list_marks_the_current_session() {
