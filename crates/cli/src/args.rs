@@ -188,7 +188,7 @@ pub(crate) struct LabelArgs {
 /// A session to look at: by its place or by `--session`.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct SessionArg {
-    /// Session file, or a session of any agent by id or title [default: the last one of this folder]
+    /// Session file, or a session of any agent by id or title [default: the one used last in this directory]
     #[arg(value_name = "SESSION")]
     place: Option<String>,
     #[arg(long = "session", value_name = "SESSION", hide = true, conflicts_with = "place")]
@@ -211,7 +211,7 @@ pub(crate) struct Words {
     /// The session, if it is named, and what is asked for
     #[arg(value_name = "WORDS", hide = true)]
     words: Vec<String>,
-    /// The session, by id or title [default: the last one of this folder]
+    /// The session, by id or title [default: the one used last in this directory]
     #[arg(long, value_name = "SESSION")]
     session: Option<String>,
 }

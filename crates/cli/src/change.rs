@@ -16,6 +16,7 @@ use offshoot_session::SessionId;
 use crate::engine::{self, Purpose, Reached, Rules};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::last_used;
 use crate::refusals::explained;
 use crate::settings::is_hooked;
 use crate::talk::asking::{Answered, ctrl_c, unless_called_off};
@@ -69,10 +70,24 @@ pub(crate) fn answered(here: &Here, request: Request) -> Result<Result<Response,
                         && is_in_process
                         && tries < TRIES
                         && engine::is_there(here) => {}
-                answer => return Ok(answer),
+                answer => {
+                    if let Ok(answer) = &answer {
+                        used(here, answer);
+                    }
+                    return Ok(answer);
+                }
             }
         }
     })
+}
+
+/// Commands without SESSION mean the session that was changed last in this directory, or that began with the change.
+fn used(here: &Here, answer: &Response) {
+    match answer {
+        Response::Changed(changed) => last_used::record_stored(here, &changed.continues_in().into()),
+        Response::Session(begun) => last_used::record_stored(here, &begun.id.as_str().into()),
+        _ => {}
+    }
 }
 
 async fn engine_for(here: &Here, request: &Request) -> Result<Reached, Failure> {

@@ -7,6 +7,8 @@ use crate::text;
 pub(crate) struct Failure {
     /// One lower-case sentence that names the thing in backticks.
     message: String,
+    /// What the message counts, one per line.
+    listing: Vec<String>,
     hint: Option<String>,
     pub(crate) exit: Exit,
 }
@@ -41,7 +43,7 @@ impl Exit {
 
 impl Failure {
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self { message: message.into(), hint: None, exit: Exit::Failed }
+        Self { message: message.into(), listing: Vec::new(), hint: None, exit: Exit::Failed }
     }
 
     pub(crate) fn not_found(message: impl Into<String>) -> Self {
@@ -62,6 +64,11 @@ impl Failure {
 
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn listing(mut self, lines: Vec<String>) -> Self {
+        self.listing = lines;
         self
     }
 
@@ -94,6 +101,9 @@ impl Failure {
             format!("{}{rest}\n", look.paint_error(ink, word))
         };
         let mut told = line("error:", Ink::Error, &self.message);
+        for listed in &self.listing {
+            told.push_str(&format!("  {}\n", text::harmless_line(listed, look.ascii)));
+        }
         if let Some(hint) = self.hint.as_ref().filter(|_| !look.quiet) {
             told.push_str(&line("hint:", Ink::Accent, hint));
         }

@@ -2,7 +2,7 @@
 //! that goes on with a file is one session with it.
 
 use std::cmp::Reverse;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use offshoot_session::{ForeignSource, SessionId};
 use offshoot_store::Archive;
@@ -20,6 +20,7 @@ pub(crate) struct Known {
     pub(crate) path: PathBuf,
     pub(crate) agent: Option<String>,
     pub(crate) title: Option<String>,
+    pub(crate) first_prompt: Option<String>,
     pub(crate) project: Option<String>,
 }
 
@@ -33,6 +34,22 @@ impl Known {
             path: PathBuf::new(),
             agent: None,
             title: None,
+            first_prompt: None,
+            project: None,
+        }
+    }
+
+    /// Of a file of another agent only its path and the session's id are known.
+    pub(crate) fn by_file(id: &str, path: &Path) -> Self {
+        let standing =
+            Standing { lies: Lies::WithProgram, updated_at: Reverse(0), path: Reverse(path.to_owned()) };
+        Self {
+            name: Name { id: id.to_owned(), standing },
+            journal: None,
+            path: path.to_owned(),
+            agent: None,
+            title: None,
+            first_prompt: None,
             project: None,
         }
     }
@@ -44,8 +61,14 @@ impl Known {
             path: row.path,
             agent: row.agent,
             title: row.title,
+            first_prompt: row.first_prompt,
             project: row.project,
         }
+    }
+
+    /// The name that `ls` shows. Returns `None` if there is neither a title nor a prompt.
+    pub(crate) fn listed_name(&self) -> Option<&str> {
+        self.title.as_deref().or(self.first_prompt.as_deref())
     }
 
     fn as_row(&self) -> RowOf<'_> {

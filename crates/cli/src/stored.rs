@@ -49,17 +49,6 @@ pub(crate) fn journal(here: &Here, id: &SessionId) -> Result<Journal, Failure> {
     Ok(journal)
 }
 
-/// Commands without SESSION are about the session written last. Of two that were written at once, on a disk whose
-/// clock ticks seldom, this one.
-pub(crate) fn is_written_last(here: &Here, id: &SessionId) {
-    let touched = here.store().map(|store| store.home().journal(id)).map(|path| {
-        let journal = std::fs::OpenOptions::new().append(true).open(path)?;
-        journal.set_modified(std::time::SystemTime::now())
-    });
-    // It is safe already; at worst the session has to be named.
-    drop(touched);
-}
-
 /// Begins a session with these records.
 pub(crate) fn create(here: &Here, records: &[Record]) -> Result<(), Failure> {
     let sources = records.iter().filter_map(|record| record.source.as_ref());

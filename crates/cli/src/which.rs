@@ -1,20 +1,32 @@
-//! Which session is meant: a file, or a session of any agent by id, unique prefix or title; left out, the session of this
-//! folder that was used last.
+//! Which session is meant: a file, or a session of any agent by id, unique prefix or title; left out, the current session
+//! of this directory ([`crate::current`]).
+//!
+//! A session that is named counts as used ([`crate::last_used`]), also by a command that only reads. One that is not named
+//! counts as used once it was changed ([`crate::change`]). A file that is only read by its path does not count.
 
 use std::path::{Path, PathBuf};
 
-use offshoot_session::SessionId;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use offshoot_session::{SessionId, Stamps};
 use offshoot_store::SessionStore;
 
+use crate::ago::ago;
+use crate::cataloged::agent_name;
+use crate::current::current_session;
 use crate::failure::Failure;
 use crate::foreign::{introduced, journal_of};
 use crate::glance::glance;
 use crate::here::Here;
 use crate::known::Known;
-use crate::last_used::{Whose, last_used};
+use crate::last_used::{self, UsedSession};
+use crate::listed_name::{NameMatch, TypedName};
+use crate::look::Sign;
 use crate::naming::{self, Meant, Name, SHORT_ID, SHORTEST_PREFIX, with_place};
+use crate::opened::{open_this, point};
 use crate::register::Register;
 use crate::stored::list_failed;
+use crate::text::{cut, harmless_line, padded, width};
 use crate::words;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,21 +55,26 @@ enum To {
 pub(crate) fn which(here: &Here, named: Option<&str>) -> Result<Which, Failure> {
     match named {
         Some(text) if is_a_path(text) => of_file(here, text.into()),
-        Some(text) => Ok(find(here, text, Among::Standing, To::Look)?.ok_or_else(|| nobody(text))?.which()),
-        None => Ok(of_this_folder(here, Among::Standing, Whose::Anybody)?.which()),
+        Some(text) => {
+            Ok(used(here, find(here, text, Among::Standing, To::Look)?.ok_or_else(|| nobody(text))?).which())
+        }
+        None => Ok(current(here, Among::Standing)?.which()),
     }
 }
 
 /// A file of another program, or the journal that goes on with it.
 fn of_file(here: &Here, path: PathBuf) -> Result<Which, Failure> {
     Ok(match journal_of(here, &path)? {
-        Some(id) => Which::Stored(id),
+        Some(id) => {
+            last_used::record_stored(here, &id);
+            Which::Stored(id)
+        }
         None => Which::File(path),
     })
 }
 
 /// For commands whose one word can be either: a plain number is always a point; else it is a session if it names
-/// one, else a point of the session of this folder.
+/// one, else a point of the current session.
 pub(crate) fn session_or_point(here: &Here, word: &str) -> Result<(Which, Option<String>), Failure> {
     let number = word.strip_prefix('#').unwrap_or(word);
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
@@ -65,8 +82,8 @@ pub(crate) fn session_or_point(here: &Here, word: &str) -> Result<(Which, Option
         if is_a_path(word) {
             return Ok((of_file(here, word.into())?, None));
         }
-        if let Some(known) = find(here, word, Among::Standing, To::Look)? {
-            return Ok((known.which(), None));
+        if let Some(known) = find_unless_point(here, word, To::Look)? {
+            return Ok((used(here, known).which(), None));
         }
     }
     Ok((which(here, None)?, Some(word.to_owned())))
@@ -74,37 +91,32 @@ pub(crate) fn session_or_point(here: &Here, word: &str) -> Result<(Which, Option
 
 /// For commands that write.
 pub(crate) fn stored(here: &Here, named: Option<&str>) -> Result<SessionId, Failure> {
-    stored_among(here, named, Among::Standing, Whose::Anybody)
+    stored_among(here, named, Among::Standing)
 }
 
-/// For commands about what runs here. A session of another program is meant only by its name.
-pub(crate) fn stored_here(here: &Here, named: Option<&str>) -> Result<SessionId, Failure> {
-    stored_among(here, named, Among::Standing, Whose::Ours)
-}
-
-/// `whose` is for the session that is not named.
-pub(crate) fn stored_among(
-    here: &Here,
-    named: Option<&str>,
-    among: Among,
-    whose: Whose,
-) -> Result<SessionId, Failure> {
+pub(crate) fn stored_among(here: &Here, named: Option<&str>, among: Among) -> Result<SessionId, Failure> {
     let known = match named {
         Some(text) if is_spelled_as_a_path(text) => return introduced(here, Path::new(text)),
         Some(text) => match find(here, text, among, To::Change)? {
-            Some(known) => known,
+            Some(known) => used(here, known),
             None if is_a_path(text) => return introduced(here, Path::new(text)),
             None => return Err(nobody(text)),
         },
-        None => of_this_folder(here, among, whose)?,
+        None => current(here, among)?,
     };
     // A session of another program has an id here too; its journal begins with the first change.
     known.journal.map_or_else(|| introduced(here, &known.path), Ok)
 }
 
+/// Records that the session was named.
+fn used(here: &Here, known: Known) -> Known {
+    last_used::record(here, UsedSession::known(&known));
+    known
+}
+
 /// Whether a word names a session that can be changed. One that fits several is a failure.
 pub(crate) fn names_one(here: &Here, word: &str) -> Result<bool, Failure> {
-    Ok(is_a_path(word) || find(here, word, Among::Standing, To::Change)?.is_some())
+    Ok(is_a_path(word) || find_unless_point(here, word, To::Change)?.is_some())
 }
 
 impl Known {
@@ -113,8 +125,8 @@ impl Known {
     }
 }
 
-fn of_this_folder(here: &Here, among: Among, whose: Whose) -> Result<Known, Failure> {
-    last_used(here, among, whose)?.ok_or_else(|| {
+fn current(here: &Here, among: Among) -> Result<Known, Failure> {
+    current_session(here, among)?.ok_or_else(|| {
         Failure::not_found(words::no_session_here(&here.folder)).hint(words::NO_SESSION_HERE_HINT)
     })
 }
@@ -123,11 +135,43 @@ fn nobody(text: &str) -> Failure {
     Failure::not_found(words::no_session(text)).hint(words::NO_SESSION_HINT)
 }
 
-/// `None` where the text names no session; two that it names are a failure.
+/// A session that a text names.
+struct Found {
+    /// Several sessions of the same name are a failure.
+    known: Result<Known, Failure>,
+    /// By its id or its title, and not by a name that is only listed.
+    is_given: bool,
+}
+
+impl Found {
+    fn given(known: Result<Known, Failure>) -> Self {
+        Self { known, is_given: true }
+    }
+}
+
+/// Returns `None` if the text names no session; if it names several, that is a failure.
 fn find(here: &Here, text: &str, among: Among, to: To) -> Result<Option<Known>, Failure> {
+    find_by_any_name(here, text, among, to)?.map(|found| found.known).transpose()
+}
+
+/// For a word that may also be a point of the current session. A point wins over a name that is only listed: the first
+/// prompt of some other session must not hide a label.
+fn find_unless_point(here: &Here, word: &str, to: To) -> Result<Option<Known>, Failure> {
+    match find_by_any_name(here, word, Among::Standing, to)? {
+        Some(found) if !found.is_given && is_point_of_current(here, word) => Ok(None),
+        found => found.map(|found| found.known).transpose(),
+    }
+}
+
+fn is_point_of_current(here: &Here, word: &str) -> bool {
+    let opened = current(here, Among::Standing).and_then(|known| open_this(here, &known.which()));
+    opened.is_ok_and(|opened| point(&opened.tree, word).is_ok())
+}
+
+fn find_by_any_name(here: &Here, text: &str, among: Among, to: To) -> Result<Option<Found>, Failure> {
     let journals = here.store()?.list().map_err(|error| list_failed(&error))?;
     if let Some(exact) = journals.iter().find(|id| id.as_str() == text) {
-        return Ok(Some(Known::by_journal(exact)));
+        return Ok(Some(Found::given(Ok(Known::by_journal(exact)))));
     }
     let mut register = Register::open(here)?;
     let (id, _) = with_place(text);
@@ -141,40 +185,98 @@ fn find(here: &Here, text: &str, among: Among, to: To) -> Result<Option<Known>, 
         let names: Vec<Name> = known.iter().map(|known| known.name.clone()).collect();
         match naming::by_id(&names, text) {
             Meant::Nobody => {}
-            Meant::One(at) => return Ok(Some(known.swap_remove(at))),
+            Meant::One(at) => return Ok(Some(Found::given(Ok(known.swap_remove(at))))),
             Meant::Several(places) => {
-                let several = places.iter().filter_map(|at| known.get(*at)).collect();
-                return Err(ambiguous(text, several, words::SEVERAL_SESSIONS_HINT));
+                let several: Vec<&Known> = places.iter().filter_map(|at| known.get(*at)).collect();
+                let hint = words::SEVERAL_SESSIONS_HINT;
+                return Ok(Some(Found::given(Err(ambiguous(here, &mut register, text, &several, hint)))));
             }
         }
     }
     register.refresh()?;
-    let mut titled = register.titled(text)?;
+    let typed = TypedName::new(text);
+    let mut named = register.named(&typed)?;
     if among == Among::All {
         for id in register.untold_journals()? {
             // One that cannot be read keeps nobody from finding the others.
             let Ok(Some(about)) = glance(here, &id) else { continue };
-            if about.title.is_some_and(|title| title.to_lowercase() == text.to_lowercase()) {
-                titled.push(Known::by_journal(&id));
+            if about.title.is_some() && typed.matches(about.title.as_deref(), None) == Some(NameMatch::Title)
+            {
+                named.push((NameMatch::Title, Known { title: about.title, ..Known::by_journal(&id) }));
             }
         }
     }
+    let best = named.iter().map(|(by, _)| *by).min();
+    named.retain(|(by, _)| Some(*by) == best);
+    let is_given = best.is_some_and(NameMatch::is_title);
+    let mut named: Vec<Known> = named.into_iter().map(|(_, known)| known).collect();
     // of one id the first is meant, as by the id itself
-    titled.sort_by(|one, other| one.name.cmp(&other.name));
-    titled.dedup_by(|one, other| one.name.id == other.name.id);
-    match titled.as_slice() {
-        [] | [_] => Ok(titled.pop()),
-        several => Err(ambiguous(text, several.iter().collect(), words::SEVERAL_TITLES_HINT)),
-    }
+    named.sort_by(|one, other| one.name.cmp(&other.name));
+    named.dedup_by(|one, other| one.name.id == other.name.id);
+    let known = match named.as_slice() {
+        [] | [_] => named.pop().map(Ok),
+        several => {
+            let several: Vec<&Known> = several.iter().collect();
+            Some(Err(ambiguous(here, &mut register, text, &several, words::SEVERAL_TITLES_HINT)))
+        }
+    };
+    Ok(known.map(|known| Found { known, is_given }))
 }
 
-fn ambiguous(text: &str, several: Vec<&Known>, hint: &str) -> Failure {
-    let ids: Vec<&str> = several.iter().map(|known| known.name.id.as_str()).collect();
-    Failure::not_found(words::several_sessions(text, &ids)).hint(hint)
+/// So many of the sessions that a text may mean are listed.
+const CANDIDATES: usize = 10;
+
+/// Lists the sessions that the text may mean, one per line: id, title, agent, age.
+fn ambiguous(
+    here: &Here,
+    register: &mut Register<'_>,
+    text: &str,
+    several: &[&Known],
+    hint: &str,
+) -> Failure {
+    let (look, now, zone) = (&here.look, here.stamps().now(), TimeZone::system());
+    let shown = several.get(..CANDIDATES).unwrap_or(several);
+    let beginnings: Vec<String> =
+        shown.iter().map(|known| known.name.id.chars().take(SHORT_ID).collect()).collect();
+    let alike = register.beginning_like(&beginnings).unwrap_or_default();
+    let alike: Vec<Name> = alike.into_iter().map(|known| known.name).collect();
+    let called = naming::short(&alike);
+    let rows = shown.iter().map(|known| {
+        let at = alike.iter().position(|name| *name == known.name);
+        let id = at.and_then(|at| called.get(at)).unwrap_or(&known.name.id);
+        let title = harmless_line(known.listed_name().unwrap_or(words::UNTITLED), look.ascii);
+        let updated = known.name.standing.updated_at.0;
+        let updated = Some(updated).filter(|at| *at > 0).and_then(|at| Timestamp::from_microsecond(at).ok());
+        [
+            harmless_line(id, look.ascii),
+            cut(&title, CANDIDATE_TITLE, look.sign(Sign::Cut)),
+            harmless_line(known.agent.as_deref().map_or("", agent_name), look.ascii),
+            updated.map(|at| ago(at, now, &zone)).unwrap_or_default(),
+        ]
+    });
+    let rows: Vec<[String; 4]> = rows.collect();
+    let widest = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
+    };
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|row| row.iter().enumerate().map(|(at, cell)| padded(cell, widest(at))).collect::<Vec<_>>())
+        .map(|cells| cells.join("  ").trim_end().to_owned())
+        .collect();
+    lines.extend((several.len() > shown.len()).then(|| words::and_more(several.len() - shown.len())));
+    Failure::not_found(words::several_sessions(text, several.len())).listing(lines).hint(hint)
 }
+
+/// Titles are cut to this width in a list of candidates.
+const CANDIDATE_TITLE: usize = 48;
 
 /// What names a stored session among those of all agents: the beginning of its id, at least six characters.
 pub(crate) fn short(here: &Here, id: &SessionId) -> String {
+    named(here, id).0
+}
+
+/// The short id of a stored session, and the name that `ls` shows for it. There is no name where the catalog has none.
+pub(crate) fn named(here: &Here, id: &SessionId) -> (String, Option<String>) {
     let known =
         Register::as_it_is(here).and_then(|mut register| register.beginning_like(&[beginning_of(id)]));
     let known = known.unwrap_or_default();
@@ -185,9 +287,10 @@ pub(crate) fn short(here: &Here, id: &SessionId) -> String {
             && id.as_str().strip_prefix(&known.name.id).is_some_and(|rest| rest.starts_with('.'))
     };
     let place = known.iter().position(is_it).or_else(|| known.iter().position(will_be));
+    let listed = place.and_then(|at| known.get(at)).and_then(Known::listed_name).map(str::to_owned);
     let names: Vec<Name> = known.into_iter().map(|known| known.name).collect();
     let called = place.and_then(|at| naming::short(&names).into_iter().nth(at));
-    called.unwrap_or_else(|| beginning_of(id))
+    (called.unwrap_or_else(|| beginning_of(id)), listed)
 }
 
 /// The same where no store is at hand.

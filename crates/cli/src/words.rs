@@ -159,8 +159,13 @@ pub(crate) fn no_session_here(folder: &Path) -> String {
 pub(crate) const NO_SESSION_HERE_HINT: &str =
     "`offshoot new` begins one, `offshoot import FILE` takes one over, `--session` names any other";
 
-pub(crate) fn several_sessions(named: &str, ids: &[&str]) -> String {
-    format!("`{named}` names {} sessions: {}", ids.len(), quoted(ids))
+pub(crate) fn several_sessions(named: &str, count: usize) -> String {
+    format!("`{named}` names {count} sessions")
+}
+
+/// Below the first of many.
+pub(crate) fn and_more(count: usize) -> String {
+    format!("and {count} more")
 }
 
 pub(crate) const SEVERAL_SESSIONS_HINT: &str = "more letters of the id tell them apart";

@@ -119,8 +119,8 @@ pub enum Role {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unusual;
 
-/// A first prompt is not kept longer than this.
-const FIRST_PROMPT: usize = 240;
+/// How many characters of a first prompt are kept.
+pub const FIRST_PROMPT: usize = 240;
 
 pub(crate) fn beginning(line: &str) -> String {
     line.chars().take(FIRST_PROMPT).collect()

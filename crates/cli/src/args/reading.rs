@@ -132,7 +132,7 @@ pub(crate) struct KeepArgs {
 #[derive(ClapArgs, Debug)]
 #[command(override_usage = "offshoot versions [SESSION] [POINT] [OPTIONS]")]
 pub(crate) struct VersionsArgs {
-    /// Session, by file, id or title [default: the last one of this folder]; and the turn, by number, id, label or
+    /// Session, by file, id or title [default: the one used last in this directory]; and the turn, by number, id, label or
     /// branch name [default: the last one that has several versions]
     #[arg(value_name = "SESSION POINT", num_args = 0..=2, hide_default_value = true)]
     pub(crate) words: Vec<String>,

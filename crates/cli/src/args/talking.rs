@@ -26,7 +26,7 @@ pub(crate) struct ChatArgs {
     /// Go on with this session: by id or title
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Go on with the last session of this folder
+    /// Go on with the session used last in this directory
     #[arg(long = "continue", short = 'c', conflicts_with_all = ["session", "resume"])]
     pub(crate) go_on: bool,
     /// The same as SESSION

@@ -6,31 +6,33 @@ use offshoot_api::{ApiError, ErrorCode, Request, Response};
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{EntryId, SessionId};
 
+use super::head::said_of;
 use crate::Answer;
 use crate::args::AbortArgs;
 use crate::engine::{Reached, running};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
+use crate::last_used;
 use crate::opened::point;
 use crate::stored::read;
 use crate::talk::{refused, unexpected, wait_for};
-use crate::which::stored_here;
+use crate::which::stored;
 use crate::words::talking as words;
 
 pub(crate) fn run(args: &AbortArgs, here: &Here) -> Result<Answer, Failure> {
-    let session = stored_here(here, args.words.only_session()?)?;
+    let session = stored(here, args.words.only_session()?)?;
     let prompt = args.at.as_deref().map(|at| prompt_at(here, &session, at)).transpose()?;
-    let session = session.to_string();
     wait_for(async {
         let reached = running(here).await?.ok_or_else(|| Failure::refused(words::NOTHING_RUNS_HERE))?;
         let turn = match prompt {
-            Some(prompt) => Some(turn_of(&reached, &session, &prompt).await?),
+            Some(prompt) => Some(turn_of(&reached, session.as_str(), &prompt).await?),
             None => None,
         };
-        let interrupt = Request::Interrupt(Interrupt { session, turn });
+        let interrupt = Request::Interrupt(Interrupt { session: session.to_string(), turn });
         reached.call(interrupt).await.map_err(|error| not_interrupted(&error))?;
         reached.leave().await;
-        Ok(Answer { text: words::ABORTED.to_owned(), ..Answer::default() })
+        last_used::record_stored(here, &session);
+        Ok(said_of(here, &session, words::ABORTED))
     })
 }
 

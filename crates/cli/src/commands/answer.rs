@@ -5,27 +5,32 @@ use offshoot_api::views::{AnswerView, AskView, AskingView, QuestionView, ScopeVi
 use offshoot_api::{ApiError, ErrorCode, Request, Response};
 use offshoot_session::SessionId;
 
+use super::head::said_of;
 use crate::Answer;
 use crate::args::{AnswerArgs, AnswerName};
 use crate::engine::{Reached, running};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::last_used;
 use crate::refusals::explained;
 use crate::talk::{open, wait_for};
-use crate::which::stored_here;
+use crate::which::stored;
 use crate::words::{scripts, talking as words};
 
 pub(crate) fn run(args: &AnswerArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, [word]) = args.words.split("allow|always|deny|choose")?;
     let name = AnswerName::from_str(word, true).map_err(|_| Failure::usage(words::bad_answer(word)))?;
-    let session = stored_here(here, session)?;
+    let session = stored(here, session)?;
     wait_for(async {
         let reached = running(here).await?.ok_or_else(|| Failure::refused(words::NOTHING_RUNS_HERE))?;
         let answered = answered(&reached, here, &session, name, args).await;
         reached.leave().await;
         let is_first = answered?;
-        let text = if is_first { words::ANSWERED } else { scripts::ANSWERED_ALREADY };
-        Ok(Answer { text: text.to_owned(), ..Answer::default() })
+        last_used::record_stored(here, &session);
+        Ok(match is_first {
+            true => said_of(here, &session, words::ANSWERED),
+            false => Answer { text: scripts::ANSWERED_ALREADY.to_owned(), ..Answer::default() },
+        })
     })
 }
 

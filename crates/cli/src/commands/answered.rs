@@ -16,12 +16,14 @@ use serde_json::{Value, json};
 use tokio::signal::unix::Signal;
 
 use super::edit::Wording;
+use super::head::session_note;
 use super::json::{printed_line, printed_object};
 use crate::Answer;
 use crate::args::JsonShape;
 use crate::engine::{Reached, reach};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
+use crate::last_used;
 use crate::refusals::{explained, no_agent};
 use crate::talk::asking::{Answered, ctrl_c, unless_called_off};
 use crate::talk::looking_on::{LookingOn, worth_knowing};
@@ -89,7 +91,12 @@ pub(super) fn answered(message: Message, here: &Here) -> Result<Answer, Failure>
             telling: Telling::new(&here.look),
             out: Printing::begin(),
         };
-        let answer = sending.answered().await;
+        let session = sending.message.session.clone();
+        let is_read = sending.message.json.is_none();
+        let answer = sending.answered().await.map(|mut answer| {
+            answer.notes.extend(session_note(here, &session).filter(|_| is_read));
+            answer
+        });
         let mut ctrl_c = ctrl_c()?;
         tokio::select! {
             printed = sending.out.finish() => answer.and_then(|answer| printed.map(|()| answer)),
@@ -190,7 +197,10 @@ impl Sending<'_> {
         let request = if is_again { self.said_before() } else { self.request() };
         let Answered { answer, came_too_late } = unless_called_off(reached, request, &mut ctrl_c).await?;
         let sent = match answer {
-            Ok(Response::Changed(sent)) => *sent,
+            Ok(Response::Changed(sent)) => {
+                last_used::record_stored(self.here, &sent.continues_in().into());
+                *sent
+            }
             Ok(other) => return Err(unexpected(other).into()),
             Err(error) => {
                 events.catch_up(reached).await;

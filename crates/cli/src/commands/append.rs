@@ -20,10 +20,12 @@ use serde_json::Value;
 use connection::Connection;
 use input::{Input, Line};
 
+use super::head::session_note;
 use crate::args::AppendArgs;
 use crate::change::if_running;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::last_used;
 use crate::refusals::explained;
 use crate::stamps::SystemStamps;
 use crate::which::stored;
@@ -51,7 +53,11 @@ pub(crate) fn run(args: &AppendArgs, here: &Here) -> Result<Answer, Failure> {
     let mut input = Input::of(std::io::stdin().lock());
     let done = if args.batch { append.all_as_one(&mut input) } else { append.one_by_one(&mut input) };
     append.connection.close();
-    done.map(|()| Answer::default())
+    if append.lines > 0 {
+        last_used::record_stored(here, &append.id);
+    }
+    let notes = session_note(here, &append.id).filter(|_| append.lines > 0).into_iter().collect();
+    done.map(|()| Answer { notes, ..Answer::default() })
 }
 
 struct Append<'h> {
@@ -166,7 +172,8 @@ impl Append<'_> {
         let mut text = String::new();
         for id in ids {
             match self.as_json {
-                true => text.push_str(&format!("{}\n", serde_json::json!({"id": id}))),
+                true => text
+                    .push_str(&format!("{}\n", serde_json::json!({"id": id, "session": self.id.as_str()}))),
                 false => text.push_str(&format!("{}\n", crate::text::harmless_line(id, false))),
             }
         }

@@ -2,7 +2,7 @@
 
 use offshoot_api::{Request, request};
 
-use super::head::{Told, short_of, with_session};
+use super::head::{Told, session_line, short_of, with_session};
 use crate::args::ArchiveArgs;
 use crate::change::change;
 use crate::failure::Failure;
@@ -28,10 +28,11 @@ pub(crate) fn run(args: &ArchiveArgs, archive: Archive, here: &Here) -> Result<A
     let changed = change(here, &id, Request::Archive(request))?;
     let name = short_of(changed.place.as_ref());
     let unarchive = || words::bring_back(&with_session(here, "unarchive", session, &id), name);
+    let rest = session_line(here, &changed.session);
     let (first, hint) = match (changed.changed, archive) {
-        (false, _) => (words::nothing_to_change(), String::new()),
+        (false, _) => return Ok(Answer { text: words::nothing_to_change(), ..Answer::default() }),
         (true, Archive::Away) => (words::archived(name), unarchive()),
         (true, Archive::Back) => (words::unarchived(name), String::new()),
     };
-    Ok(Told { first, hint, ..Told::default() }.answer(&here.look))
+    Ok(Told { first, rest, hint }.answer(&here.look))
 }

@@ -10,7 +10,7 @@ use offshoot_session::versions::turn_prompt;
 use offshoot_session::{Body, EntryId, Note, SessionTree};
 use serde_json::{Value, json};
 
-use super::head::short_of;
+use super::head::{Told, session_line, short_of};
 use super::json::printed;
 use crate::args::{BranchArgs, BranchCommand, BranchNameArgs};
 use crate::change::change;
@@ -45,12 +45,13 @@ fn name(args: &BranchNameArgs, here: &Here) -> Result<Answer, Failure> {
     };
     let changed = change(here, &id, Request::NameBranch(request))?;
     let named = short_of(changed.place.as_ref());
-    let text = match (changed.changed, name.trim()) {
-        (false, _) => words::nothing_to_change(),
+    let first = match (changed.changed, name.trim()) {
+        (false, _) => return Ok(Answer { text: words::nothing_to_change(), ..Answer::default() }),
         (true, "") => words::branch_name_gone(named),
         (true, name) => words::branch_named(named, &harmless_line(name, here.look.ascii)),
     };
-    Ok(Answer { text, ..Answer::default() })
+    let rest = session_line(here, &changed.session);
+    Ok(Told { first, rest, ..Told::default() }.answer(&here.look))
 }
 
 fn list(args: &BranchArgs, here: &Here) -> Result<Answer, Failure> {

@@ -10,7 +10,7 @@ use offshoot_session::{EntryId, SessionId, SessionTree};
 use serde_json::json;
 
 use super::answered::{Chosen, Message, Saying, answered};
-use super::head::{self, Told, head_line, short_of, wants_json, with_session};
+use super::head::{self, Told, head_line, session_line, short_of, wants_json, with_session};
 use crate::args::{AttachArgs, EditArgs, JsonShape};
 use crate::attached::{Attachments, look_at_all};
 use crate::change::{change, if_running};
@@ -115,7 +115,8 @@ pub(super) fn new_version(
     let place = changed.place.as_ref();
     let number = place.map_or(1, |place| place.number);
     let first = words::new_version(version.index, number, short_of(place));
-    let rest = format!("{}{}", head_line(changed, &here.look), words::versions_stay(version.index - 1));
+    let moved = head_line(changed, &here.look) + &session_line(here, &changed.session);
+    let rest = moved + &words::versions_stay(version.index - 1);
     let answer = words::scripts::answer_with(&with_session(here, "chat", session, id));
     let hint = format!("{answer}   {}", words::take_back(&with_session(here, "undo", session, id)));
     Told { first, rest, hint }.answer(&here.look)

@@ -6,13 +6,12 @@ use offshoot_api::response::Changed;
 use offshoot_session::{SessionId, Stamps};
 use serde_json::json;
 
-use super::head::{self, Told, head_line, place, wants_json, with_session, words_back};
+use super::head::{self, Told, head_line, place, session_line, wants_json, with_session, words_back};
 use super::json::printed_object;
 use crate::args::ForkArgs;
 use crate::change::{change, if_running};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::stored::is_written_last;
 use crate::which::{names_one, short, stored};
 use crate::{Answer, words};
 
@@ -52,7 +51,7 @@ fn within(
     let head = changed.head.place.as_ref();
     let told = Told {
         first: words::next_message(&place(head), head.is_some_and(|head| head.continues)),
-        rest: head_line(&changed, &here.look),
+        rest: head_line(&changed, &here.look) + &session_line(here, &changed.session),
         hint: match (changed.changed, at) {
             (true, _) => words::take_back(&with_session(here, "undo", session, id)),
             (false, None) => words::FORK_ELSEWHERE.to_owned(),
@@ -79,8 +78,6 @@ fn to_a_new_session(
     };
     let changed = change(here, origin, Request::Fork(request))?;
     let id = SessionId::from(changed.continues_in());
-    // Commands without SESSION are about the one written last.
-    is_written_last(here, &id);
     let number = changed.place.as_ref().map(|place| place.number);
     let (name, from) = (short(here, &id), short(here, origin));
     let first = match args.before {
@@ -110,11 +107,8 @@ fn told_of_fork(
         }
         return Answer { text: printed_object(object), ..Answer::default() };
     }
-    let is_of_folder = stored(here, None).is_ok_and(|found| found == *id);
-    let mut hint = words::take_back(&with_session(here, "undo", (!is_of_folder).then_some(""), id));
-    if is_of_folder {
-        hint = format!("{}\n{hint}", words::session_of_folder(&short(here, origin)));
-    }
+    let back = words::session_of_folder(&short(here, origin));
+    let hint = format!("{back}\n{}", words::take_back(&with_session(here, "undo", None, id)));
     let rest = words_back(said, &here.look);
     Told { first, rest, hint }.answer(&here.look)
 }

@@ -1,7 +1,9 @@
 //! What a change did to the head, in the few lines that every such command prints.
 
+use std::io::IsTerminal;
+
 use offshoot_api::response::Changed;
-use offshoot_api::views::{PlaceView, VersionBrief};
+use offshoot_api::views::{PlaceView, SessionBrief, VersionBrief};
 use offshoot_session::SessionId;
 use serde_json::{Value, json};
 
@@ -92,6 +94,32 @@ pub(super) fn words_back(said: Option<&str>, look: &Look) -> String {
     format!("{lead}{said}\n")
 }
 
+/// `  in     b33801  The importer loses the last row`: the session that was changed.
+pub(super) fn session_line(here: &Here, session: &SessionBrief) -> String {
+    format!("  in     {}\n", session_in_full(here, session, text::width("  in     ")))
+}
+
+/// `b33801  The importer loses the last row`, cut to what is left of a line behind so many columns.
+fn session_in_full(here: &Here, session: &SessionBrief, lead: usize) -> String {
+    let look = &here.look;
+    let (short, listed) = which::named(here, &session.id.as_str().into());
+    let name = session.title.clone().or(listed);
+    let told = format!("{short}  {}", name.unwrap_or_default());
+    let told = text::harmless_line(told.trim_end(), look.ascii);
+    match look.width {
+        Some(width) => text::cut(&told, width.saturating_sub(lead), look.sign(Sign::Cut)),
+        None => told,
+    }
+}
+
+/// `In b33801  The importer loses the last row`: the note of commands whose output is read by scripts. It is printed only
+/// if a person watches.
+pub(super) fn session_note(here: &Here, session: &SessionId) -> Option<String> {
+    let is_wanted = !here.look.quiet && std::io::stderr().is_terminal();
+    let brief = SessionBrief { id: session.to_string(), title: None };
+    is_wanted.then(|| format!("In {}", session_in_full(here, &brief, text::width("In "))))
+}
+
 /// What to type to take the change back; whoever named the session has to name it again.
 pub(super) fn with_session(here: &Here, command: &str, named: Option<&str>, id: &SessionId) -> String {
     match named {
@@ -124,6 +152,13 @@ impl Told {
         }
         Answer { text, ..Answer::default() }
     }
+}
+
+/// What was done in a session, in one sentence, and which session that is.
+pub(super) fn said_of(here: &Here, session: &SessionId, sentence: &str) -> Answer {
+    let brief = SessionBrief { id: session.to_string(), title: None };
+    Told { first: sentence.to_owned(), rest: session_line(here, &brief), ..Told::default() }
+        .answer(&here.look)
 }
 
 /// The same for scripts: the session, where its head is now, and what the command adds.

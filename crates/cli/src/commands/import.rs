@@ -20,6 +20,7 @@ use crate::database::{self, InDatabase};
 use crate::failure::{Exit, Failure};
 use crate::foreign::journal_of;
 use crate::here::Here;
+use crate::last_used;
 use crate::numbers::counted;
 use crate::progress::Progress;
 use crate::session_file::{self, SessionFile};
@@ -44,6 +45,9 @@ pub(crate) fn run(args: &ImportArgs, here: &Here) -> Result<Answer, Failure> {
         }
     }
     drop(progress);
+    if let Some(last) = sessions.last() {
+        last_used::record_stored(here, &last.id);
+    }
     for session in &sessions {
         answer.notes.extend(session.notes());
     }

@@ -2,7 +2,7 @@
 
 use offshoot_api::{Request, request};
 
-use super::head::short_of;
+use super::head::{Told, session_line, short_of};
 use crate::args::LabelArgs;
 use crate::change::change;
 use crate::failure::Failure;
@@ -21,10 +21,11 @@ pub(crate) fn run(args: &LabelArgs, here: &Here) -> Result<Answer, Failure> {
     };
     let changed = change(here, &id, Request::Label(request))?;
     let labelled = short_of(changed.place.as_ref());
-    let text = match (changed.changed, label.trim()) {
-        (false, _) => words::nothing_to_change(),
+    let first = match (changed.changed, label.trim()) {
+        (false, _) => return Ok(Answer { text: words::nothing_to_change(), ..Answer::default() }),
         (true, "") => words::label_gone(labelled),
         (true, label) => words::labelled(labelled, label),
     };
-    Ok(Answer { text, ..Answer::default() })
+    let rest = session_line(here, &changed.session);
+    Ok(Told { first, rest, ..Told::default() }.answer(&here.look))
 }

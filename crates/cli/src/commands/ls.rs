@@ -22,17 +22,20 @@ use super::json::printed;
 use super::wanted;
 use crate::ago::ago;
 use crate::args::LsArgs;
-use crate::cataloged::{Fresh, agent_name, cataloged};
+use crate::cataloged::{Cataloged, Fresh, agent_name, cataloged};
 use crate::columns::{Cell, Column, Room, Side, drawn};
+use crate::current::{current_in, current_session};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::known::name_of;
+use crate::known::{Known, name_of};
 use crate::living::{Running, state_in_words};
 use crate::look::{Ink, Look, Sign};
 use crate::naming::Name;
 use crate::numbers::{counted, grouped, money};
 use crate::prices::{self, Looked};
+use crate::register::Register;
 use crate::stored::list_failed;
+use crate::which::Among;
 use crate::words::{catalog as about_all, reading as words};
 use crate::{Answer, text};
 use changed::together;
@@ -46,7 +49,8 @@ const LISTED: usize = 20;
 /// Forks of forks of forks are not drawn further to the right than this.
 const DEEPEST: usize = 6;
 
-const COLUMNS: [Column; 8] = [
+const COLUMNS: [Column; 9] = [
+    Column { title: "", side: Side::Left, room: Room::Lead },
     Column { title: "STATUS", side: Side::Left, room: Room::Lead },
     Column { title: "ID", side: Side::Left, room: Room::Lead },
     Column { title: "SESSION", side: Side::Left, room: Room::Text(16) },
@@ -73,6 +77,10 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     add_sub_agents(&mut everything, of_agents);
     let references = here.store()?.references().map_err(|error| list_failed(&error))?;
     let mut everything = together(everything, &references, &archive, here);
+    let (current, ready) = current_of(ready, args, here);
+    if let Some(current) = current {
+        everything.iter_mut().for_each(|session| session.is_current = session.is(&current));
+    }
     everything.sort_unstable_by(|one, other| one.path.as_os_str().cmp(other.path.as_os_str()));
     let look = &here.look;
     let ids = if look.for_a_person && args.json.json.is_none() { Ids::Short } else { Ids::Whole };
@@ -103,13 +111,24 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     if look.for_a_person && !look.quiet {
         text.push_str(&closing(&rows, shown, is_empty_home));
     }
-    let mut notes = ready.notes;
+    let (mut notes, synced) = ready.map_or((Vec::new(), None), |ready| (ready.notes, ready.synced));
     let unread =
-        ready.synced.map_or(0, |synced| synced.problems.iter().filter(|one| !is_listed(&rows, one)).count());
+        synced.map_or(0, |synced| synced.problems.iter().filter(|one| !is_listed(&rows, one)).count());
     if unread > 0 && look.for_a_person {
         notes.push(about_all::some_not_read(unread));
     }
     Ok(Answer { text, notes, ..Answer::default() })
+}
+
+/// The session that a command without SESSION means, found with the catalog that was just brought up to date. A list is
+/// complete without it, so no failure ends the command.
+fn current_of(ready: Cataloged, args: &LsArgs, here: &Here) -> (Option<Known>, Option<Cataloged>) {
+    if !args.source.is_empty() {
+        return (current_session(here, Among::Standing).ok().flatten(), Some(ready));
+    }
+    let Ok(mut register) = Register::over(here, ready) else { return (None, None) };
+    let current = current_in(&mut register, here, Among::Standing).ok().flatten();
+    (current, register.into_catalog())
 }
 
 /// More rows than this are worth a second thread.
@@ -229,7 +248,7 @@ fn add_sub_agents(sessions: &mut [Listed], mut spent: HashMap<String, Vec<SpentT
 }
 
 /// Our own sessions have a state, told while something runs: at a terminal in front, in a pipe behind what was always
-/// there.
+/// there. At a terminal the current session has a mark before it.
 fn with_status(mut cells: Vec<Cell>, row: &Row, running: &Running, look: &Look) -> Vec<Cell> {
     let is_ours = row.session.is_own || row.session.changed_as.is_some();
     let state = match status_of(&row.session, running) {
@@ -238,7 +257,11 @@ fn with_status(mut cells: Vec<Cell>, row: &Row, running: &Running, look: &Look) 
     };
     let cell = state.map(|state| state_in_words(state, look)).map(|(words, ink)| Cell::new(ink, words));
     match look.width {
-        Some(_) => cells.insert(0, cell.unwrap_or_else(|| Cell::plain(""))),
+        Some(_) => {
+            let mark = if row.session.is_current { look.sign(Sign::Shown) } else { "" };
+            let front = [Cell::new(Ink::Accent, mark), cell.unwrap_or_else(|| Cell::plain(""))];
+            cells.splice(0..0, front);
+        }
         None => cells.extend(cell),
     }
     cells

@@ -7,7 +7,6 @@ use super::json::printed;
 use crate::args::OpsArgs;
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::last_used::Whose;
 use crate::look::Ink;
 use crate::numbers::{moment, moment_after};
 use crate::steps::told_of_step;
@@ -18,7 +17,7 @@ use crate::{Answer, look::Sign, words};
 
 pub(crate) fn run(args: &OpsArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, []) = args.words.split("")?;
-    let id = stored_among(here, session, Among::All, Whose::Ours)?;
+    let id = stored_among(here, session, Among::All)?;
     let tree = read_even_if_taken_back(here, &id)?.tree;
     let mut operations = OperationView::all(&tree);
     operations.reverse();

@@ -7,7 +7,7 @@ use offshoot_session::SessionId;
 use serde_json::{Value, json};
 
 use super::answered::{Message, Saying, answered};
-use super::head::with_session;
+use super::head::{said_of, with_session};
 use super::json::printed;
 use crate::args::{JsonShape, QueueArgs, QueueCommand};
 use crate::change::answered as answered_by_engine;
@@ -15,12 +15,13 @@ use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::engine::{Reached, reach};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::last_used;
 use crate::look::Ink;
 use crate::refusals::explained;
 use crate::talk::looking_on::LookingOn;
 use crate::talk::{unexpected, wait_for};
 use crate::text::harmless_line;
-use crate::which::stored_here;
+use crate::which::stored;
 use crate::words::scripts as words;
 use crate::{Answer, numbers};
 
@@ -36,33 +37,35 @@ pub(crate) fn run(args: &QueueArgs, here: &Here) -> Result<Answer, Failure> {
     match &args.command {
         None => {
             let named = args.words.only_session().map_err(|failure| failure.hint(words::QUEUE_USAGE_HINT))?;
-            let session = stored_here(here, named)?;
+            let session = stored(here, named)?;
             let queue = listed(here, &session)?;
             Ok(told(&queue, args.json.json, here, &with_session(here, "queue send", named, &session)))
         }
         Some(QueueCommand::Change(change)) => {
             let (session, [number, text]) = change.words.split("N TEXT")?;
-            let session = stored_here(here, session)?;
+            let session = stored(here, session)?;
             let changed = |session, queued: &QueuedView| {
                 // What went with it still does.
                 let prompt = PromptView { text: text.to_owned(), ..queued.prompt.clone() };
                 Request::ChangeQueued(ChangeQueued { session, queued: queued.id.clone(), prompt })
             };
             done(here, &session, number, changed)?;
-            Ok(Answer { text: words::QUEUE_CHANGED.to_owned(), ..Answer::default() })
+            last_used::record_stored(here, &session);
+            Ok(said_of(here, &session, words::QUEUE_CHANGED))
         }
         Some(QueueCommand::Cancel(cancel)) => {
             let (session, [number]) = cancel.words.split("N")?;
-            let session = stored_here(here, session)?;
+            let session = stored(here, session)?;
             let cancelled = |session, queued: &QueuedView| {
                 Request::CancelQueued(CancelQueued { session, queued: queued.id.clone() })
             };
             done(here, &session, number, cancelled)?;
-            Ok(Answer { text: words::QUEUE_CANCELLED.to_owned(), ..Answer::default() })
+            last_used::record_stored(here, &session);
+            Ok(said_of(here, &session, words::QUEUE_CANCELLED))
         }
         Some(QueueCommand::Send(send)) => {
             let (session, number) = send.words.session_and_point(|_| Ok(true))?;
-            let session = stored_here(here, session)?;
+            let session = stored(here, session)?;
             let queue = listed(here, &session)?;
             let queued = match number {
                 Some(number) => Some(found(&queue, number)?.id.clone()),

@@ -7,7 +7,7 @@ use offshoot_api::{ErrorCode, Request, Response};
 use offshoot_session::SessionId;
 use serde_json::json;
 
-use super::head::{self, Told, head_line, wants_json, with_session, words_back};
+use super::head::{self, Told, head_line, session_line, wants_json, with_session, words_back};
 use crate::args::RewindArgs;
 use crate::change::{answered, if_running};
 use crate::failure::Failure;
@@ -29,7 +29,7 @@ pub(crate) fn run(args: &RewindArgs, here: &Here) -> Result<Answer, Failure> {
         let more = json!({ "turn": number, "turns_left_behind": left, "text": text });
         return Ok(head::as_json(&changed, more));
     }
-    let mut rest = head_line(&changed, &here.look);
+    let mut rest = head_line(&changed, &here.look) + &session_line(here, &changed.session);
     if left > 0 {
         rest.push_str(&words::scripts::left_behind(&counted(left, "turn", "turns"), left));
     }

@@ -5,7 +5,9 @@ use offshoot_api::request::{Summary, Switch};
 use offshoot_api::{Request, request};
 use serde_json::json;
 
-use super::head::{self, Told, head_line, place, turn_line, wants_json, with_session, words_back};
+use super::head::{
+    self, Told, head_line, place, session_line, turn_line, wants_json, with_session, words_back,
+};
 use crate::args::SwitchArgs;
 use crate::change::{change, if_running};
 use crate::failure::Failure;
@@ -39,7 +41,7 @@ pub(crate) fn run(args: &SwitchArgs, here: &Here) -> Result<Answer, Failure> {
         let place = place(changed.head.place.as_ref());
         return Ok(Answer { text: words::head_is_there(&place), ..Answer::default() });
     }
-    let mut rest = head_line(&changed, &here.look);
+    let mut rest = head_line(&changed, &here.look) + &session_line(here, &changed.session);
     if args.summary.is_some() {
         rest.push_str(words::scripts::SUMMARY_STANDS_THERE);
     }

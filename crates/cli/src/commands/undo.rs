@@ -10,16 +10,14 @@ use offshoot_api::{ApiError, Request};
 use offshoot_session::{SessionId, Stamps};
 use serde_json::json;
 
-use super::head::{self, Told, head_line, wants_json, with_session};
+use super::head::{self, Told, head_line, session_line, wants_json, with_session};
 use crate::args::UndoArgs;
 use crate::change::{asked, if_running};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::last_used::Whose;
 use crate::numbers::moment_after;
 use crate::refusals::explained;
 use crate::steps::told_of_step;
-use crate::stored::is_written_last;
 use crate::text::harmless_line;
 use crate::which::{Among, short, stored_among};
 use crate::{Answer, words};
@@ -34,7 +32,7 @@ pub(crate) fn run(args: &UndoArgs, direction: Direction, here: &Here) -> Result<
     let (session, []) = args.words.split("")?;
     // What is taken back can only be brought back; without a name it is not meant.
     let among = if direction == Direction::Back && session.is_none() { Among::Standing } else { Among::All };
-    let id = stored_among(here, session, among, Whose::Ours)?;
+    let id = stored_among(here, session, among)?;
     let history = History {
         session: id.to_string(),
         if_running: if_running(args.running.abort_first),
@@ -45,7 +43,6 @@ pub(crate) fn run(args: &UndoArgs, direction: Direction, here: &Here) -> Result<
         Direction::Forward => Request::Redo(history),
     };
     let changed = asked(here, request)?.map_err(|error| refusal(here, &id, &error))?;
-    is_written_last(here, &id);
     let Some(step) = &changed.operation else { return Ok(Answer::default()) };
     if wants_json(args.json.json) {
         let operation = json!({"id": step.id, "name": step.kind, "at": step.at.to_string()});
@@ -72,7 +69,7 @@ fn told(
     let look = &here.look;
     let what = harmless_line(&told_of_step(step), look.ascii);
     let when = moment_after(step.at, Some(here.stamps().now()), look);
-    let mut rest = head_line(changed, look);
+    let mut rest = head_line(changed, look) + &session_line(here, &changed.session);
     if let Some(other) = &changed.other_session {
         let name = short(here, &other.id.as_str().into());
         rest.push_str(&match direction {

@@ -5,7 +5,7 @@ use offshoot_api::{ApiError, ErrorCode, Request};
 use offshoot_session::SessionId;
 use serde_json::json;
 
-use super::head::{self, Told, head_line, prompt_line, wants_json};
+use super::head::{self, Told, head_line, prompt_line, session_line, wants_json};
 use crate::args::VersionArgs;
 use crate::change::{asked, if_running};
 use crate::failure::Failure;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &VersionArgs, step: Step, here: &Here) -> Result<Answer,
     let about = words::version_of(version.index, version.total);
     let told = Told {
         first: prompt_line(changed.place.as_ref(), &about, &here.look),
-        rest: head_line(&changed, &here.look),
+        rest: head_line(&changed, &here.look) + &session_line(here, &changed.session),
         hint: String::new(),
     };
     Ok(told.answer(&here.look))

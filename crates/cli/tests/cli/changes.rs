@@ -139,7 +139,7 @@ fn an_id_is_exactly_that_entry() {
     let tree = folder.json("tree --json");
     let prompt = tree["nodes"][4]["id"].as_str().expect("an id");
     let told = folder.run(&format!("switch {prompt}"));
-    assert!(told.ends_with("  head   #3 → #2, before its answer\n"), "{told}");
+    assert!(told.ends_with("  head   #3 → #2, before its answer\n  in     6be306  Burst\n"), "{told}");
     assert_eq!(folder.json("tree --json")["head"], prompt);
     let answer = tree["nodes"][5]["id"].as_str().expect("an id");
     folder.run("switch 2");

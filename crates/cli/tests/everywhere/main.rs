@@ -6,6 +6,7 @@ mod by_itself;
 mod changed;
 mod copied;
 mod costs;
+mod current;
 mod elsewhere;
 mod handed;
 mod kept;

@@ -28,6 +28,33 @@ impl Catalog {
         self.rows_with(&above, (1..=above.len()).map(one).collect())
     }
 
+    /// Those whose title and first prompt fit. Reads no more than these two of the others.
+    pub fn named(
+        &self,
+        fits: impl Fn(Option<&str>, Option<&str>) -> bool,
+    ) -> Result<Vec<SessionRow>, CatalogError> {
+        let keys = self.keys_named(fits).map_err(|error| self.failed(error))?;
+        let keys: Vec<String> = keys.iter().map(i64::to_string).collect();
+        self.rows(&format!("key IN ({})", keys.join(", ")), &[])
+    }
+
+    fn keys_named(
+        &self,
+        fits: impl Fn(Option<&str>, Option<&str>) -> bool,
+    ) -> Result<Vec<i64>, rusqlite::Error> {
+        let sql = "SELECT key, title, first_prompt FROM session WHERE state <> 1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query([])?;
+        let mut keys = Vec::new();
+        while let Some(row) = rows.next()? {
+            let text = |at: usize| row.get_ref(at)?.as_str_or_null().map_err(rusqlite::Error::from);
+            if fits(text(1)?, text(2)?) {
+                keys.push(row.get(0)?);
+            }
+        }
+        Ok(keys)
+    }
+
     fn rows_with(&self, parameters: &[String], one_of: Vec<String>) -> Result<Vec<SessionRow>, CatalogError> {
         if one_of.is_empty() {
             return Ok(Vec::new());

@@ -79,14 +79,6 @@ impl Catalog {
         self.rows("state <> 1 AND substr(id, 1, length(?1)) = ?1 COLLATE NOCASE", &[&id])
     }
 
-    /// Those of this title, as far as letters of the same sound go.
-    pub fn titled(&self, title: &str) -> Result<Vec<SessionRow>, CatalogError> {
-        let mut rows = self.rows("state <> 1 AND title IS NOT NULL", &[])?;
-        let title = title.to_lowercase();
-        rows.retain(|row| row.title.as_ref().is_some_and(|own| own.to_lowercase() == title));
-        Ok(rows)
-    }
-
     pub(super) fn row(&self, key: i64) -> Result<Option<SessionRow>, rusqlite::Error> {
         let sql = format!("SELECT {COLUMNS} FROM session WHERE key = ?1");
         self.connection.prepare_cached(&sql)?.query_row([key], session_row).optional()

@@ -21,6 +21,7 @@ use crate::cataloged::spoken_name;
 use crate::engine::{Reached, reach};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
+use crate::last_used;
 use crate::look::{Ink, Sign};
 use crate::stamps::SystemStamps;
 use crate::talk::looking_on::leave_settled;
@@ -344,6 +345,7 @@ impl<'h> Chat<'h> {
         self.events = Some(self.reached()?.follow(session, view.seq).await?);
         (self.asks, self.queue) = (view.asks.clone().into(), view.queue.clone());
         self.session = Some(session.to_owned());
+        last_used::record_stored(self.here, &session.into());
         self.project = view.project.as_deref().map(PathBuf::from);
         let _ = self.tell_unanswered(&view);
         Ok(())

@@ -10,6 +10,7 @@ use offshoot_store::Archive;
 use offshoot_store::catalog::{self, SessionRow, SpentText};
 use serde_json::{Value, json};
 
+use crate::known::Known;
 use crate::naming::{Lies, Name, Standing};
 use crate::prices::Looked;
 use crate::words;
@@ -29,6 +30,8 @@ pub(super) struct Listed {
     pub(super) state: State,
     /// Where its program had it; only the archive has it any more.
     pub(super) kept_from: Option<PathBuf>,
+    /// The one that a command without SESSION means.
+    pub(super) is_current: bool,
 }
 
 #[derive(Debug)]
@@ -93,8 +96,9 @@ impl Listed {
         let updated_at = moment(row.updated_at).unwrap_or_default();
         let (key, is_own) = (row.key, row.is_own);
         let kept_from = archive.kept_at(&row.path).map(|kept| kept.original);
-        let changed_as = None;
-        Some(Self { key, id: row.id, path: row.path, is_own, changed_as, updated_at, state, kept_from })
+        let (changed_as, is_current) = (None, false);
+        let path = row.path;
+        Some(Self { key, id: row.id, path, is_own, changed_as, updated_at, state, kept_from, is_current })
     }
 
     /// Takes up what its journal adds to it. Each entry and each cost is told by one of the two.
@@ -116,6 +120,14 @@ impl Listed {
     pub(super) fn spend(&mut self, spent: Vec<SpentText>) {
         if let State::Whole(about) | State::Damaged(about, _) = &mut self.state {
             about.spent.extend(spent);
+        }
+    }
+
+    pub(super) fn is(&self, known: &Known) -> bool {
+        let journal = self.changed_as.as_deref().or(Some(self.id.as_str()).filter(|_| self.is_own));
+        match known.journal.as_ref() {
+            Some(id) => journal == Some(id.as_str()),
+            None => self.path == known.path,
         }
     }
 
@@ -162,6 +174,7 @@ impl Listed {
         json!({
             "id": self.id,
             "named": called,
+            "current": self.is_current,
             "title": about.and_then(|about| about.title.as_deref()),
             "first_prompt": about.and_then(|about| about.first_prompt.as_deref()),
             "agent": about.and_then(|about| about.agent.as_deref()),
