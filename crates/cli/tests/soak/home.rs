@@ -3,17 +3,13 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output, Stdio};
 
 use offshoot_session::SessionId;
-use rustix::process::{Pid, Signal, kill_process};
+use offshoot_testkit::deadline::{BoundedChild, until};
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_offshoot");
-
-/// No command takes longer, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The length in bytes of each journal.
 pub(crate) type Lengths = HashMap<SessionId, u64>;
@@ -49,7 +45,8 @@ impl Home {
         command.env("OFFSHOOT_HOME", self.path()).env("OFFSHOOT_AUTO_SYNC", "false").args(words);
         let input = input.map(|path| File::open(path).expect("own file"));
         command.stdin(input.map_or_else(Stdio::null, Stdio::from));
-        ended(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts"))
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        child.bounded_output()
     }
 
     /// What a command prints that has to succeed.
@@ -91,30 +88,12 @@ impl Home {
     /// Ends the engine, and fails where one is left. It has stopped when its locks are free, and its process ends soon after.
     pub(crate) fn stop(self) {
         offshoot_testkit::stop_engine(PROGRAM, &self.path());
-        let deadline = Instant::now() + PATIENCE;
-        while !self.engines().is_empty() {
-            assert!(Instant::now() < deadline, "an engine is left behind: {:?}", self.engines());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        until("the end of the engine", || self.engines().is_empty());
     }
 }
 
 impl Drop for Home {
     fn drop(&mut self) {
         offshoot_testkit::stop_engine(PROGRAM, &self.path());
-    }
-}
-
-/// Waits for the end of a process, and no longer than [`PATIENCE`].
-fn ended(child: Child) -> Output {
-    let process = Pid::from_child(&child);
-    let (tell, told) = std::sync::mpsc::channel();
-    std::thread::spawn(move || tell.send(child.wait_with_output()));
-    match told.recv_timeout(PATIENCE) {
-        Ok(output) => output.expect("it ends"),
-        Err(_) => {
-            let _ = kill_process(process, Signal::KILL);
-            panic!("a command did not end within {PATIENCE:?}")
-        }
     }
 }
