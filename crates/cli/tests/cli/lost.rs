@@ -101,8 +101,8 @@ fn what_is_lost_is_said_again_in_a_session_that_is_longer_than_a_line() {
     folder.write("lines", format!("{line}\n").repeat(5).as_bytes());
     let mut append = alive(&folder);
     let lines = File::open(folder.path().join("lines")).expect("own file");
-    let appended = append.arg("append").stdin(lines).stdout(Stdio::null()).status().expect("it ends");
-    assert!(appended.success());
+    let mut appending = append.arg("append").stdin(lines).stdout(Stdio::null()).spawn().expect("it starts");
+    assert!(appending.bounded_wait().success());
     hook.arm();
     let mut command = alive(&folder);
     let command = command.args(["send", "and on"]).stdin(Stdio::null());
