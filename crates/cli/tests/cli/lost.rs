@@ -109,7 +109,7 @@ fn what_is_lost_is_said_again_in_a_session_that_is_longer_than_a_line() {
     let client = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
     hook.until_asked();
     host.kill_with_engine(&folder);
-    let output = client.wait_with_output().expect("it ends");
+    let output = client.bounded_output();
     let noted = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(0), "{noted}");
     assert_eq!(noted.matches("The process that was the engine has ended").count(), 1, "{noted}");

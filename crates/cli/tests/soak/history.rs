@@ -201,15 +201,20 @@ fn acknowledged(what: &What, printed: &str) -> Option<Answer> {
         }
         What::Label { .. } | What::Rename { .. } if printed == "Nothing to change.\n" => return unchanged(),
         What::Label { at, label } => {
-            printed.ends_with(&format!(" is labelled [{label}]\n")).then_some(())?;
+            first_line(printed).ends_with(&format!(" is labelled [{label}]")).then_some(())?;
             (StepKey::Label(at.clone(), label.clone()), None)
         }
         What::Rename { title } => {
-            printed.ends_with(&format!(" is called {title}\n")).then_some(())?;
+            first_line(printed).ends_with(&format!(" is called {title}")).then_some(())?;
             (StepKey::Rename(title.clone()), None)
         }
     };
     Some(Answer { steps: vec![Acknowledged { step, heads }], ..Answer::default() })
+}
+
+/// Further lines say in which session it happened.
+fn first_line(printed: &str) -> &str {
+    printed.lines().next().unwrap_or_default()
 }
 
 fn unchanged() -> Option<Answer> {
