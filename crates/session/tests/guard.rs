@@ -18,7 +18,10 @@ fn running(phase: Phase, waits_for: Option<WaitingFor>) -> RunningTurn {
 fn check_in(drawing: &str, turn: RunningTurn, action: Action<'_>) -> Result<Allowed, Refusal> {
     let (tree, head) = (tree_of(drawing), HeadName::main());
     let turns = [turn];
-    may(action, &SessionState { tree: &tree, head: &head, turns: &turns, agent: AgentState::Reachable })
+    may(
+        action,
+        &SessionState { tree: &tree, head: &head, turns: &turns, pending: &[], agent: AgentState::Reachable },
+    )
 }
 
 fn check(action: Action<'_>) -> Result<Allowed, Refusal> {
@@ -97,7 +100,7 @@ fn an_interrupted_turn_is_in_nobodys_way() {
 
 fn interrupted(drawing: &str, turns: &[RunningTurn]) -> Result<String, Refusal> {
     let (tree, head) = (tree_of(drawing), HeadName::main());
-    let state = SessionState { tree: &tree, head: &head, turns, agent: AgentState::Reachable };
+    let state = SessionState { tree: &tree, head: &head, turns, pending: &[], agent: AgentState::Reachable };
     turn_to_interrupt(&state).map(|turn| turn.to_string())
 }
 
@@ -148,7 +151,7 @@ fn blank_and_unchanged_text_is_refused_before_anything_else() {
 fn without_an_agent_nothing_is_sent() {
     let (tree, head) = (tree_of(TREE), HeadName::main());
     let with = |agent| {
-        let state = SessionState { tree: &tree, head: &head, turns: &[], agent };
+        let state = SessionState { tree: &tree, head: &head, turns: &[], pending: &[], agent };
         may(Action::Send { words: "x", place: Place::Here }, &state)
     };
     assert_eq!(with(AgentState::Missing), Err(Refusal::NoAgent));
