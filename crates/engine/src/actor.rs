@@ -242,6 +242,8 @@ pub(crate) struct SessionActor {
     parked: Vec<(TurnId, Call)>,
     /// Calls that wait until hooks have been told everything.
     settling: Vec<Call>,
+    /// How many messages had to wait before their prompts were written.
+    accepted: u64,
     /// Requests for which somebody is asked elsewhere.
     away: BTreeMap<u64, Away>,
     next_errand: u64,
@@ -372,6 +374,7 @@ impl SessionActor {
             book: Some(book),
             parked: Vec::new(),
             settling: Vec::new(),
+            accepted: 0,
             away: BTreeMap::new(),
             next_errand: 0,
             news: News::default(),

@@ -37,6 +37,8 @@ use crate::hooks::HookEvent;
 #[derive(Clone)]
 pub(crate) struct Pending {
     pub(super) turn: PendingTurn,
+    /// Which of all accepted messages it is.
+    number: u64,
     /// The entry that the request addressed, where it addressed one. Its text may mean another entry by now.
     at: Option<EntryId>,
     since: Timestamp,
@@ -127,7 +129,9 @@ impl SessionActor {
             (Landing::Below(_) | Landing::Version { .. }, client_id) => client_id.map(TurnId::from),
         };
         let id = id.unwrap_or_else(|| self.stamps.turn_id());
+        self.accepted += 1;
         Pending {
+            number: self.accepted,
             turn: PendingTurn::accept(id, message.landing.clone()),
             at: message.at.cloned(),
             since: self.stamps.now(),
@@ -156,7 +160,9 @@ impl SessionActor {
     pub(super) fn send_queued(&mut self, queued: &Queued, landing: Landing) {
         let below = landing.below(&self.tree).cloned();
         let agent = self.agent_for(&queued.chosen, below.as_ref()).ok();
+        self.accepted += 1;
         let pending = Pending {
+            number: self.accepted,
             turn: PendingTurn::accept(queued.id.turn(), landing),
             at: None,
             since: queued.queued_at,
@@ -231,7 +237,7 @@ impl SessionActor {
         let away = self.away.values().map(super::errands::Away::call);
         let calls = in_line.chain(parked).chain(away);
         let mut pending: Vec<&Pending> = calls.filter_map(|call| call.brought.pending()).collect();
-        pending.sort_by_key(|pending| pending.since);
+        pending.sort_by_key(|pending| pending.number);
         pending
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ConfigBranching, ForkTo, IfRunning, Summary};
-use offshoot_api::views::{AnswerView, PromptView};
+use offshoot_api::views::AnswerView;
 use offshoot_api::{ErrorCode, Request, Response};
 use offshoot_engine::{Hook, HookEvent, Settings, Shelf};
 use offshoot_session::Body;
@@ -160,15 +160,13 @@ async fn whatever_would_be_said_can_be_called_off() {
         yes(&mut ear)
     );
     sent.unwrap();
+    world.until(|kind| matches!(kind, EventKind::Bound { .. })).await;
 
     let text = || "other".to_owned();
     let unsaid = world.tree().entries().find(|entry| entry.body.text() == "unsaid").unwrap().id.to_string();
     let beside = IfRunning::Beside;
     let requests: Vec<(Request, Value)> = vec![
-        (
-            Request::Send(request::Send { if_running: beside, ..send("other") }),
-            json!("other"),
-        ),
+        (Request::Send(request::Send { if_running: beside, ..send("other") }), json!("other")),
         (
             Request::Edit(request::Edit {
                 session: s(),
