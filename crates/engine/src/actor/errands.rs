@@ -81,7 +81,7 @@ pub(crate) struct Brought {
     /// The message that the request is, once it was accepted.
     pending: Option<Box<Pending>>,
     /// The turn that was interrupted for it.
-    aborted: Option<TurnId>,
+    aborted: Option<Box<TurnId>>,
     by: By,
 }
 
@@ -152,11 +152,11 @@ impl Brought {
     }
 
     pub(super) fn aborted(&self) -> Option<&TurnId> {
-        self.aborted.as_ref()
+        self.aborted.as_deref()
     }
 
     pub(super) fn aborts(&mut self, turn: TurnId) {
-        self.aborted = Some(turn);
+        self.aborted = Some(Box::new(turn));
     }
 
     /// The message has changed: hooks are asked again.
