@@ -57,7 +57,7 @@ impl Stage {
             let call = stage.begin(Request::Send(send(text)));
             stage.ear.next().await.answer(&json!({}));
             call.await.unwrap().unwrap();
-            stage.until_turn_ended().await;
+            stage.until_ready().await;
         }
         stage
     }
