@@ -2,6 +2,7 @@
 //!
 //! The request waits here while somebody is asked. Then it comes again and is answered as if it came anew, with what was
 //! brought: so nothing that was decided before the errand is believed after it, and whoever gives up leaves no trace.
+//! The one exception is the place of a message, which is fixed when it is accepted ([`pending`](super::pending)).
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
