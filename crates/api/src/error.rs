@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use offshoot_session::address::AddressError;
 use offshoot_session::asks::AnswerRefused;
 use offshoot_session::guard::{self, Refusal};
+use offshoot_session::pending::LandingGone;
 use offshoot_session::plan::{
     ArchiveRefused, ConfigRefused, EditRefused, ForkRefused, NamingRefused, NavigationRefused, NotAppended,
     RetryRefused, RewindRefused, SendRefused, SwitchRefused, VersionRefused, WhyNotAppended,
@@ -246,7 +247,9 @@ impl From<NotAppended> for ApiError {
 impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         let code = match &refusal {
-            Refusal::Running { .. } | Refusal::Connecting { .. } => ErrorCode::Running,
+            Refusal::Running { .. } | Refusal::Connecting { .. } | Refusal::Preparing { .. } => {
+                ErrorCode::Running
+            }
             Refusal::Waiting { .. } => ErrorCode::Waiting,
             Refusal::Blank => ErrorCode::Blank,
             Refusal::SameText { .. } => ErrorCode::SameText,
@@ -359,6 +362,9 @@ impl From<AddressError> for ApiError {
 }
 
 coded! {
+    LandingGone {
+        LandingGone::Below(_) | LandingGone::Version(_) | LandingGone::Answer(_) => PointNotFound,
+    }
     SendRefused { SendRefused::Blank => Blank, SendRefused::UnknownHead(_) => NotFound, }
     RetryRefused {
         RetryRefused::NotFound(_) | RetryRefused::UnknownHead(_) => NotFound,

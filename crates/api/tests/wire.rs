@@ -400,6 +400,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
             number: 1,
             agent: "other".into(),
             status: status.clone(),
+            phase: Some("running".into()),
             since: FixedStamps::start(),
             ask: Some("t/1".into()),
             asked_at: Some(FixedStamps::start()),

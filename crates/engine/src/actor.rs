@@ -20,6 +20,7 @@ mod looks;
 mod moves;
 mod news;
 mod open;
+mod pending;
 mod recovery;
 mod requests;
 mod scope;
@@ -61,7 +62,7 @@ use crate::settings::Settings;
 use crate::shelf::Book;
 use agents::Connection;
 use drafting::Drafting;
-use errands::{Away, Back, nobody_waits};
+use errands::{Away, Back, Waiting, nobody_waits};
 use news::{Cause, News};
 use open::Opened;
 use recovery::Unended;
@@ -112,10 +113,8 @@ pub(crate) enum Message {
         cause: Cause,
         scope: Scope,
     },
-    /// Whoever wanted what is on this errand is gone.
-    NobodyWaits {
-        errand: u64,
-    },
+    /// The caller of a request that waits is gone.
+    NobodyWaits(Waiting),
     /// Whether the engine may end without disturbing anybody here.
     IsIdle {
         reply: oneshot::Sender<bool>,
@@ -140,7 +139,7 @@ impl Message {
             | Self::Gone { .. }
             | Self::Back { .. }
             | Self::Told { .. }
-            | Self::NobodyWaits { .. }
+            | Self::NobodyWaits(_)
             | Self::IsIdle { .. }
             | Self::Broke
             | Self::Tick
@@ -160,7 +159,7 @@ impl Message {
             | Self::TurnClosed(_)
             | Self::Back { .. }
             | Self::Told { .. }
-            | Self::NobodyWaits { .. }
+            | Self::NobodyWaits(_)
             | Self::IsIdle { .. }
             | Self::Tick
             | Self::Rest
@@ -180,7 +179,7 @@ impl Message {
             | Self::SharedStep { .. }
             | Self::Back { .. }
             | Self::Told { .. }
-            | Self::NobodyWaits { .. }
+            | Self::NobodyWaits(_)
             | Self::IsIdle { .. }
             | Self::Tick
             | Self::Rest
@@ -243,6 +242,8 @@ pub(crate) struct SessionActor {
     parked: Vec<(TurnId, Call)>,
     /// Calls that wait until hooks have been told everything.
     settling: Vec<Call>,
+    /// How many messages had to wait before their prompts were written.
+    accepted: u64,
     /// Requests for which somebody is asked elsewhere.
     away: BTreeMap<u64, Away>,
     next_errand: u64,
@@ -322,7 +323,7 @@ fn refuse(message: Message, error: &ApiError) {
         | Message::TurnClosed(_)
         | Message::Back { .. }
         | Message::Told { .. }
-        | Message::NobodyWaits { .. }
+        | Message::NobodyWaits(_)
         | Message::IsIdle { .. }
         | Message::Tick
         | Message::Rest
@@ -373,6 +374,7 @@ impl SessionActor {
             book: Some(book),
             parked: Vec::new(),
             settling: Vec::new(),
+            accepted: 0,
             away: BTreeMap::new(),
             next_errand: 0,
             news: News::default(),
@@ -405,11 +407,11 @@ impl SessionActor {
                 Message::Reached { turn, reached } => self.on_reached(&turn, reached).await,
                 Message::Heard { connection, event } => self.on_heard(connection, event).await,
                 Message::Gone { connection } => self.on_gone(connection).await,
-                Message::TurnClosed(ended) => self.on_turn_closed(&ended).await,
+                Message::TurnClosed(ended) => self.on_turn_closed(&ended),
                 Message::Back { errand, back } => self.on_back(errand, back),
                 Message::SharedStep { step, reply, .. } => self.on_shared_step(step, reply).await,
                 Message::Told { verdict, cause, .. } => self.on_told(verdict, cause),
-                Message::NobodyWaits { errand } => self.on_nobody_waits(errand),
+                Message::NobodyWaits(waiting) => self.on_nobody_waits(waiting),
                 Message::IsIdle { reply } => drop(reply.send(self.is_idle())),
                 Message::Tick => self.on_tick().await,
                 Message::Rest => {
@@ -419,6 +421,7 @@ impl SessionActor {
                 Message::Broke => break true,
                 Message::Stop => self.begin_to_end().await,
             }
+            self.release_parked();
             // What follows at once is one thing with it: a session is not ready between two prompts of its queue.
             if self.afterwards.is_empty() {
                 self.tell_status();
@@ -461,7 +464,7 @@ impl SessionActor {
             tokio::select! {
                 message = self.mailbox.recv() => return message.unwrap_or(Message::Stop),
                 () = until(due) => return Message::Tick,
-                errand = nobody_waits(&mut self.away) => return Message::NobodyWaits { errand },
+                waiting = nobody_waits(&mut self.away, &mut self.parked) => return Message::NobodyWaits(waiting),
                 Some(ended) = self.tasks.join_next() => if ended.is_err_and(|error| error.is_panic()) {
                     // Somebody may wait for it for ever. The session is closed as a crash would leave it, and
                     // opened anew by whoever asks next.

@@ -2,11 +2,13 @@
 //!
 //! Looking is always allowed, and so is whatever writes no node on a running turn's path. What would change that path
 //! under the turn is refused, with the hint to interrupt it first; what is sent there waits in the queue. Elsewhere in
-//! the tree a second turn starts on request.
+//! the tree a second turn starts on request. A turn whose prompt is not written yet ([`PendingTurn`]) is as busy as one
+//! that runs.
 
 use thiserror::Error;
 
 use crate::address::{Place as Where, short_id};
+use crate::pending::{Landing, PendingTurn};
 use crate::status::WaitingFor;
 use crate::turn::Phase;
 use crate::versions::versions_of;
@@ -60,6 +62,8 @@ pub struct SessionState<'s> {
     pub tree: &'s SessionTree,
     pub head: &'s HeadName,
     pub turns: &'s [RunningTurn],
+    /// Accepted messages without a prompt, in the order in which they were accepted.
+    pub pending: &'s [PendingTurn],
     pub agent: AgentState,
 }
 
@@ -97,6 +101,8 @@ pub enum Refusal {
     Running { turn: TurnId, prompt: EntryId },
     #[error("the agent is being reached for this branch")]
     Connecting { turn: TurnId, prompt: EntryId },
+    #[error("a message is being prepared for this branch")]
+    Preparing { turn: TurnId, below: Option<EntryId> },
     #[error("this branch waits for your answer")]
     Waiting { turn: TurnId, prompt: EntryId, kind: WaitingFor },
     #[error("a prompt needs some text")]
@@ -127,7 +133,10 @@ pub enum Hint {
 impl Refusal {
     pub fn hint(&self) -> Option<Hint> {
         match self {
-            Self::Running { .. } | Self::Connecting { .. } | Self::Waiting { .. } => Some(Hint::AbortFirst),
+            Self::Running { .. }
+            | Self::Connecting { .. }
+            | Self::Preparing { .. }
+            | Self::Waiting { .. } => Some(Hint::AbortFirst),
             Self::SeveralRun { .. } => Some(Hint::SayTurn),
             Self::Blank | Self::SameText { .. } | Self::NoAgent | Self::AgentBroken | Self::NothingRuns => {
                 None
@@ -138,9 +147,10 @@ impl Refusal {
     /// The turn to interrupt.
     pub fn turn(&self) -> Option<&TurnId> {
         match self {
-            Self::Running { turn, .. } | Self::Connecting { turn, .. } | Self::Waiting { turn, .. } => {
-                Some(turn)
-            }
+            Self::Running { turn, .. }
+            | Self::Connecting { turn, .. }
+            | Self::Preparing { turn, .. }
+            | Self::Waiting { turn, .. } => Some(turn),
             Self::Blank
             | Self::SameText { .. }
             | Self::NoAgent
@@ -165,12 +175,12 @@ pub fn may(action: Action<'_>, state: &SessionState<'_>) -> Result<Allowed, Refu
             Ok(Allowed::Now)
         }
         Action::Edit { at, .. } | Action::Retry { at, .. } | Action::Version { at } => {
-            unless_running(state, |turn| is_on_path_of(state.tree, turn, at))
+            unless_busy(state, |turn| turn.has_on_path(state.tree, at))
         }
-        Action::MoveHead | Action::Change => unless_running(state, |turn| head_is_on(state, turn)),
-        Action::Append { below } => unless_running(state, |turn| {
-            let is_in_its_answer = below.is_some_and(|below| state.tree.is_ancestor(&turn.prompt, below));
-            is_in_its_answer || head_is_on(state, turn)
+        Action::MoveHead | Action::Change => unless_busy(state, |turn| turn.has_head(state)),
+        Action::Append { below } => unless_busy(state, |turn| {
+            let is_in_its_answer = below.is_some_and(|below| turn.answers_above(state.tree, below));
+            is_in_its_answer || turn.has_head(state)
         }),
     }
 }
@@ -178,21 +188,14 @@ pub fn may(action: Action<'_>, state: &SessionState<'_>) -> Result<Allowed, Refu
 /// The turn that is meant by whoever wants to interrupt and names none: the only one that runs; of several the one on
 /// the branch of the head. Never one that merely happens to run.
 pub fn turn_to_interrupt(state: &SessionState<'_>) -> Result<TurnId, Refusal> {
-    let turns: Vec<&RunningTurn> = running(state).collect();
+    let turns: Vec<Busy<'_>> = busy(state).collect();
     let meant = match turns.as_slice() {
         [] => return Err(Refusal::NothingRuns),
         [only] => Some(*only),
-        several => several.iter().copied().find(|turn| head_is_on(state, turn)),
+        several => several.iter().copied().find(|turn| turn.has_head(state)),
     };
-    let places = || turns.iter().map(|turn| place_in_words(state.tree, &turn.prompt)).collect();
-    meant.map(|turn| turn.turn.clone()).ok_or_else(|| Refusal::SeveralRun { places: places() })
-}
-
-/// `#4 6f2a91 on "draft"`: a number alone would be looked for on the branch of the head.
-fn place_in_words(tree: &SessionTree, prompt: &EntryId) -> String {
-    let Where { branch, number } = Where::of(tree, prompt);
-    let named = branch.map(|name| format!(" on \"{name}\"")).unwrap_or_default();
-    format!("#{number} {}{named}", short_id(tree, prompt))
+    let places = || turns.iter().map(|turn| turn.in_words(state.tree)).collect();
+    meant.map(|turn| turn.id().clone()).ok_or_else(|| Refusal::SeveralRun { places: places() })
 }
 
 fn may_send(place: Place, state: &SessionState<'_>) -> Result<Allowed, Refusal> {
@@ -201,38 +204,102 @@ fn may_send(place: Place, state: &SessionState<'_>) -> Result<Allowed, Refusal> 
         AgentState::Broken => return Err(Refusal::AgentBroken),
         AgentState::Reachable => {}
     }
-    let busy = running(state).find(|turn| place == Place::Here && head_is_on(state, turn));
-    Ok(busy.map_or(Allowed::Now, |turn| Allowed::Queued { behind: turn.turn.clone() }))
+    let busy = busy(state).find(|turn| place == Place::Here && turn.has_head(state));
+    Ok(busy.map_or(Allowed::Now, |turn| Allowed::Queued { behind: turn.id().clone() }))
 }
 
-fn unless_running(
-    state: &SessionState<'_>,
-    touches: impl Fn(&RunningTurn) -> bool,
-) -> Result<Allowed, Refusal> {
-    let Some(busy) = running(state).find(|turn| touches(turn)) else { return Ok(Allowed::Now) };
-    let (turn, prompt) = (busy.turn.clone(), busy.prompt.clone());
-    Err(match (busy.waits_for, busy.phase) {
-        (Some(kind), _) => Refusal::Waiting { turn, prompt, kind },
-        (None, Phase::Connecting) => Refusal::Connecting { turn, prompt },
-        (None, Phase::Running | Phase::Compacting | Phase::Interrupted | Phase::Ended) => {
-            Refusal::Running { turn, prompt }
-        }
-    })
+fn unless_busy(state: &SessionState<'_>, touches: impl Fn(&Busy<'_>) -> bool) -> Result<Allowed, Refusal> {
+    busy(state).find(touches).map_or(Ok(Allowed::Now), |turn| Err(turn.refusal()))
+}
+
+/// A turn that keeps others from its path.
+#[derive(Clone, Copy, Debug)]
+enum Busy<'s> {
+    Running(&'s RunningTurn),
+    Pending(&'s PendingTurn),
 }
 
 /// An interrupted turn writes nothing any more, so it is in nobody's way.
-fn running<'s>(state: &SessionState<'s>) -> impl Iterator<Item = &'s RunningTurn> {
-    let turns = state.turns.iter();
-    turns.filter(|turn| !matches!(turn.phase, Phase::Interrupted | Phase::Ended))
+fn busy<'s>(state: &SessionState<'s>) -> impl Iterator<Item = Busy<'s>> {
+    let running = state.turns.iter().filter(|turn| !matches!(turn.phase, Phase::Interrupted | Phase::Ended));
+    running.map(Busy::Running).chain(state.pending.iter().map(Busy::Pending))
 }
 
-/// On the way from the root through the turn's prompt to what hangs below it.
-fn is_on_path_of(tree: &SessionTree, turn: &RunningTurn, at: &EntryId) -> bool {
-    tree.is_ancestor(at, &turn.prompt) || tree.is_ancestor(&turn.prompt, at)
-}
+impl<'s> Busy<'s> {
+    fn id(self) -> &'s TurnId {
+        match self {
+            Self::Running(turn) => &turn.turn,
+            Self::Pending(turn) => turn.id(),
+        }
+    }
 
-fn head_is_on(state: &SessionState<'_>, turn: &RunningTurn) -> bool {
-    state.tree.head(state.head).is_some_and(|head| state.tree.is_ancestor(&turn.prompt, head))
+    fn refusal(self) -> Refusal {
+        match self {
+            Self::Running(busy) => {
+                let (turn, prompt) = (busy.turn.clone(), busy.prompt.clone());
+                match (busy.waits_for, busy.phase) {
+                    (Some(kind), _) => Refusal::Waiting { turn, prompt, kind },
+                    (None, Phase::Accepted | Phase::Hook | Phase::Connecting) => {
+                        Refusal::Connecting { turn, prompt }
+                    }
+                    (None, Phase::Running | Phase::Compacting | Phase::Interrupted | Phase::Ended) => {
+                        Refusal::Running { turn, prompt }
+                    }
+                }
+            }
+            Self::Pending(busy) => {
+                let turn = busy.id().clone();
+                match busy.landing() {
+                    Landing::Below(below) | Landing::Version { below, .. } => {
+                        Refusal::Preparing { turn, below: below.clone() }
+                    }
+                    Landing::Answer(prompt) => Refusal::Connecting { turn, prompt: prompt.clone() },
+                }
+            }
+        }
+    }
+
+    /// On the way from the root through the turn's prompt to what hangs below it.
+    fn has_on_path(self, tree: &SessionTree, at: &EntryId) -> bool {
+        match self {
+            Self::Running(turn) => tree.is_ancestor(at, &turn.prompt) || tree.is_ancestor(&turn.prompt, at),
+            Self::Pending(turn) => turn.landing().has_on_path(tree, at),
+        }
+    }
+
+    fn has_head(self, state: &SessionState<'_>) -> bool {
+        match self {
+            Self::Running(turn) => {
+                state.tree.head(state.head).is_some_and(|head| state.tree.is_ancestor(&turn.prompt, head))
+            }
+            Self::Pending(turn) => turn.landing().is_at_head(state.tree, state.head),
+        }
+    }
+
+    fn answers_above(self, tree: &SessionTree, at: &EntryId) -> bool {
+        match self {
+            Self::Running(turn) => tree.is_ancestor(&turn.prompt, at),
+            Self::Pending(turn) => turn.landing().answers_above(tree, at),
+        }
+    }
+
+    /// `#4 6f2a91 on "draft"`: a number alone would be looked for on the branch of the head.
+    fn in_words(self, tree: &SessionTree) -> String {
+        let (prompt, number) = match self {
+            Self::Running(turn) => (Some(&turn.prompt), None),
+            Self::Pending(turn) => match turn.landing() {
+                Landing::Answer(prompt) => (Some(prompt), None),
+                landing => (landing.below(tree), Some(landing.number(tree))),
+            },
+        };
+        let Some(at) = prompt else { return "#1".to_owned() };
+        let Where { branch, number: last } = Where::of(tree, at);
+        let named = branch.map(|name| format!(" on \"{name}\"")).unwrap_or_default();
+        match number {
+            Some(number) => format!("#{number} below {}{named}", short_id(tree, at)),
+            None => format!("#{last} {}{named}", short_id(tree, at)),
+        }
+    }
 }
 
 fn says(tree: &SessionTree, at: &EntryId, words: &str) -> bool {

@@ -41,6 +41,7 @@ pub mod image;
 pub mod live;
 pub mod oddity;
 pub mod outline;
+pub mod pending;
 pub mod plan;
 pub mod queue;
 pub mod quick_json;

@@ -17,7 +17,8 @@ pub struct Queued {
     pub id: QueuedId,
     /// The turn it waits for.
     pub behind: TurnId,
-    /// The prompt of that turn: it will be said below its answer, wherever the head is by then.
+    /// The prompt of that turn: it will be said below its answer, wherever the head is by then. While that prompt is not
+    /// written, the entry below which it lands.
     pub place: Option<EntryId>,
     /// The head that goes along where it stands there; below it where the place is not known.
     pub head: HeadName,
@@ -43,6 +44,11 @@ impl QueuedId {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The turn that the message becomes.
+    pub fn turn(&self) -> TurnId {
+        TurnId::from(self.as_str())
     }
 }
 
@@ -78,16 +84,15 @@ impl SendQueue {
         Ok(self.waiting.remove(at.ok_or_else(|| NotQueued(id.clone()))?))
     }
 
-    /// The turn is done: the first that waited for it, to be said now. Whatever else waited now waits for the turn it
-    /// will become ([`SendQueue::go_behind`]).
-    pub fn next_after(&mut self, turn: &TurnId) -> Option<Queued> {
-        let at = self.waiting.iter().position(|queued| queued.behind == *turn)?;
-        Some(self.waiting.remove(at))
-    }
-
-    /// It could not be said: it is the first again.
-    pub fn put_back(&mut self, queued: Queued) {
-        self.waiting.insert(0, queued);
+    /// The first message behind this turn is sent next. It stays in the queue until its prompt is written; the other
+    /// messages behind the turn now wait for it.
+    pub fn advance(&mut self, turn: &TurnId) -> Option<Queued> {
+        let next = self.waiting.iter().find(|queued| queued.behind == *turn)?.clone();
+        let others = self.waiting.iter_mut().filter(|queued| queued.behind == *turn && queued.id != next.id);
+        for queued in others {
+            queued.behind = next.id.turn();
+        }
+        Some(next)
     }
 
     /// Those that fit wait for this turn, below its prompt.

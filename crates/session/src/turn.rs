@@ -4,7 +4,10 @@
 //! owns its branch: it writes below its own prompt, wherever the heads are by then.
 //!
 //! ```text
-//!              Started         Asks            answered
+//! accepted ─▶ hook            the prompt is written next: see [`pending`](crate::pending)
+//!               │
+//!      ┌────────┘
+//!      ▼       Started         Asks            answered
 //! connecting ──────────▶ running ────▶ waiting ────────▶ running
 //!      │                    │  interrupt                    │ Ended, Failed
 //!      │ Failed             ▼                               ▼
@@ -54,6 +57,10 @@ pub struct Turn {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
+    /// The place of the message is fixed; its prompt is not written.
+    Accepted,
+    /// Hooks are asked whether the message may be sent.
+    Hook,
     /// The agent has not been heard yet.
     Connecting,
     Running,
@@ -81,6 +88,20 @@ struct Bound {
     model: Option<Model>,
     last_message: Option<String>,
     missing: Missing,
+}
+
+impl Phase {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Hook => "hook",
+            Self::Connecting => "connecting",
+            Self::Running => "running",
+            Self::Compacting => "compacting",
+            Self::Interrupted => "interrupted",
+            Self::Ended => "ended",
+        }
+    }
 }
 
 impl Turn {
@@ -147,7 +168,7 @@ impl Turn {
     pub fn state(&self) -> State {
         match (self.phase, self.waits_for()) {
             (_, Some(kind)) => State::Waiting(kind),
-            (Phase::Connecting, None) => State::Starting,
+            (Phase::Accepted | Phase::Hook | Phase::Connecting, None) => State::Starting,
             (Phase::Running, None) => State::Running,
             (Phase::Compacting, None) => State::Compacting,
             (Phase::Interrupted, None) => State::Interrupted,
@@ -216,7 +237,7 @@ impl Turn {
         match self.phase {
             Phase::Ended => Vec::new(),
             Phase::Interrupted => self.close(End::Interrupted),
-            Phase::Connecting | Phase::Running | Phase::Compacting => {
+            Phase::Accepted | Phase::Hook | Phase::Connecting | Phase::Running | Phase::Compacting => {
                 self.failed(&Speaker::Agent, message.to_owned(), stamps)
             }
         }

@@ -3,6 +3,7 @@
 use offshoot_session::guard::{
     Action, AgentState, Allowed, Hint, Place, Refusal, RunningTurn, SessionState, may, turn_to_interrupt,
 };
+use offshoot_session::pending::{Landing, LandingGone, PendingTurn};
 use offshoot_session::status::WaitingFor;
 use offshoot_session::turn::Phase;
 use offshoot_session::{EntryId, HeadName};
@@ -18,7 +19,10 @@ fn running(phase: Phase, waits_for: Option<WaitingFor>) -> RunningTurn {
 fn check_in(drawing: &str, turn: RunningTurn, action: Action<'_>) -> Result<Allowed, Refusal> {
     let (tree, head) = (tree_of(drawing), HeadName::main());
     let turns = [turn];
-    may(action, &SessionState { tree: &tree, head: &head, turns: &turns, agent: AgentState::Reachable })
+    may(
+        action,
+        &SessionState { tree: &tree, head: &head, turns: &turns, pending: &[], agent: AgentState::Reachable },
+    )
 }
 
 fn check(action: Action<'_>) -> Result<Allowed, Refusal> {
@@ -97,7 +101,7 @@ fn an_interrupted_turn_is_in_nobodys_way() {
 
 fn interrupted(drawing: &str, turns: &[RunningTurn]) -> Result<String, Refusal> {
     let (tree, head) = (tree_of(drawing), HeadName::main());
-    let state = SessionState { tree: &tree, head: &head, turns, agent: AgentState::Reachable };
+    let state = SessionState { tree: &tree, head: &head, turns, pending: &[], agent: AgentState::Reachable };
     turn_to_interrupt(&state).map(|turn| turn.to_string())
 }
 
@@ -148,9 +152,97 @@ fn blank_and_unchanged_text_is_refused_before_anything_else() {
 fn without_an_agent_nothing_is_sent() {
     let (tree, head) = (tree_of(TREE), HeadName::main());
     let with = |agent| {
-        let state = SessionState { tree: &tree, head: &head, turns: &[], agent };
+        let state = SessionState { tree: &tree, head: &head, turns: &[], pending: &[], agent };
         may(Action::Send { words: "x", place: Place::Here }, &state)
     };
     assert_eq!(with(AgentState::Missing), Err(Refusal::NoAgent));
     assert_eq!(with(AgentState::Broken), Err(Refusal::AgentBroken));
+}
+
+/// A message waits for its hook. Its prompt will stand below `below`; the star is the head.
+fn beside_pending(drawing: &str, landing: Landing, action: Action<'_>) -> Result<Allowed, Refusal> {
+    let (tree, head) = (tree_of(drawing), HeadName::main());
+    let pending = [PendingTurn::accept("p".into(), landing).asking_hooks()];
+    let agent = AgentState::Reachable;
+    may(action, &SessionState { tree: &tree, head: &head, turns: &[], pending: &pending, agent })
+}
+
+const PENDING: &str = "u1 - a1 - u2 - a2*\n     a1 - u3 - a3";
+
+/// R-122.
+#[test]
+fn the_path_to_a_message_without_a_prompt_is_not_changed() {
+    let landing = || Landing::Below(Some("a2".into()));
+    let busy = || Err(Refusal::Preparing { turn: "p".into(), below: Some("a2".into()) });
+    let (own, above, other): (EntryId, EntryId, EntryId) = ("u2".into(), "u1".into(), "u3".into());
+    for at in [&own, &above] {
+        assert_eq!(beside_pending(PENDING, landing(), Action::Version { at }), busy());
+        assert_eq!(beside_pending(PENDING, landing(), Action::Retry { at, place: Place::Here }), busy());
+        assert_eq!(beside_pending(PENDING, landing(), Action::Retry { at, place: Place::Beside }), NOW);
+    }
+    assert_eq!(beside_pending(PENDING, landing(), Action::Version { at: &other }), NOW);
+    assert_eq!(beside_pending(PENDING, landing(), Action::MoveHead), busy());
+    assert_eq!(beside_pending(PENDING, landing(), Action::Change), busy());
+    assert_eq!(beside_pending(PENDING, landing(), Action::Append { below: None }), busy());
+    assert_eq!(beside_pending(PENDING, landing(), Action::Look), NOW);
+    let refusal = beside_pending(PENDING, landing(), Action::MoveHead).unwrap_err();
+    assert_eq!((refusal.hint(), refusal.turn()), (Some(Hint::AbortFirst), Some(&"p".into())));
+    let send = |place| Action::Send { words: "more", place };
+    let behind = Ok(Allowed::Queued { behind: "p".into() });
+    assert_eq!(beside_pending(PENDING, landing(), send(Place::Here)), behind);
+    assert_eq!(beside_pending(PENDING, landing(), send(Place::Beside)), NOW);
+}
+
+/// R-122: a version lands above the head, so the head is free; a prompt that is about to be answered is as busy as one that
+/// is being answered; the first message of a session holds its beginning.
+#[test]
+fn what_is_busy_follows_from_where_a_message_lands() {
+    let version = Landing::version(&tree_of(PENDING), &"u2".into());
+    assert_eq!(version, Landing::Version { of: "u2".into(), below: Some("a1".into()) });
+    assert_eq!(beside_pending(PENDING, version.clone(), Action::MoveHead), NOW);
+    let (one, two): (EntryId, EntryId) = ("u1".into(), "u2".into());
+    assert!(beside_pending(PENDING, version.clone(), Action::Version { at: &one }).is_err());
+    assert_eq!(beside_pending(PENDING, version, Action::Version { at: &two }), NOW);
+    let unanswered = "u1 - a1 - u2/t*";
+    let connecting = Err(Refusal::Connecting { turn: "p".into(), prompt: "u2".into() });
+    assert_eq!(beside_pending(unanswered, Landing::Answer("u2".into()), Action::MoveHead), connecting);
+    let send = Action::Send { words: "more", place: Place::Here };
+    let behind = Ok(Allowed::Queued { behind: "p".into() });
+    assert_eq!(beside_pending("", Landing::Below(None), send), behind);
+    assert_eq!(beside_pending(PENDING, Landing::Below(None), send), NOW);
+}
+
+/// R-122: a message lands where it was sent or not at all.
+#[test]
+fn a_message_whose_place_is_gone_does_not_land() {
+    let tree = tree_of(PENDING);
+    for landing in [
+        Landing::Below(None),
+        Landing::Below(Some("a2".into())),
+        Landing::version(&tree, &"u3".into()),
+        Landing::Answer("u2".into()),
+    ] {
+        assert_eq!(landing.check(&tree), Ok(()));
+    }
+    assert_eq!(Landing::Below(Some("a2".into())).number(&tree), 3);
+    let gone = Landing::Below(Some("a9".into())).check(&tree).unwrap_err();
+    let words = "entry `a9` was undone before the message could be added below it; the message was not sent";
+    assert_eq!((gone.to_string().as_str(), gone), (words, LandingGone::Below("a9".into())));
+}
+
+/// R-122: a message without a prompt can be interrupted like a turn.
+#[test]
+fn a_message_without_a_prompt_can_be_interrupted() {
+    let (tree, head) = (tree_of(PENDING), HeadName::main());
+    let here = PendingTurn::accept("p".into(), Landing::Below(Some("a2".into())));
+    let there = PendingTurn::accept("q".into(), Landing::Below(Some("a3".into())));
+    let meant = |pending: &[PendingTurn]| {
+        let agent = AgentState::Reachable;
+        turn_to_interrupt(&SessionState { tree: &tree, head: &head, turns: &[], pending, agent })
+    };
+    assert_eq!(meant(std::slice::from_ref(&there)), Ok("q".into()), "the only one");
+    assert_eq!(meant(&[there.clone(), here]), Ok("p".into()), "the one of the head");
+    let elsewhere = PendingTurn::accept("r".into(), Landing::Below(Some("a1".into())));
+    let places = vec!["#3 below a3".to_owned(), "#2 below a1".to_owned()];
+    assert_eq!(meant(&[there, elsewhere]), Err(Refusal::SeveralRun { places }));
 }

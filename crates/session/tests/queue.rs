@@ -44,11 +44,14 @@ fn one_goes_when_its_turn_is_done_and_the_rest_waits_for_that_one() {
     for (id, behind) in [("one", "t"), ("elsewhere", "x"), ("two", "t")] {
         queue.add(queued(id, behind));
     }
-    let first = queue.next_after(&"t".into()).unwrap();
+    let first = queue.advance(&"t".into()).unwrap();
     assert_eq!(first.id.as_str(), "one");
-    queue.go_behind(&"t2".into(), &"u2".into(), |queued| queued.behind == "t".into());
-    assert!(queue.next_after(&"t".into()).is_none());
-    let second = queue.next_after(&"t2".into()).unwrap();
-    assert_eq!((second.id.as_str(), second.place), ("two", Some("u2".into())));
+    assert_eq!(list(&queue), "one elsewhere two", "it waits until its prompt is written");
+    queue.cancel(&first.id).unwrap();
+    queue.go_behind(&"one".into(), &"u2".into(), |queued| queued.behind == "one".into());
+    assert!(queue.advance(&"t".into()).is_none());
+    let second = queue.advance(&"one".into()).unwrap();
+    assert_eq!((second.id.as_str(), &second.place), ("two", &Some("u2".into())));
+    queue.cancel(&second.id).unwrap();
     assert_eq!(list(&queue), "elsewhere");
 }

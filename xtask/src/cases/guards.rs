@@ -109,7 +109,7 @@ impl Scene {
 
     fn may(&self, action: Action<'_>) -> bool {
         let (tree, head, turns, agent) = (&self.tree, &HeadName::main(), &self.turns, self.agent);
-        may(action, &SessionState { tree, head, turns, agent }) == Ok(Allowed::Now)
+        may(action, &SessionState { tree, head, turns, pending: &[], agent }) == Ok(Allowed::Now)
     }
 
     /// What begins a turn: it runs from the moment it may.
@@ -150,7 +150,7 @@ impl Scene {
 
     fn abort(&mut self) -> Result<Value> {
         let (tree, head, turns, agent) = (&self.tree, &HeadName::main(), &self.turns, self.agent);
-        if turn_to_interrupt(&SessionState { tree, head, turns, agent }).is_err() {
+        if turn_to_interrupt(&SessionState { tree, head, turns, pending: &[], agent }).is_err() {
             return Ok(json!({"allowed": false}));
         }
         let mut turn = Turn::begin(TURN.into(), PROMPT.into(), Provenance::Continued);

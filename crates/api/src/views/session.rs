@@ -199,6 +199,10 @@ pub struct StatusRow {
     #[serde(default)]
     pub agent: String,
     pub status: StatusView,
+    /// `accepted`, `hook`, `connecting`, `running`, `compacting` or `interrupted`. In the first two the prompt is not
+    /// written yet: `prompt` is empty, and `number` is the one that it will have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
     /// When the turn began.
     #[serde(with = "super::time")]
     pub since: Timestamp,

@@ -68,7 +68,9 @@ fn cells(row: &StatusRow, rows: &[StatusRow], now: Timestamp, here: &Here) -> Ve
         false => row.session.clone(),
     };
     let branch = row.branch.as_deref().map(|branch| format!("{branch} ")).unwrap_or_default();
-    let kind = row.status.kind.as_deref().map(|kind| format!("{kind}: ")).unwrap_or_default();
+    // A message whose prompt is not written yet says what it waits for.
+    let phase = row.phase.as_deref().filter(|phase| *phase == "hook");
+    let kind = row.status.kind.as_deref().or(phase).map(|kind| format!("{kind}: ")).unwrap_or_default();
     let ask = row.ask.as_deref().unwrap_or_default();
     vec![
         Cell::new(ink, format!("{} {}", look.sign(sign), row.status.state)),

@@ -328,9 +328,40 @@ fn a_hook_that_fails_is_reported_by_every_command() {
     }
 }
 
-/// Other words are asked about like the first ones, and the log names who was asked by no more than host and port.
+/// R-122: while a hook is asked about a message, `status` lists the message and its branch cannot be changed. Before,
+/// "Nothing runs" was said and the message landed wherever the head was by then.
 #[test]
-fn a_hook_that_fails_when_what_waits_is_changed_is_reported() {
+fn a_message_that_waits_for_its_hook_is_listed_and_holds_its_branch() {
+    let folder = Folder::new();
+    let (chat, listener) = two_turns_and_a_slow_hook(&folder);
+    let before = std::fs::read(&folder.journals()[0]).expect("a journal");
+    let mut command = Talk::aloud(&folder, &["send", "third words"]);
+    let (mut asked, _) = listener.accept().expect("the hook is asked");
+    let (told, code) = run(&folder, &["status"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(told.contains("starting") && told.contains("#3") && told.contains("hook: third words"), "{told}");
+    settings(&folder, "");
+    for words in [&["switch", "1"][..], &["edit", "1", "other words"], &["undo"]] {
+        let (told, code) = run(&folder, words);
+        assert_eq!(code, Some(4), "{words:?}: {told}");
+        assert!(told.contains("--abort-first"), "{words:?}: {told}");
+    }
+    command.ctrl_c();
+    command.until("called off");
+    assert_eq!(command.end(), Some(130));
+    asked.read_to_end(&mut Vec::new()).expect("the connection is closed");
+    assert_eq!(std::fs::read(&folder.journals()[0]).expect("a journal"), before, "no trace");
+    let (told, _) = run(&folder, &["status"]);
+    assert!(told.contains("Nothing runs"), "{told}");
+    let (told, code) = run(&folder, &["switch", "1"]);
+    assert_eq!(code, Some(0), "{told}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+/// Hooks are asked about a queued message when it is about to be sent, and about the words that it has then. The log names who
+/// was asked by no more than host and port.
+#[test]
+fn a_hook_is_asked_about_a_queued_message_when_it_is_sent() {
     let folder = Folder::new();
     let mut chat = Talk::begin(&folder, &["chat"]);
     chat.say("ask me");
@@ -339,25 +370,28 @@ fn a_hook_that_fails_when_what_waits_is_changed_is_reported() {
     send.args(["send", "first words"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut send = send.spawn().expect("the program starts");
     chat.until("Somebody else says “first words”");
-    let failing = script(&folder, "fails", "exit 3");
+    let guard = keeping(&folder, "guard", r#"{"cancel":true,"reason":"not on Fridays"}"#);
     let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let address = format!("[[hooks]]\nevents = [\"before_send\"]\nurl = \"http://{nobody}/hush?key=hush\"\n");
-    settings(&folder, &(hook("before_send", &failing) + &address));
+    settings(&folder, &(address + &hook("before_send", &guard)));
     let (told, code) = run(&folder, &["queue", "change", "1", "other words"]);
     assert_eq!(code, Some(0), "{told}");
-    assert_eq!(told.matches("hook `fails`: failed with exit status: 3\n").count(), 1, "{told}");
-    assert!(told.contains(&format!("hook `http://{nobody}/hush?key=hush`: ")), "{told}");
+    assert!(!folder.path().join("told.json").exists(), "nobody is asked before it is sent");
+    chat.say("2");
+    chat.until("not on Fridays");
+    let told: Value =
+        serde_json::from_slice(&std::fs::read(folder.path().join("told.json")).expect("a file"))
+            .expect("JSON");
+    assert_eq!(told["text"], "other words");
     let log = std::fs::read_to_string(folder.home().join("log/offshoot.log")).expect("a log");
     assert!(log.contains(&format!(" hook={nobody} ")) && !log.contains("hush"), "{log}");
-    let program = keeping(&folder, "guard", r#"{"cancel":true,"reason":"not on Fridays"}"#);
-    settings(&folder, &hook("before_send", &program));
-    let (told, code) = run(&folder, &["queue", "change", "1", "no words"]);
-    assert_eq!((told.as_str(), code), ("error: not on Fridays\n", Some(4)));
     let (told, _) = run(&folder, &["queue"]);
-    assert!(told.contains("other words") && !told.contains("no words"), "{told}");
+    assert!(told.contains("other words"), "it is held: {told}");
     settings(&folder, "");
-    chat.say("2");
-    assert_eq!(send.bounded_wait().code(), Some(0));
+    let (told, code) = run(&folder, &["queue", "send"]);
+    assert_eq!(code, Some(0), "{told}");
+    chat.until("You said “other words”");
+    send.bounded_wait();
     assert_eq!(chat.end(), Some(0));
 }
 

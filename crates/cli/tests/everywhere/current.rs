@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use offshoot_testkit::deadline::BoundedCommand;
 use serde_json::json;
 
 use crate::names::{exit_of, pi};
@@ -31,7 +32,7 @@ impl Story {
     /// With words in quotes, in any directory below the one for work.
     fn run_in(&self, directory: &Path, words: &[&str]) -> String {
         let mut command = self.person.command_at(self.now());
-        let output = command.current_dir(directory).args(words).stdin(Stdio::null()).output();
+        let output = command.current_dir(directory).args(words).stdin(Stdio::null()).bounded_output();
         let output = output.expect("the program starts");
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
     }

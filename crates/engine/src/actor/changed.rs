@@ -110,7 +110,7 @@ impl SessionActor {
     }
 
     fn turn_ref(&self, turn: &TurnId) -> Option<TurnRef> {
-        let running = self.turns.get(turn)?;
+        let Some(running) = self.turns.get(turn) else { return self.pending_ref(turn) };
         let prompt = running.turn.prompt();
         let place = Place::of(&self.tree, prompt);
         Some(TurnRef {

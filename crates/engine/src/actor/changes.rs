@@ -204,7 +204,9 @@ impl SessionActor {
 
     /// Agents that answer elsewhere in the tree would have to go too.
     fn when_nothing_runs(&self, if_running: IfRunning) -> Result<(), Halt> {
-        let Some(running) = self.turns.values().next() else { return Ok(()) };
+        let Some(running) = self.turns.values().next() else {
+            return self.when_nothing_is_pending(if_running);
+        };
         let (turn, prompt) = (running.turn.id().clone(), running.turn.prompt().clone());
         match if_running {
             _ if running.turn.is_over() => Err(Halt::After(turn)),

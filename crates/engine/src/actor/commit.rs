@@ -260,7 +260,8 @@ impl SessionActor {
 
     pub(super) fn state(&self) -> State {
         let writes = self.away.values().any(Away::is_summary).then_some(State::Compacting);
-        let states = self.turns.values().map(Running::state).chain(writes);
+        let preparing = self.pending().into_iter().map(|pending| pending.turn.state());
+        let states = self.turns.values().map(Running::state).chain(preparing).chain(writes);
         let nothing_runs = if self.cannot_write { State::Error } else { State::Ready };
         states.max_by_key(|state| state.urgency()).unwrap_or(nothing_runs)
     }

@@ -2,6 +2,7 @@
 //!
 //! The request waits here while somebody is asked. Then it comes again and is answered as if it came anew, with what was
 //! brought: so nothing that was decided before the errand is believed after it, and whoever gives up leaves no trace.
+//! The one exception is the place of a message, which is fixed when it is accepted ([`pending`](super::pending)).
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -13,7 +14,7 @@ use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
 use offshoot_api::response::Notice;
 use offshoot_api::{ApiError, CallerId, ErrorCode, Request, Response};
 use offshoot_session::guard::Refusal;
-use offshoot_session::{EntryId, OperationId, SessionId, Setting};
+use offshoot_session::{EntryId, OperationId, SessionId, Setting, TurnId};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -21,6 +22,7 @@ use tracing::debug;
 
 use super::halt::{Halt, nothing_to_do, refused};
 use super::news::Cause;
+use super::pending::Pending;
 use super::scope::Scope;
 use super::shared_step::{Other, SharedStep, StepsLock, TakenThere, putting_back, take_there};
 use super::{Call, Message, SessionActor};
@@ -77,6 +79,10 @@ pub(crate) struct Brought {
     summary: Option<Written>,
     steps_lock: Option<Arc<StepsLock>>,
     other_side: Option<Taken>,
+    /// The message that the request is, once it was accepted.
+    pending: Option<Box<Pending>>,
+    /// The turn that was interrupted for it.
+    aborted: Option<Box<TurnId>>,
     by: By,
 }
 
@@ -103,6 +109,8 @@ enum By {
     Hook(String),
     /// Nobody has asked for it: the engine does it where it has to be done.
     Itself,
+    /// A message of the queue whose turn it is. It stays in the queue until its prompt is written.
+    Queue,
 }
 
 impl Default for By {
@@ -131,6 +139,32 @@ impl Brought {
         Self { verdict: Some(Box::default()), ..Self::default() }
     }
 
+    pub(super) fn from_queue(pending: Pending) -> Self {
+        Self { by: By::Queue, pending: Some(Box::new(pending)), ..Self::default() }
+    }
+
+    pub(super) fn pending(&self) -> Option<&Pending> {
+        self.pending.as_deref()
+    }
+
+    /// The message is accepted.
+    pub(super) fn hold(&mut self, pending: Pending) {
+        self.pending = Some(Box::new(pending));
+    }
+
+    pub(super) fn aborted(&self) -> Option<&TurnId> {
+        self.aborted.as_deref()
+    }
+
+    pub(super) fn aborts(&mut self, turn: TurnId) {
+        self.aborted = Some(Box::new(turn));
+    }
+
+    /// The message has changed: hooks are asked again.
+    pub(super) fn forget_verdict(&mut self) {
+        self.verdict = None;
+    }
+
     pub(super) fn holds_steps_lock(&self) -> bool {
         self.steps_lock.is_some()
     }
@@ -150,7 +184,7 @@ impl Brought {
     pub(super) fn cause(&self) -> Cause {
         match self.by {
             By::Hook(_) => Cause::Hook,
-            By::Person(_) | By::Itself => Cause::Other,
+            By::Person(_) | By::Itself | By::Queue => Cause::Other,
         }
     }
 
@@ -167,6 +201,9 @@ impl Brought {
                 let message = format!("what it wants is refused: {error}");
                 Some(EventKind::HookFailed { hook: hook.clone(), message })
             }
+            // The message waits for the next engine.
+            By::Queue if error.code == ErrorCode::Disconnected => None,
+            By::Queue => Some(EventKind::Notice { text: format!("what waits could not be sent: {error}") }),
             // Nothing to do is what was wanted.
             By::Itself if error.code == ErrorCode::NothingToDo => None,
             // A turn has overtaken automatic compaction, which is tried again after that turn.
@@ -227,7 +264,25 @@ pub(crate) enum Back {
     OtherSide(TakenThere),
 }
 
+/// A request whose caller may go away while it waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Waiting {
+    Errand(u64),
+    /// For the end of a turn.
+    Parked,
+}
+
 impl Away {
+    pub(super) fn call(&self) -> &Call {
+        &self.call
+    }
+
+    /// Stops whoever is asked.
+    pub(super) fn abort(self) -> Call {
+        self.task.abort();
+        self.call
+    }
+
     pub(super) fn scope(&self) -> &Scope {
         &self.scope
     }
@@ -347,10 +402,30 @@ impl SessionActor {
     }
 
     /// Whoever wanted it is gone: whoever is asked is ended, and nothing is done later.
-    pub(super) fn on_nobody_waits(&mut self, errand: u64) {
-        if let Some(away) = self.away.remove(&errand) {
-            debug!(name: "request given up", session = %self.id);
-            away.task.abort();
+    pub(super) fn on_nobody_waits(&mut self, waiting: Waiting) {
+        debug!(name: "request given up", session = %self.id);
+        match waiting {
+            Waiting::Errand(errand) => {
+                if let Some(away) = self.away.remove(&errand) {
+                    self.withdrawn(&away.abort());
+                }
+            }
+            Waiting::Parked => {
+                let is_gone = |call: &Call| call.brought.by.is_person() && call.reply.is_closed();
+                let parked = std::mem::take(&mut self.parked);
+                let (gone, waiting) = parked.into_iter().partition(|(_, call)| is_gone(call));
+                self.parked = waiting;
+                for (_, call) in &gone as &Vec<(TurnId, Call)> {
+                    self.withdrawn(call);
+                }
+            }
+        }
+    }
+
+    /// Its caller does not want it any more.
+    fn withdrawn(&mut self, call: &Call) {
+        if let Some(pending) = call.brought.pending().cloned() {
+            self.send_next_in_place_of(&pending);
         }
     }
 
@@ -360,7 +435,9 @@ impl SessionActor {
         let nobody_waits = call.brought.by.is_person() && call.reply.is_closed();
         match (back, what) {
             // It was given up at the same moment.
-            (Back::Verdict(_) | Back::Written(_) | Back::StepsLocked(_), _) if nobody_waits => {}
+            (Back::Verdict(_) | Back::Written(_) | Back::StepsLocked(_), _) if nobody_waits => {
+                self.withdrawn(&call);
+            }
             (Back::Verdict(mut verdict), AwayFor::Hooks { head }) => {
                 self.report(&mut verdict);
                 match verdict.cancelled.take() {
@@ -442,6 +519,11 @@ impl SessionActor {
         }
     }
 
+    /// Whether hooks have been asked, or need not be.
+    pub(super) fn has_verdict(&self, event: HookEvent, brought: &Brought) -> bool {
+        brought.verdict.is_some() || matches!(brought.by, By::Hook(_)) || self.hooks_for(event).is_empty()
+    }
+
     /// What hooks say to this; they are asked where they were not yet.
     pub(super) fn verdict(
         &self,
@@ -452,9 +534,7 @@ impl SessionActor {
         match brought.verdict.as_deref() {
             Some(heard) if heard.is_about_another(self.tree.main_head()) => Err(went_on(&brought.by)),
             Some(heard) => Ok(heard.verdict.clone()),
-            None if matches!(brought.by, By::Hook(_)) || self.hooks_for(event).is_empty() => {
-                Ok(Verdict::default())
-            }
+            None if self.has_verdict(event, brought) => Ok(Verdict::default()),
             None => Err(Halt::Errand(Errand::Hooks { event, payload: payload() })),
         }
     }
@@ -498,17 +578,41 @@ impl SessionActor {
     pub(super) fn cancel_summary(&mut self, brought: &Brought) -> Result<Response, Halt> {
         let own = self.errands(|away| away.can_be_given_up() && away.call.brought.by == brought.by);
         let of_nobody = |away: &Away| away.can_be_given_up() && !away.call.brought.by.is_person();
-        let called_off = if own.is_empty() { self.errands(of_nobody) } else { own };
-        if called_off.is_empty() {
+        let waiting_to_stop = self.take_parked_messages(&brought.by);
+        let has_none = own.is_empty() && waiting_to_stop.is_empty();
+        let called_off = if has_none { self.errands(of_nobody) } else { own };
+        if called_off.is_empty() && waiting_to_stop.is_empty() {
             return Err(nothing_to_do("nobody is asked, and no summary is being written"));
         }
+        let given_up = || ApiError::new(ErrorCode::Cancelled, "it was called off; nothing was changed");
         for errand in called_off {
             let Some(away) = self.away.remove(&errand) else { continue };
-            away.task.abort();
-            let given_up = ApiError::new(ErrorCode::Cancelled, "it was called off; nothing was changed");
-            super::requests::reply(away.call, Err(given_up));
+            let call = away.abort();
+            match call.brought.pending().filter(|_| call.brought.by.is_person()).cloned() {
+                Some(pending) => {
+                    super::requests::reply(call, Err(given_up()));
+                    self.send_next_in_place_of(&pending);
+                }
+                None => super::requests::reply(call, Err(given_up())),
+            }
+        }
+        for call in waiting_to_stop {
+            let pending = call.brought.pending().cloned();
+            super::requests::reply(call, Err(given_up()));
+            if let Some(pending) = pending {
+                self.send_next_in_place_of(&pending);
+            }
         }
         Ok(Response::Done { changed: true })
+    }
+
+    /// The messages of this caller that wait until an interrupted agent has stopped.
+    fn take_parked_messages(&mut self, by: &By) -> Vec<Call> {
+        let is_own = |call: &Call| call.brought.by == *by && call.brought.pending().is_some();
+        let parked = std::mem::take(&mut self.parked);
+        let (own, others): (Vec<_>, Vec<_>) = parked.into_iter().partition(|(_, call)| is_own(call));
+        self.parked = others;
+        own.into_iter().map(|(_, call)| call).collect()
     }
 
     fn errands(&self, is_meant: impl Fn(&Away) -> bool) -> Vec<u64> {
@@ -544,13 +648,18 @@ impl SessionActor {
 
 /// The first request that is away and that nobody waits for any more. What hooks want, and what the engine does by itself,
 /// never had anybody who waits.
-pub(super) async fn nobody_waits(away: &mut BTreeMap<u64, Away>) -> u64 {
+pub(super) async fn nobody_waits(away: &mut BTreeMap<u64, Away>, parked: &mut [(TurnId, Call)]) -> Waiting {
     poll_fn(|context| {
+        for (_, call) in parked.iter_mut().filter(|(_, call)| call.brought.by.is_person()) {
+            if call.reply.poll_closed(context).is_ready() {
+                return Poll::Ready(Waiting::Parked);
+            }
+        }
         let is_waited_for = |away: &Away| away.call.brought.by.is_person() && away.can_be_given_up();
         let by_persons = away.iter_mut().filter(|(_, away)| is_waited_for(away));
         for (errand, away) in by_persons {
             if away.call.reply.poll_closed(context).is_ready() {
-                return Poll::Ready(*errand);
+                return Poll::Ready(Waiting::Errand(*errand));
             }
         }
         Poll::Pending
@@ -563,7 +672,7 @@ fn went_on(by: &By) -> Halt {
     let code = match by {
         // Automatic compaction is due again after the turn that has overtaken it.
         By::Itself => ErrorCode::NothingToDo,
-        By::Person(_) | By::Hook(_) => ErrorCode::Cancelled,
+        By::Person(_) | By::Hook(_) | By::Queue => ErrorCode::Cancelled,
     };
     refused(ApiError::new(
         code,

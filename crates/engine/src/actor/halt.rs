@@ -7,6 +7,7 @@ use offshoot_session::{EntryId, HeadName, TurnId};
 
 use super::SessionActor;
 use super::errands::Errand;
+use super::pending::{Needs, Pending};
 
 pub(super) enum Halt {
     Refused(ApiError),
@@ -18,6 +19,11 @@ pub(super) enum Halt {
     Again,
     /// Somebody has to be asked first; then the request comes again.
     Errand(Errand),
+    /// The message is accepted and keeps its place; it comes again when it has what it needs.
+    Prepare {
+        pending: Box<Pending>,
+        needs: Needs,
+    },
 }
 
 pub(super) fn refused(why: impl Into<ApiError>) -> Halt {
@@ -36,8 +42,9 @@ impl SessionActor {
         agent: AgentState,
         if_running: IfRunning,
     ) -> Result<Allowed, Halt> {
-        let turns = self.running_turns();
-        let state = SessionState { tree: &self.tree, head: &HeadName::main(), turns: &turns, agent };
+        let (turns, pending) = (self.running_turns(), self.pending_turns());
+        let head = HeadName::main();
+        let state = SessionState { tree: &self.tree, head: &head, turns: &turns, pending: &pending, agent };
         let aborts = if_running == IfRunning::AbortFirst;
         match guard::may(action, &state) {
             Ok(Allowed::Queued { behind }) if aborts => Err(Halt::AbortFirst(behind)),
@@ -51,12 +58,13 @@ impl SessionActor {
 
     /// The turn that somebody wants to interrupt.
     pub(super) fn turn_to_interrupt(&self, named: Option<String>) -> Result<TurnId, Refusal> {
-        let turns = self.running_turns();
-        let agent = AgentState::Reachable;
-        let state = SessionState { tree: &self.tree, head: &HeadName::main(), turns: &turns, agent };
+        let (turns, pending) = (self.running_turns(), self.pending_turns());
+        let (agent, head) = (AgentState::Reachable, HeadName::main());
+        let state = SessionState { tree: &self.tree, head: &head, turns: &turns, pending: &pending, agent };
         let Some(named) = named else { return guard::turn_to_interrupt(&state) };
         let running = self.turns.values().filter(|running| !running.turn.is_over());
-        let mut ids = running.map(|running| running.turn.id().clone());
+        let running = running.map(|running| running.turn.id().clone());
+        let mut ids = running.chain(pending.iter().map(|pending| pending.id().clone()));
         ids.find(|turn| turn.as_str() == named).ok_or(Refusal::NothingRuns)
     }
 

@@ -103,6 +103,7 @@ impl SessionActor {
                 number: place.number,
                 agent: running.agent.name().to_owned(),
                 status: StatusView::from(Status::of_stream(running.state())),
+                phase: Some(running.turn.phase().word().to_owned()),
                 since: running.since,
                 ask: ask.map(|ask| ask.id.to_string()),
                 asked_at: ask.map(|ask| ask.asked_at),
@@ -111,7 +112,7 @@ impl SessionActor {
                 }),
             }
         });
-        rows.collect()
+        rows.chain(self.pending_rows()).collect()
     }
 
     fn ask_views(&self) -> Vec<AskView> {
@@ -147,7 +148,7 @@ fn what(ask: &Ask) -> String {
 }
 
 /// Enough of a prompt to know it again, with a mark where there is more.
-fn first_line(text: &str) -> String {
+pub(super) fn first_line(text: &str) -> String {
     let text = text.trim();
     let first: String = text.lines().next().unwrap_or_default().chars().take(80).collect();
     if first.len() < text.len() { first + "…" } else { first }

@@ -9,6 +9,7 @@ use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint, Response, response};
 use offshoot_session::address::{destination, resolve};
 use offshoot_session::branch_summary::{LeftBehind, collect_left_behind, prepare_branch_summary};
 use offshoot_session::guard::{Action, AgentState};
+use offshoot_session::pending::PendingTurn;
 use offshoot_session::plan::{
     BranchedSession, Navigation, Plan, SummaryChoice, VersionStep, WrittenSummary, branched_session,
     plan_branch_session, plan_fork, plan_navigation, plan_redo, plan_rewind_conversation, plan_switch,
@@ -382,12 +383,15 @@ impl SessionActor {
         })
     }
 
-    /// A turn that runs and whose prompt would not be there any more.
+    /// A turn that runs and whose prompt would not be there any more, or a message that would lose its place.
     pub(super) fn turn_lost_by(&self, records: &[Record]) -> Result<Option<TurnId>, Halt> {
         let after = self.tree.extended(records);
         let after = after.map_err(|why| refused(ApiError::new(ErrorCode::Internal, why.to_string())))?;
         let lost = self.turns.values().find(|running| !after.contains(running.turn.prompt()));
-        Ok(lost.map(|running| running.turn.id().clone()))
+        let lost = lost.map(|running| running.turn.id().clone());
+        let pending = self.pending_turns();
+        let loses_place = |pending: &&PendingTurn| pending.landing().check(&after).is_err();
+        Ok(lost.or_else(|| pending.iter().find(loses_place).map(|pending| pending.id().clone())))
     }
 }
 

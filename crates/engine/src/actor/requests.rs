@@ -1,6 +1,6 @@
 //! Requests, each with the function that answers it.
 
-use offshoot_api::{ApiError, Request, Response};
+use offshoot_api::{ApiError, ErrorCode, Request, Response};
 use offshoot_session::TurnId;
 use tracing::debug;
 
@@ -44,10 +44,21 @@ impl SessionActor {
                 }
                 self.grant(wishes);
             }
+            Err(Halt::AbortFirst(turn)) if self.cancel_pending(&turn) => {
+                self.afterwards.push_back(Message::Call(call));
+            }
             Err(Halt::AbortFirst(turn)) => {
                 self.interrupt(&turn).await;
-                self.park(turn, call);
+                match is_message(&call.request) {
+                    // Its place is fixed now, not when the agent has stopped.
+                    true => {
+                        call.brought.aborts(turn);
+                        self.afterwards.push_back(Message::Call(call));
+                    }
+                    false => self.park(turn, call),
+                }
             }
+            Err(Halt::Prepare { pending, needs }) => self.suspend_message(call, *pending, needs),
             Err(Halt::After(turn)) => self.park(turn, call),
             Err(Halt::Errand(errand)) => self.send_on_errand(call, errand),
             Err(Halt::Again) => self.refuse(call, outrun()),
@@ -80,11 +91,21 @@ impl SessionActor {
         }
     }
 
-    fn park(&mut self, turn: TurnId, call: Call) {
-        if self.turns.contains_key(&turn) {
+    pub(super) fn park(&mut self, turn: TurnId, call: Call) {
+        if self.is_busy(&turn) {
             self.parked.push((turn, call));
         } else {
             self.afterwards.push_back(Message::Call(call));
+        }
+    }
+
+    /// Calls that waited for a turn come again when it is over.
+    pub(super) fn release_parked(&mut self) {
+        if self.parked.is_empty() {
+            return;
+        }
+        for (turn, call) in std::mem::take(&mut self.parked) {
+            self.park(turn, call);
         }
     }
 
@@ -92,8 +113,14 @@ impl SessionActor {
         if let Some(complaint) = call.brought.complaint(&error) {
             self.publish(None, complaint);
         }
-        let error = self.completed(error);
+        let (error, pending) = (self.completed(error), call.brought.pending().cloned());
+        let is_cancelled = error.code == ErrorCode::Cancelled;
         reply(call, Err(error));
+        match pending {
+            Some(pending) if is_cancelled => self.send_next_in_place_of(&pending),
+            Some(pending) => self.tell_held(pending.turn.id()),
+            None => {}
+        }
     }
 
     /// A request that was answered before is answered again, also where its outcome would keep it from being done now.
@@ -117,9 +144,9 @@ impl SessionActor {
             Request::Resume(resume) => self.resume(&resume, brought).await,
             Request::Append(append) => self.append(append).await,
             Request::Queue(_) => Ok(self.queue_view()),
-            Request::ChangeQueued(change) => self.change_queued(change, brought).await,
+            Request::ChangeQueued(change) => self.change_queued(change).await,
             Request::CancelQueued(cancel) => self.cancel_queued(cancel).await,
-            Request::SayQueued(say) => self.say_held(say).await,
+            Request::SayQueued(say) => self.say_held(say, brought).await,
             Request::Version(version) => self.version(&version).await,
             Request::Switch(switch) => self.switch(&switch, brought).await,
             Request::Navigate(navigate) => self.navigate(&navigate, brought).await,
@@ -153,9 +180,16 @@ impl SessionActor {
 
     async fn interrupt_by_request(&mut self, turn: Option<String>) -> Result<Response, Halt> {
         let turn = self.turn_to_interrupt(turn).map_err(refused)?;
-        self.interrupt(&turn).await;
+        if !self.cancel_pending(&turn) {
+            self.interrupt(&turn).await;
+        }
         Ok(Response::Done { changed: true })
     }
+}
+
+/// Whether it begins a turn, or waits to.
+fn is_message(request: &Request) -> bool {
+    matches!(request, Request::Send(_) | Request::Edit(_) | Request::Retry(_) | Request::Resume(_))
 }
 
 /// Under the lock a plan cannot be stale, so this is never seen.

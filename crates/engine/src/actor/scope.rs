@@ -74,7 +74,7 @@ impl SessionActor {
             Message::Back { errand, .. } => self.away.get(errand).map(|away| away.scope().clone()),
             Message::Call(_)
             | Message::Follow { .. }
-            | Message::NobodyWaits { .. }
+            | Message::NobodyWaits(_)
             | Message::IsIdle { .. }
             | Message::Tick
             | Message::Rest

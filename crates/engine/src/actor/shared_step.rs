@@ -149,7 +149,7 @@ impl SessionActor {
                 Ok(taken) => return Ok(taken),
                 Err(Halt::Again) => {}
                 Err(Halt::Refused(error)) => return Err(error),
-                Err(Halt::AbortFirst(_) | Halt::After(_) | Halt::Errand(_)) => {
+                Err(Halt::AbortFirst(_) | Halt::After(_) | Halt::Errand(_) | Halt::Prepare { .. }) => {
                     return Err(internal("a step of another session was sent elsewhere"));
                 }
             }

@@ -9,20 +9,21 @@ use offshoot_api::views::{HeadView, ModelView, OperationView, PromptView, Versio
 use offshoot_api::{ApiError, ErrorCode, Response};
 use offshoot_session::address::resolve;
 use offshoot_session::guard::{Action, AgentState, Allowed, Place, Refusal};
+use offshoot_session::pending::Landing;
 use offshoot_session::plan::{
     Plan, Sent, plan_edit, plan_edit_with_files, plan_retry, plan_send_aside, plan_send_at, reworded,
 };
+use offshoot_session::queue::Queued;
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{
     Block, Body, ChosenIds, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId,
     text_of,
 };
-use serde_json::json;
 
-use super::changed::{answered, chosen_ids};
+use super::changed::answered;
 use super::halt::{Halt, nothing_to_do, refused};
+use super::pending::{MessageIds, Outgoing};
 use super::{Brought, SessionActor};
-use crate::hooks::HookEvent;
 use crate::images;
 use crate::usual::begins_with;
 use crate::view::settings_of;
@@ -48,22 +49,53 @@ impl<'a> Words<'a> {
     }
 }
 
+/// Where a message goes.
+enum Destination {
+    /// Now.
+    Below(Option<EntryId>),
+    /// Into the queue, behind this turn.
+    Behind(TurnId),
+    /// Into the queue, behind a message that is held and is sent now.
+    After(Box<Queued>),
+}
+
 impl SessionActor {
     pub(super) async fn send(&mut self, send: request::Send, brought: &Brought) -> Result<Response, Halt> {
-        if let Some(said) = self.said_before(send.client_id.as_deref()).await? {
+        if let Some(said) = self.said_before(send.client_id.as_deref(), brought).await? {
             return Ok(said);
         }
         images::check(&send.prompt.images).map_err(refused)?;
+        let landing = match self.accepted_landing(brought)? {
+            Some(landing) => landing,
+            None => match self.place_for(&send)? {
+                Destination::Below(below) => Landing::Below(below),
+                Destination::Behind(turn) => return self.enqueue(send, turn).await,
+                Destination::After(held) => return self.say_after(send, &held).await,
+            },
+        };
+        let below = landing.below(&self.tree).cloned();
+        let chosen = chosen(send.agent.as_ref(), send.model.as_ref());
+        let agent = self.agent_for(&chosen, below.as_ref()).map_err(refused)?;
+        let (client_id, PromptView { text, attachments, .. }) = (send.client_id.as_deref(), &send.prompt);
+        let message = Outgoing { landing: &landing, at: None, client_id, text, attachments, agent: &agent };
+        self.prepare(&message, brought)?;
+        let ids = MessageIds::of(client_id, brought);
+        let prompt = send.prompt.clone().into_prompt();
+        let sent = self.plan_saying(below.as_ref(), prompt, chosen, ids, Head::Goes)?;
+        self.say(sent, agent).await
+    }
+
+    /// Where a message goes that was not accepted before.
+    fn place_for(&self, send: &request::Send) -> Result<Destination, Halt> {
         let at = match &send.at {
             Some(at) => Some(end_of_turn(&self.tree, &resolve(&self.tree, at).map_err(refused)?)),
             None => None,
         };
         let below = at.clone().or_else(|| self.tree.main_head().cloned());
         let chosen = chosen(send.agent.as_ref(), send.model.as_ref());
-        let agent = self.agent_for(&chosen, below.as_ref());
-        let (agent, agent_state) = match agent {
-            Ok(agent) => (Some(agent), AgentState::Reachable),
-            Err(_) => (None, AgentState::Missing),
+        let agent_state = match self.agent_for(&chosen, below.as_ref()) {
+            Ok(_) => AgentState::Reachable,
+            Err(_) => AgentState::Missing,
         };
         let place =
             if send.if_running == IfRunning::Beside || at.is_some() { Place::Beside } else { Place::Here };
@@ -72,25 +104,14 @@ impl SessionActor {
         if let Some(at) = &at {
             self.may(Action::Retry { at, place: place_of(send.if_running) }, agent_state, send.if_running)?;
         }
-        let agent = agent.ok_or_else(|| refused(Refusal::NoAgent))?;
-        self.verdict(HookEvent::BeforeSend, brought, || {
-            let below = below.as_ref().map(|below| below.as_str());
-            json!({ "text": send.prompt.text, "attachments": send.prompt.attachments, "below": below })
-        })?;
         match allowed {
-            Allowed::Queued { behind } => self.enqueue(send, behind).await,
-            Allowed::Now => {
-                let below = if at.is_none() { self.beside_running(below) } else { below };
-                self.after_stopping(below.as_ref())?;
-                if place == Place::Here
-                    && let Some(first) = self.held_here()
-                {
-                    return self.say_after(send, &first).await;
-                }
-                let (prompt, client_id) = (send.prompt.into_prompt(), send.client_id.as_deref());
-                let sent = self.plan_saying(below.as_ref(), prompt, chosen, client_id, Head::Goes)?;
-                self.say(sent, agent).await
-            }
+            Allowed::Queued { behind } => Ok(Destination::Behind(behind)),
+            Allowed::Now if place == Place::Here => match self.held_here() {
+                Some(held) => Ok(Destination::After(Box::new(held))),
+                None => Ok(Destination::Below(below)),
+            },
+            Allowed::Now if at.is_none() => Ok(Destination::Below(self.beside_running(below))),
+            Allowed::Now => Ok(Destination::Below(below)),
         }
     }
 
@@ -98,10 +119,14 @@ impl SessionActor {
     fn beside_running(&self, below: Option<EntryId>) -> Option<EntryId> {
         let at = below?;
         let running = self.turns.values().filter(|running| !running.turn.is_over());
-        let busy =
-            running.map(|running| running.turn.prompt()).find(|prompt| self.tree.is_ancestor(prompt, &at));
+        let running = running.map(|running| running.turn.prompt().clone());
+        let pending = self.pending_turns().into_iter().filter_map(|pending| match pending.landing() {
+            Landing::Answer(prompt) => Some(prompt.clone()),
+            Landing::Below(_) | Landing::Version { .. } => None,
+        });
+        let busy = running.chain(pending).find(|prompt| self.tree.is_ancestor(prompt, &at));
         match busy {
-            Some(prompt) => self.tree.parent(prompt).map(|parent| parent.id.clone()),
+            Some(prompt) => self.tree.parent(&prompt).map(|parent| parent.id.clone()),
             None => Some(at),
         }
     }
@@ -112,11 +137,11 @@ impl SessionActor {
         below: Option<&EntryId>,
         prompt: Prompt,
         chosen: Vec<Setting>,
-        client_id: Option<&str>,
+        ids: MessageIds<'_>,
         head: Head,
     ) -> Result<Sent, Halt> {
         let changes = begins_with(settings_of(&self.tree, below), chosen, &self.settings);
-        let stamps = &mut chosen_ids(self.stamps.as_mut(), client_id);
+        let stamps = &mut ids.stamps(self.stamps.as_mut());
         let mut above = below.cloned();
         let mut records = Vec::with_capacity(changes.len());
         for setting in changes {
@@ -142,12 +167,16 @@ impl SessionActor {
             return Err(refused(no_checkpoints()));
         }
         if !edit.only_write
-            && let Some(said) = self.said_before(edit.client_id.as_deref()).await?
+            && let Some(said) = self.said_before(edit.client_id.as_deref(), brought).await?
         {
             return Ok(said);
         }
         images::check(edit.images.as_deref().unwrap_or_default()).map_err(refused)?;
-        let at = resolve(&self.tree, &edit.at).map_err(refused)?;
+        let accepted = self.accepted_at(brought)?;
+        let at = match &accepted {
+            Some(at) => at.clone(),
+            None => resolve(&self.tree, &edit.at).map_err(refused)?,
+        };
         let chosen = self.changing(&at, chosen(edit.agent.as_ref(), edit.model.as_ref()));
         let (place, words) = (place_of(edit.if_running), edit.text.as_str());
         let brings_files = edit.attachments.is_some() || edit.images.is_some();
@@ -156,27 +185,32 @@ impl SessionActor {
             // The same words to somebody else, or with other files, are something else.
             false => Action::Retry { at: &at, place },
         };
-        self.may(action, AgentState::Reachable, edit.if_running)?;
-        self.after_stopping(Some(&at))?;
+        if accepted.is_none() {
+            self.may(action, AgentState::Reachable, edit.if_running)?;
+        }
+        let client_id = edit.client_id.as_deref();
+        let ids = MessageIds::of(client_id, brought);
         let agent = match edit.only_write {
-            true => None,
+            true => {
+                self.after_aborting(&at, brought)?;
+                None
+            }
             false => {
                 let words = Words { text: words, attachments: edit.attachments.as_deref() };
-                Some(self.agent_saying_again(&at, words, &chosen, brought)?)
+                Some(self.agent_saying_again(&at, words, &chosen, client_id, brought)?)
             }
         };
-        let client_id = edit.client_id.as_deref();
         let sent = match self.tree.entry(&at).map(|entry| &entry.body) {
             Some(Body::Prompt(prompt)) if !chosen.is_empty() => {
-                self.plan_saying_otherwise(&at, edited(prompt, edit), chosen, client_id)?
+                self.plan_saying_otherwise(&at, edited(prompt, edit), chosen, ids)?
             }
             Some(Body::Prompt(prompt)) if brings_files => {
                 let prompt = edited(prompt, edit);
-                let ids = &mut ids_of_version(self.stamps.as_mut(), client_id, edit.only_write);
+                let ids = &mut ids_of_version(self.stamps.as_mut(), ids, edit.only_write);
                 plan_edit_with_files(&self.tree, &HeadName::main(), &at, prompt, ids).map_err(refused)?
             }
             Some(_) | None => {
-                let ids = &mut ids_of_version(self.stamps.as_mut(), client_id, edit.only_write);
+                let ids = &mut ids_of_version(self.stamps.as_mut(), ids, edit.only_write);
                 plan_edit(&self.tree, &HeadName::main(), &at, words, ids).map_err(refused)?
             }
         };
@@ -189,10 +223,10 @@ impl SessionActor {
         at: &EntryId,
         prompt: Prompt,
         chosen: Vec<Setting>,
-        client_id: Option<&str>,
+        ids: MessageIds<'_>,
     ) -> Result<Sent, Halt> {
         let above = self.tree.parent(at).map(|above| above.id.clone());
-        self.plan_saying(above.as_ref(), prompt, chosen, client_id, Head::Goes)
+        self.plan_saying(above.as_ref(), prompt, chosen, ids, Head::Goes)
     }
 
     /// What was chosen for what is said in the place of a prompt, without what is in force there.
@@ -209,64 +243,90 @@ impl SessionActor {
         brought: &Brought,
     ) -> Result<Response, Halt> {
         if !retry.only_write
-            && let Some(said) = self.said_before(retry.client_id.as_deref()).await?
+            && let Some(said) = self.said_before(retry.client_id.as_deref(), brought).await?
         {
             return Ok(said);
         }
-        let at = resolve(&self.tree, &retry.at).map_err(refused)?;
+        let accepted = self.accepted_at(brought)?;
+        let at = match &accepted {
+            Some(at) => at.clone(),
+            None => resolve(&self.tree, &retry.at).map_err(refused)?,
+        };
         let chosen = self.changing(&at, chosen(retry.agent.as_ref(), retry.model.as_ref()));
         let action = Action::Retry { at: &at, place: place_of(retry.if_running) };
-        self.may(action, AgentState::Reachable, retry.if_running)?;
-        self.after_stopping(Some(&at))?;
+        if accepted.is_none() {
+            self.may(action, AgentState::Reachable, retry.if_running)?;
+        }
+        let client_id = retry.client_id.as_deref();
+        let ids = MessageIds::of(client_id, brought);
         let agent = match retry.only_write {
-            true => None,
+            true => {
+                self.after_aborting(&at, brought)?;
+                None
+            }
             false => {
                 let words = turn_prompt(&self.tree, &at).map(|prompt| prompt.body.text()).unwrap_or_default();
-                Some(self.agent_saying_again(&at, Words::alone(&words), &chosen, brought)?)
+                Some(self.agent_saying_again(&at, Words::alone(&words), &chosen, client_id, brought)?)
             }
         };
-        let client_id = retry.client_id.as_deref();
         let prompt = turn_prompt(&self.tree, &at).cloned();
         let sent = match prompt.as_ref().map(|prompt| (&prompt.id, &prompt.body)) {
             Some((at, Body::Prompt(prompt))) if !chosen.is_empty() => {
-                self.plan_saying_otherwise(at, prompt.clone(), chosen, client_id)?
+                self.plan_saying_otherwise(at, prompt.clone(), chosen, ids)?
             }
             Some(_) | None => {
-                let ids = &mut ids_of_version(self.stamps.as_mut(), client_id, retry.only_write);
+                let ids = &mut ids_of_version(self.stamps.as_mut(), ids, retry.only_write);
                 plan_retry(&self.tree, &HeadName::main(), &at, ids).map_err(refused)?
             }
         };
         self.say_or_write(sent, agent).await
     }
 
+    /// What only writes needs no hooks, but waits for the turn that was interrupted for it.
+    fn after_aborting(&self, at: &EntryId, brought: &Brought) -> Result<(), Halt> {
+        match brought.aborted().filter(|turn| self.turns.contains_key(*turn)) {
+            Some(turn) => Err(Halt::After(turn.clone())),
+            None => self.after_stopping(Some(at)),
+        }
+    }
+
     /// Who answers what is said in the place of a prompt, where hooks let it be said.
     fn agent_saying_again(
-        &self,
+        &mut self,
         at: &EntryId,
         words: Words<'_>,
         chosen: &[Setting],
+        client_id: Option<&str>,
         brought: &Brought,
     ) -> Result<Arc<dyn Agent>, Halt> {
-        let prompt = turn_prompt(&self.tree, at).map(|prompt| &prompt.id);
-        let above = prompt.and_then(|prompt| self.tree.parent(prompt)).map(|above| &above.id);
-        let agent = self.agent_for(chosen, above).map_err(refused)?;
-        self.before_saying_again(at, words, brought)?;
+        let prompt = turn_prompt(&self.tree, at).map_or(at, |prompt| &prompt.id).clone();
+        let landing = Landing::version(&self.tree, &prompt);
+        let agent = self.agent_for(chosen, landing.below(&self.tree)).map_err(refused)?;
+        self.prepare_again(at, &landing, words, client_id, &agent, brought)?;
         Ok(agent)
     }
 
     /// What is said in the place of a prompt is said by the same leave as the prompt was.
-    fn before_saying_again(&self, at: &EntryId, words: Words<'_>, brought: &Brought) -> Result<(), Halt> {
-        let prompt = turn_prompt(&self.tree, at);
-        let verdict = self.verdict(HookEvent::BeforeSend, brought, || {
-            let below = prompt.and_then(|prompt| prompt.parent.as_ref()).map(|below| below.as_str());
-            let attachments = match prompt.map(|prompt| &prompt.body) {
-                Some(Body::Prompt(prompt)) => prompt.attachments.as_slice(),
-                _ => &[],
-            };
-            let attachments = words.attachments.unwrap_or(attachments);
-            json!({ "text": words.text, "attachments": attachments, "below": below })
-        });
-        verdict.map(|_| ())
+    fn prepare_again(
+        &mut self,
+        at: &EntryId,
+        landing: &Landing,
+        words: Words<'_>,
+        client_id: Option<&str>,
+        agent: &Arc<dyn Agent>,
+        brought: &Brought,
+    ) -> Result<(), Halt> {
+        let prompt = match landing {
+            Landing::Version { of, .. } | Landing::Answer(of) => self.tree.entry(of),
+            Landing::Below(_) => None,
+        };
+        let attachments = match prompt.map(|prompt| &prompt.body) {
+            Some(Body::Prompt(prompt)) => prompt.attachments.clone(),
+            _ => Vec::new(),
+        };
+        let attachments = words.attachments.unwrap_or(&attachments);
+        let text = words.text;
+        self.prepare(&Outgoing { landing, at: Some(at), client_id, text, attachments, agent }, brought)
     }
 
     /// A prompt that nobody has begun to answer, such as one that a crash left alone. The head stays where it is. Where
@@ -277,7 +337,7 @@ impl SessionActor {
         resume: &request::Resume,
         brought: &Brought,
     ) -> Result<Response, Halt> {
-        match self.said_before(resume.client_id.as_deref()).await? {
+        match self.said_before(resume.client_id.as_deref(), brought).await? {
             Some(said) => Ok(said),
             None => self.answer_prompt(resume, brought).await,
         }
@@ -288,26 +348,33 @@ impl SessionActor {
         resume: &request::Resume,
         brought: &Brought,
     ) -> Result<Response, Halt> {
-        let at = match &resume.at {
-            Some(at) => Some(resolve(&self.tree, at).map_err(refused)?),
-            None => self.tree.main_head().cloned(),
+        let client_id = resume.client_id.as_deref();
+        let accepted = self.accepted_at(brought)?;
+        let at = match (&accepted, &resume.at) {
+            (Some(at), _) => Some(at.clone()),
+            (None, Some(at)) => Some(resolve(&self.tree, at).map_err(refused)?),
+            (None, None) => self.tree.main_head().cloned(),
         };
         let at = at.ok_or_else(|| nothing_to_do("there is no prompt to answer"))?;
+        if let (Some(_), Some(Landing::Version { of, .. })) = (&accepted, self.accepted_landing(brought)?) {
+            return self.say_with_settings_of(&at, &of, client_id, brought).await;
+        }
         let unanswered = self.unanswered(&at).map(|prompt| (prompt.id.clone(), prompt.turn.clone()));
         let (prompt, turn) =
             unanswered.ok_or_else(|| nothing_to_do("the prompt has been answered: ask again instead"))?;
         let Some(turn) = turn.filter(|_| prompt == at) else {
-            let client_id = resume.client_id.as_deref();
             return self.say_with_settings_of(&at, &prompt, client_id, brought).await;
         };
         let agent = self.agent_at(Some(&at)).map_err(refused)?;
         let words = self.tree.entry(&at).map(|entry| entry.body.text()).unwrap_or_default();
-        self.before_saying_again(&at, Words::alone(&words), brought)?;
+        let landing = Landing::Answer(at.clone());
+        self.prepare_again(&at, &landing, Words::alone(&words), client_id, &agent, brought)?;
         if self.turns.is_empty() {
             self.hold_the_book().await?;
         }
         let before = self.head_now();
         self.begin_turn(turn.clone(), at.clone(), agent);
+        self.queue_behind(&turn, &at);
         Ok(answered(self.sent(before, Some(&at), Some(&turn))))
     }
 
@@ -332,17 +399,22 @@ impl SessionActor {
         let Some(Body::Prompt(said)) = self.tree.entry(prompt).map(|entry| entry.body.clone()) else {
             return Err(nothing_to_do("there is no prompt to answer"));
         };
-        self.may(Action::Retry { at: prompt, place: Place::Here }, AgentState::Reachable, IfRunning::Wait)?;
-        self.after_stopping(Some(prompt))?;
+        if brought.pending().is_none() {
+            let action = Action::Retry { at: prompt, place: Place::Here };
+            self.may(action, AgentState::Reachable, IfRunning::Wait)?;
+        }
         let chosen = self.changing(prompt, settings_of(&self.tree, Some(at)));
         let words = text_of(&said.blocks);
-        let agent = self.agent_saying_again(prompt, Words::alone(&words), &chosen, brought)?;
+        let landing = Landing::version(&self.tree, prompt);
+        let agent = self.agent_for(&chosen, landing.below(&self.tree)).map_err(refused)?;
+        self.prepare_again(at, &landing, Words::alone(&words), client_id, &agent, brought)?;
+        let ids = MessageIds::of(client_id, brought);
         let sent = match chosen.is_empty() {
             true => {
-                let stamps = &mut chosen_ids(self.stamps.as_mut(), client_id);
+                let stamps = &mut ids.stamps(self.stamps.as_mut());
                 plan_retry(&self.tree, &HeadName::main(), prompt, stamps).map_err(refused)?
             }
-            false => self.plan_saying_otherwise(prompt, said, chosen, client_id)?,
+            false => self.plan_saying_otherwise(prompt, said, chosen, ids)?,
         };
         self.say(sent, agent).await
     }
@@ -412,10 +484,10 @@ impl SessionActor {
 /// A version that nobody is asked to answer yet begins no turn, so its turn does not have the id of the request.
 fn ids_of_version<'s>(
     stamps: &'s mut (dyn Stamps + Send),
-    client_id: Option<&str>,
+    ids: MessageIds<'_>,
     only_write: bool,
 ) -> ChosenIds<'s> {
-    let ids = chosen_ids(stamps, client_id);
+    let ids = ids.stamps(stamps);
     if only_write { ids.turn(None) } else { ids }
 }
 

@@ -259,21 +259,13 @@ impl SessionActor {
         self.afterwards.push_back(Message::TurnClosed(ended));
     }
 
-    /// What waited for it goes on: calls in any case, prompts of the queue after a good end.
-    pub(super) async fn on_turn_closed(&mut self, ended: &Ended) {
+    /// Messages of the queue go on after a good end.
+    pub(super) fn on_turn_closed(&mut self, ended: &Ended) {
         let turn = &ended.turn;
-        let parked = std::mem::take(&mut self.parked);
-        for (behind, call) in parked {
-            if behind == *turn {
-                self.afterwards.push_back(Message::Call(call));
-            } else {
-                self.parked.push((behind, call));
-            }
-        }
         if !ended.went_well {
             return self.tell_held(turn);
         }
-        if !self.say_next(turn).await {
+        if !self.say_next(turn) {
             self.compact_if_full(ended);
         }
     }

@@ -7,20 +7,19 @@
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::response::Changed;
 use offshoot_api::views::QueuedView;
-use offshoot_api::{ApiError, Response, request};
+use offshoot_api::{ApiError, ErrorCode, Response, request};
 use offshoot_session::guard::Refusal;
+use offshoot_session::pending::Landing;
 use offshoot_session::queue::{NotQueued, Queued, QueuedId, SendQueue};
-use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree, Stop, TurnId};
-use serde_json::json;
+use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree, Stop, TurnId, text_of};
 
 use super::changed::answered;
-use super::commit::{ATTEMPTS, Purpose};
 use super::halt::{Halt, nothing_to_do, refused};
-use super::requests::outrun;
+use super::pending::{MessageIds, Outgoing};
+use super::requests::reply;
 use super::talk::{Head, chosen, end_of_turn, telling};
-use super::{Brought, SessionActor};
-use crate::failure::{internal, not_drafted};
-use crate::hooks::HookEvent;
+use super::{Brought, Message, SessionActor};
+use crate::failure::not_drafted;
 use crate::shelf::Book;
 
 /// What an earlier engine has left waiting. What was said and not yet taken out of the queue waits no more.
@@ -37,13 +36,21 @@ pub(super) fn left_waiting(book: &dyn Book) -> SendQueue {
 
 impl SessionActor {
     /// What was said under this id before, and what became of it. What waits and need not wait any more is said now.
-    pub(super) async fn said_before(&mut self, client_id: Option<&str>) -> Result<Option<Response>, Halt> {
+    pub(super) async fn said_before(
+        &mut self,
+        client_id: Option<&str>,
+        brought: &Brought,
+    ) -> Result<Option<Response>, Halt> {
         let Some(id) = client_id else { return Ok(None) };
         let waits = self.queue.iter().find(|waits| waits.id.as_str() == id).cloned();
         if let Some(waits) = waits {
-            return self.said_while_waiting(waits).await.map(Some);
+            return self.said_while_waiting(waits, brought).await.map(Some);
         }
         let turn = TurnId::from(id);
+        // It is being prepared for another call. What becomes of that is the answer to both.
+        if self.is_pending(&turn) {
+            return Err(Halt::After(turn));
+        }
         let Some(prompt) = prompt_of(&self.tree, &turn) else { return Ok(None) };
         if self.is_unanswered(&prompt, &turn) {
             let at = Some(format!("id:{prompt}"));
@@ -65,12 +72,16 @@ impl SessionActor {
             && !self.tree.has_children(prompt)
     }
 
-    async fn said_while_waiting(&mut self, waits: Queued) -> Result<Response, Halt> {
-        if self.turns.contains_key(&waits.behind) {
+    async fn said_while_waiting(&mut self, waits: Queued, brought: &Brought) -> Result<Response, Halt> {
+        if self.is_busy(&waits.behind) {
             return Ok(self.waits(&waits.id));
         }
-        self.after_stopping(self.place_of(&waits).as_ref())?;
-        let response = self.say_queued(&waits).await?;
+        if self.is_pending(&waits.id.turn()) {
+            return Err(Halt::After(waits.id.turn()));
+        }
+        let landing = self.accepted_landing(brought)?;
+        let landing = landing.unwrap_or_else(|| Landing::Below(self.place_of(&waits)));
+        let response = self.say_queued(&waits, &landing, brought).await?;
         // It is said: that it is not in the queue any more follows from that.
         let _ = self.queue.cancel(&waits.id);
         self.queue_changed().await;
@@ -84,7 +95,7 @@ impl SessionActor {
 
     pub(super) async fn enqueue(&mut self, send: request::Send, behind: TurnId) -> Result<Response, Halt> {
         let id = QueuedId::named(send.client_id.unwrap_or_else(|| self.stamps.turn_id().to_string()));
-        let place = self.turns.get(&behind).map(|running| running.turn.prompt().clone());
+        let place = self.place_behind(&behind);
         let (queued_at, head) = (self.stamps.now(), HeadName::main());
         let chosen = chosen(send.agent.as_ref(), send.model.as_ref());
         let prompt = send.prompt.into_prompt();
@@ -93,6 +104,18 @@ impl SessionActor {
         self.keep_queue_or(before).await?;
         self.queue_scopes.insert(id.clone(), self.scope());
         Ok(self.waits(&id))
+    }
+
+    /// The prompt of a turn, or the entry above it where the prompt is not written yet.
+    fn place_behind(&self, turn: &TurnId) -> Option<EntryId> {
+        if let Some(running) = self.turns.get(turn) {
+            return Some(running.turn.prompt().clone());
+        }
+        let pending = self.pending_turns().into_iter().find(|pending| pending.id() == turn)?;
+        match pending.landing() {
+            Landing::Below(below) | Landing::Version { below, .. } => below.clone(),
+            Landing::Answer(prompt) => Some(prompt.clone()),
+        }
     }
 
     /// The first that waits on the branch of the head for a turn that did not end well.
@@ -108,23 +131,28 @@ impl SessionActor {
 
     /// What was said first is answered first: this goes behind what is held, and both go on from where the person is.
     pub(super) async fn say_after(&mut self, send: request::Send, first: &Queued) -> Result<Response, Halt> {
-        let below = self.tree.main_head().cloned();
-        self.say_queued_below(first, below, Head::Goes).await?;
-        let _ = self.queue.cancel(&first.id);
-        self.queue_changed().await;
-        self.enqueue(send, TurnId::from(first.id.as_str())).await
+        let landing = Landing::Below(self.tree.main_head().cloned());
+        self.send_queued(first, landing);
+        let queued = self.enqueue(send, first.id.turn()).await;
+        if queued.is_err() {
+            self.take_pending_call(&first.id.turn());
+        }
+        queued
     }
 
     fn is_held(&self, queued: &Queued) -> bool {
-        !self.turns.contains_key(&queued.behind)
+        !self.is_busy(&queued.behind) && !self.is_pending(&queued.id.turn())
     }
 
-    /// What waited for a turn that did not end well waits for the next one on its branch.
+    /// A prompt was written: what waits for its turn waits below it now. What waited for a turn that did not end well waits
+    /// for the next one on its branch.
     pub(super) fn queue_behind(&mut self, turn: &TurnId, prompt: &EntryId) {
-        let (turns, tree) = (&self.turns, &self.tree);
+        let held: Vec<QueuedId> =
+            self.queue.iter().filter(|queued| self.is_held(queued)).map(|queued| queued.id.clone()).collect();
+        let tree = &self.tree;
         self.queue.go_behind(turn, prompt, |queued| {
             let is_below = queued.place.as_ref().is_none_or(|place| tree.is_ancestor(place, prompt));
-            !turns.contains_key(&queued.behind) && is_below
+            queued.behind == *turn || (held.contains(&queued.id) && is_below)
         });
     }
 
@@ -135,57 +163,31 @@ impl SessionActor {
         }
     }
 
-    /// The turn is done: the first that waited for it is said. `false`: nothing waited.
-    pub(super) async fn say_next(&mut self, turn: &TurnId) -> bool {
-        let Some(next) = self.queue.next_after(turn) else { return false };
-        // Its sender's, wherever the turn before it came from.
-        if let Some(scope) = self.queue_scopes.get(&next.id).cloned() {
-            self.enter(scope);
-        }
-        if let Err(error) = self.say_planned_again(&next).await {
-            let text = format!("what waits could not be sent: {error}");
-            self.publish(None, EventKind::Notice { text });
-            self.queue.put_back(next);
-        }
-        self.queue_changed().await;
+    /// The turn is done: the first message behind it is sent below its answer. `false`: none waited.
+    pub(super) fn say_next(&mut self, turn: &TurnId) -> bool {
+        let Some(next) = self.queue.advance(turn) else { return false };
+        let landing = Landing::Below(self.place_of(&next));
+        self.send_queued(&next, landing);
         true
     }
 
-    /// Nobody asks for this, so it is planned again here where a request would be.
-    async fn say_planned_again(&mut self, queued: &Queued) -> Result<(), ApiError> {
-        for attempt in 1..=ATTEMPTS {
-            self.begin_attempt(attempt, Purpose::Change).await?;
-            let said = self.say_queued(queued).await;
-            self.end_attempt().await;
-            match said {
-                Ok(_) => return Ok(()),
-                Err(Halt::Again) => {}
-                Err(Halt::Refused(error)) => return Err(error),
-                Err(Halt::AbortFirst(_) | Halt::After(_) | Halt::Errand(_)) => {
-                    return Err(internal("what waits was sent elsewhere"));
-                }
-            }
-        }
-        Err(outrun())
-    }
-
-    /// Below the answer it waited for. The head goes along where it stands there.
-    async fn say_queued(&mut self, queued: &Queued) -> Result<Response, Halt> {
-        let below = self.place_of(queued);
-        let head = if self.tree.head(&queued.head) == below.as_ref() { Head::Goes } else { Head::Stays };
-        self.say_queued_below(queued, below, head).await
-    }
-
-    async fn say_queued_below(
+    /// Writes a queued message at its place. The head goes along where it stands there.
+    async fn say_queued(
         &mut self,
         queued: &Queued,
-        below: Option<EntryId>,
-        head: Head,
+        landing: &Landing,
+        brought: &Brought,
     ) -> Result<Response, Halt> {
+        let below = landing.below(&self.tree).cloned();
         let chosen = queued.chosen.clone();
         let agent = self.agent_for(&chosen, below.as_ref()).map_err(refused)?;
-        let client_id = Some(queued.id.as_str());
-        let sent = self.plan_saying(below.as_ref(), queued.prompt.clone(), chosen, client_id, head)?;
+        let (client_id, text) = (Some(queued.id.as_str()), text_of(&queued.prompt.blocks));
+        let attachments = queued.prompt.attachments.as_slice();
+        let message = Outgoing { landing, at: None, client_id, text: &text, attachments, agent: &agent };
+        self.prepare(&message, brought)?;
+        let head = if self.tree.head(&queued.head) == below.as_ref() { Head::Goes } else { Head::Stays };
+        let ids = MessageIds { client_id, turn: None };
+        let sent = self.plan_saying(below.as_ref(), queued.prompt.clone(), chosen, ids, head)?;
         self.say(sent, agent).await
     }
 
@@ -200,24 +202,19 @@ impl SessionActor {
         Response::Queue { queue: self.queued_views() }
     }
 
-    pub(super) async fn change_queued(
-        &mut self,
-        change: request::ChangeQueued,
-        brought: &Brought,
-    ) -> Result<Response, Halt> {
+    /// Hooks are asked when the message is about to be sent; a message that they are being asked about is asked about again.
+    pub(super) async fn change_queued(&mut self, change: request::ChangeQueued) -> Result<Response, Halt> {
         if telling(&change.prompt).trim().is_empty() {
             return Err(refused(Refusal::Blank));
         }
         let (id, before) = (QueuedId::named(change.queued), self.queue.clone());
-        let below = self.place_of(self.queue.get(&id).map_err(refused)?);
-        // Other words are said by the same leave as the first ones.
-        self.verdict(HookEvent::BeforeSend, brought, || {
-            let below = below.as_ref().map(|below| below.as_str());
-            json!({ "text": change.prompt.text, "attachments": change.prompt.attachments, "below": below })
-        })?;
         let prompt = change.prompt.in_place_of(&self.queue.get(&id).map_err(refused)?.prompt);
         self.queue.change(&id, prompt).map_err(refused)?;
         self.keep_queue_or(before).await?;
+        if let Some(mut call) = self.take_pending_call(&id.turn()) {
+            call.brought.forget_verdict();
+            self.afterwards.push_back(Message::Call(call));
+        }
         Ok(Response::Done { changed: true })
     }
 
@@ -225,11 +222,23 @@ impl SessionActor {
         let (id, before) = (QueuedId::named(cancel.queued), self.queue.clone());
         self.queue.cancel(&id).map_err(|gone: NotQueued| refused(gone))?;
         self.keep_queue_or(before).await?;
+        if let Some(call) = self.take_pending_call(&id.turn()) {
+            let pending = call.brought.pending().cloned();
+            let cancelled = ApiError::new(ErrorCode::Cancelled, "the message was removed from the queue");
+            reply(call, Err(cancelled));
+            if let Some(pending) = pending {
+                self.send_next_in_place_of(&pending);
+            }
+        }
         Ok(Response::Done { changed: true })
     }
 
     /// What is held goes on: the turn it waited for did not come to its end, and somebody wants it said all the same.
-    pub(super) async fn say_held(&mut self, say: request::SayQueued) -> Result<Response, Halt> {
+    pub(super) async fn say_held(
+        &mut self,
+        say: request::SayQueued,
+        brought: &Brought,
+    ) -> Result<Response, Halt> {
         let held = match say.queued {
             Some(id) => self.queue.get(&QueuedId::named(id)).map_err(refused)?.clone(),
             None => {
@@ -237,11 +246,9 @@ impl SessionActor {
                 self.held_here().or_else(anywhere).ok_or_else(|| nothing_to_do("nothing is held"))?
             }
         };
-        if let Some(running) = self.turns.get(&held.behind) {
-            let (turn, prompt) = (held.behind.clone(), running.turn.prompt().clone());
-            return Err(refused(Refusal::Running { turn, prompt }));
-        }
-        self.said_while_waiting(held).await
+        self.require_not_busy(&held.behind)?;
+        self.require_not_busy(&held.id.turn())?;
+        self.said_while_waiting(held, brought).await
     }
 
     /// Durable, then visible; what could not be kept did not happen.
@@ -266,7 +273,7 @@ impl SessionActor {
         self.with_book(move |book| book.keep_waiting(&waiting).map_err(|error| not_drafted(&error))).await?
     }
 
-    fn tell_queue(&mut self) {
+    pub(super) fn tell_queue(&mut self) {
         let queue = self.queued_views();
         self.publish(None, EventKind::Queue { queue });
     }

@@ -21,6 +21,7 @@ mod following;
 mod foreign;
 mod hooks;
 mod journeys;
+mod keeping_place;
 mod killed;
 mod ladder;
 mod looking;

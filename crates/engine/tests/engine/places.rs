@@ -107,7 +107,6 @@ async fn what_is_held_is_told_and_said_before_the_next_message() {
     let Response::Changed(sent) = world.send("second").await.unwrap() else { panic!("not sent") };
     assert!(sent.queued.is_some());
     world.until(|kind| matches!(kind, EventKind::Queue { queue } if queue.is_empty())).await;
-    world.until(|kind| matches!(kind, EventKind::Queue { queue } if queue.is_empty())).await;
     world.until_ready().await;
     let tree = world.tree();
     let prompts = tree.path_to(tree.main_head()).into_iter().filter(|entry| entry.body.is_prompt());

@@ -268,6 +268,48 @@ async fn a_hook_is_asked_once_for_a_request_that_is_planned_again() {
     race.engine.shut_down().await;
 }
 
+/// another process knows nothing of a message that waits for its hook. The message lands below the place it was sent
+/// from and takes the head along; where that place was undone it is refused.
+#[tokio::test]
+async fn a_message_keeps_its_place_while_another_process_writes() {
+    let mut ear = Ear::open().await;
+    let hooks = vec![hook("ear", &[HookEvent::BeforeSend], ear.run())];
+    let race = Race::with(Settings { hooks, ..Settings::default() }, ScriptedAgent::new());
+    let rival = process(race.folder.path(), "rival");
+    let writes = async {
+        let told = ear.next().await;
+        assert_eq!(told.what["below"], "a2");
+        append_elsewhere(&rival, &race.id, "theirs");
+        told.answer(&json!({}));
+    };
+    tokio::join!(race.whole(requests().remove(0)), writes);
+    let tree = race.tree();
+    let prompt = tree.entries().find(|entry| entry.body.text() == "and?").unwrap();
+    assert_eq!(prompt.parent, Some("a2".into()));
+    let head = tree.main_head().unwrap();
+    assert!(tree.is_ancestor(&prompt.id, head), "the head goes with the message");
+
+    let before = tree.log().count();
+    let undoes = async {
+        let told = ear.next().await;
+        assert_eq!(told.what["below"], json!(head.as_str()));
+        let undone = rival.append(&race.id, &mut |tree| plan_undo(tree, &mut ElsewhereStamps).ok());
+        assert!(undone.unwrap().is_some());
+        told.answer(&json!({}));
+    };
+    let more = request::Send {
+        session: race.id.to_string(),
+        prompt: PromptView::text("more"),
+        ..request::Send::default()
+    };
+    let (refused, ()) = tokio::join!(race.call(Request::Send(more)), undoes);
+    let refused = refused.unwrap_err();
+    assert_eq!(refused.code, offshoot_api::ErrorCode::PointNotFound, "{refused}");
+    assert!(refused.message.contains("was undone before the message could be added"), "{refused}");
+    assert_eq!(race.tree().log().count(), before + 1, "only the undo");
+    race.engine.shut_down().await;
+}
+
 /// A file of Claude Code with one turn.
 struct Foreign {
     path: PathBuf,
