@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use offshoot_testkit::deadline::BoundedCommand;
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand};
 use serde_json::json;
 
 use crate::names::{exit_of, pi};
@@ -76,7 +76,7 @@ fn a_reading_and_a_writing_command_mean_the_same_session() {
     let mut child =
         command.arg("append").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a start");
     std::io::Write::write_all(child.stdin.as_mut().expect("a pipe"), append.as_bytes()).expect("a line");
-    assert!(child.wait().expect("an end").success());
+    assert!(child.bounded_wait().success());
     // Another agent writes in the folder between two commands.
     story.pi_at(22, &work, "23:00:00", "Newer, of pi");
     assert_eq!(story.current(), "My own session");

@@ -79,6 +79,8 @@ pub(crate) struct Brought {
     summary: Option<Written>,
     steps_lock: Option<Arc<StepsLock>>,
     other_side: Option<Taken>,
+    /// The answer, where another session has undone or redone the step while this request waited for the lock.
+    done_there: Option<Box<Response>>,
     /// The message that the request is, once it was accepted.
     pending: Option<Box<Pending>>,
     /// The turn that was interrupted for it.
@@ -163,6 +165,10 @@ impl Brought {
     /// The message has changed: hooks are asked again.
     pub(super) fn forget_verdict(&mut self) {
         self.verdict = None;
+    }
+
+    pub(super) fn take_done_there(&mut self) -> Option<Response> {
+        self.done_there.take().map(|response| *response)
     }
 
     pub(super) fn holds_steps_lock(&self) -> bool {
@@ -388,17 +394,26 @@ impl SessionActor {
         })
     }
 
-    /// The client id of a request that waits to undo or redo the operation of this step. A mark that another session
-    /// writes here meanwhile carries it, so that the request finds itself answered.
-    pub(super) fn waiting_for_step(&self, taken: &SharedStep) -> Option<OperationId> {
-        let mut waiting = self.away.values().filter(|away| match &away.what {
+    /// A request that waits to undo or redo the operation of this step, with its client id. A mark that another session
+    /// writes here meanwhile carries the id, so that the request is recognised when it is sent again.
+    pub(super) fn waiting_for_step(&self, taken: &SharedStep) -> Option<(u64, Option<OperationId>)> {
+        let (errand, away) = self.away.iter().find(|(_, away)| match &away.what {
             AwayFor::LockSteps { step } => step.is_of_same_operation(taken),
             AwayFor::Hooks { .. }
             | AwayFor::Summary { .. }
             | AwayFor::OtherSide { .. }
             | AwayFor::PutBack { .. } => false,
-        });
-        waiting.find_map(|away| away.call.request.client_id().map(OperationId::from))
+        })?;
+        Some((*errand, away.call.request.client_id().map(OperationId::from)))
+    }
+
+    /// Another session has taken a step here. For a request that waits to take the same one, that is its answer; the
+    /// opposite voids an earlier one.
+    pub(super) fn is_done_for(&mut self, errand: u64, taken: &SharedStep, response: Response) {
+        let Some(away) = self.away.get_mut(&errand) else { return };
+        if let AwayFor::LockSteps { step } = &away.what {
+            away.call.brought.done_there = (step == taken).then(|| Box::new(response));
+        }
     }
 
     /// Whoever wanted it is gone: whoever is asked is ended, and nothing is done later.

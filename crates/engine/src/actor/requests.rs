@@ -27,6 +27,9 @@ impl SessionActor {
             return self.refuse(call, error);
         }
         self.notices.clear();
+        if let Some(response) = call.brought.take_done_there() {
+            return reply(call, Ok(response));
+        }
         match self.planned_and_answered(&call).await {
             Ok(mut response) => {
                 if let Response::Changed(changed) = &mut response {

@@ -178,11 +178,18 @@ impl SessionActor {
         if let Some(turn) = self.turn_lost_by(&records)? {
             return Err(Halt::Refused(would_be_undone(&turn)));
         }
-        let records = match self.waiting_for_step(step) {
-            Some(id) => records.into_iter().map(|mark| mark.in_operation(id.clone())).collect(),
-            None => records,
+        let waiting = self.waiting_for_step(step);
+        let records = match &waiting {
+            Some((_, Some(id))) => records.into_iter().map(|mark| mark.in_operation(id.clone())).collect(),
+            Some((_, None)) | None => records,
         };
+        let (before, was_there) = (self.head_now(), !self.tree.is_taken_back());
         self.commit(records).await?;
+        if let Some((errand, _)) = waiting {
+            let is_own_beginning = was_there == self.tree.is_taken_back();
+            let response = self.rearranged_by(operation, before, is_own_beginning, None);
+            self.is_done_for(errand, step, response);
+        }
         Ok(true)
     }
 

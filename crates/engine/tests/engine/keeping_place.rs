@@ -72,7 +72,8 @@ impl Stage {
     }
 
     async fn view(&self) -> SessionView {
-        match self.call(Request::Open(request::Open { session: s(), turns: None })).await.unwrap() {
+        match self.call(Request::Open(request::Open { session: s(), turns: None, turn: None })).await.unwrap()
+        {
             Response::Session(view) => *view,
             other => panic!("{other:?}"),
         }
