@@ -226,7 +226,7 @@ fn new_sessions_imports_chats_and_messages_are_uses() {
     let mut command = story.person.command_at(story.now());
     let mut chat = command.arg("chat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("a start");
     std::io::Write::write_all(chat.stdin.as_mut().expect("a pipe"), b"Said in a chat\n").expect("a line");
-    assert!(chat.wait().expect("an end").success());
+    assert!(chat.bounded_wait().success());
     assert_eq!(story.current(), "Said in a chat");
     story.run("tree One");
     assert_eq!(story.current(), "One");
