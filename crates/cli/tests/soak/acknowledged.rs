@@ -1,7 +1,7 @@
 //! Every acknowledged step is in the journal exactly once, inside the window of its command; and no step is there that no
 //! command was told of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use offshoot_session::{Change, EntryId, Fact, OperationId, Record, SessionId};
 
@@ -170,8 +170,9 @@ fn unclaimed(journal: &Journal, written: &BTreeMap<StepKey, Vec<Written>>) -> Ve
 /// step of the engine itself.
 fn written(journal: &Journal) -> BTreeMap<StepKey, Vec<Written>> {
     let mut written: BTreeMap<StepKey, Vec<Written>> = BTreeMap::new();
+    let restored = restored(journal);
     for (number, batch) in journal.batches.iter().enumerate() {
-        for (key, by) in steps_of(&batch.records) {
+        for (key, by) in steps_of(&batch.records, &restored) {
             let is_claimed = match &key {
                 StepKey::Send(_, text) => text == FIRST_MESSAGE,
                 key => *key == StepKey::Compact,
@@ -183,11 +184,26 @@ fn written(journal: &Journal) -> BTreeMap<StepKey, Vec<Written>> {
     written
 }
 
-fn steps_of(records: &[Record]) -> Vec<(StepKey, By)> {
+/// The requests for which another session has undone or redone a step here and restored it again: several marks have their id.
+fn restored(journal: &Journal) -> BTreeSet<OperationId> {
+    let (mut marked, mut restored) = (BTreeSet::new(), BTreeSet::new());
+    for record in journal.batches.iter().flat_map(|batch| &batch.records) {
+        if let (Change::Marked(mark), Some(id)) = (&record.change, &record.operation)
+            && matches!(mark.fact, Fact::Undone { .. } | Fact::Redone { .. })
+            && !marked.insert(id.clone())
+        {
+            restored.insert(id.clone());
+        }
+    }
+    restored
+}
+
+fn steps_of(records: &[Record], restored: &BTreeSet<OperationId>) -> Vec<(StepKey, By)> {
     let mut steps = Vec::new();
     for (at, record) in records.iter().enumerate() {
         let Change::Marked(mark) = &record.change else { continue };
-        let by = if record.operation.is_some() { By::Request } else { By::OtherSession };
+        let is_request = record.operation.as_ref().is_some_and(|id| !restored.contains(id));
+        let by = if is_request { By::Request } else { By::OtherSession };
         match (&mark.fact, &record.operation) {
             (Fact::Operation { name }, Some(operation)) => {
                 let rest = records.get(at + 1..).unwrap_or_default();

@@ -394,11 +394,19 @@ impl SessionActor {
         })
     }
 
-    /// A request that waits to undo or redo the operation of this step, with its client id. A mark that another session
-    /// writes here meanwhile carries the id, so that the request is recognised when it is sent again.
-    pub(super) fn waiting_for_step(&self, taken: &SharedStep) -> Option<(u64, Option<OperationId>)> {
+    /// A request that waits to take this step, or to which it was the answer and is void now, with its client id. A mark
+    /// that another session writes here carries the id, so that the request is recognised when it is sent again. One that
+    /// would take another step by now is none of these: it is planned again.
+    pub(super) fn waiting_for_step(
+        &self,
+        taken: &SharedStep,
+        is_next: bool,
+    ) -> Option<(u64, Option<OperationId>)> {
         let (errand, away) = self.away.iter().find(|(_, away)| match &away.what {
-            AwayFor::LockSteps { step } => step.is_of_same_operation(taken),
+            AwayFor::LockSteps { step } if step == taken => is_next,
+            AwayFor::LockSteps { step } => {
+                step.is_of_same_operation(taken) && away.call.brought.done_there.is_some()
+            }
             AwayFor::Hooks { .. }
             | AwayFor::Summary { .. }
             | AwayFor::OtherSide { .. }

@@ -12,7 +12,9 @@ use std::sync::Arc;
 use offshoot_api::event::EventKind;
 use offshoot_api::response::Notice;
 use offshoot_api::{ApiError, CallerContext, ErrorCode, ErrorData};
-use offshoot_session::plan::{BeginningRefused, OtherSide, other_side, plan_undo_beginning};
+use offshoot_session::plan::{
+    BeginningRefused, OtherSide, other_side, plan_redo, plan_undo, plan_undo_beginning, step_of,
+};
 use offshoot_session::{Change, Fact, Mark, OperationId, Record, SessionId};
 use offshoot_store::files::Held;
 use tokio::sync::{OwnedMutexGuard, oneshot};
@@ -178,7 +180,8 @@ impl SessionActor {
         if let Some(turn) = self.turn_lost_by(&records)? {
             return Err(Halt::Refused(would_be_undone(&turn)));
         }
-        let waiting = self.waiting_for_step(step);
+        let is_next = self.is_next(step);
+        let waiting = self.waiting_for_step(step, is_next);
         let records = match &waiting {
             Some((_, Some(id))) => records.into_iter().map(|mark| mark.in_operation(id.clone())).collect(),
             Some((_, None)) | None => records,
@@ -191,6 +194,16 @@ impl SessionActor {
             self.is_done_for(errand, step, response);
         }
         Ok(true)
+    }
+
+    /// Whether an undo or redo of this session would take this step now.
+    fn is_next(&mut self, step: &SharedStep) -> bool {
+        let stamps = self.stamps.as_mut();
+        let records = match step.direction {
+            Direction::Undo => plan_undo(&self.tree, stamps).unwrap_or_default(),
+            Direction::Redo => plan_redo(&self.tree, stamps).unwrap_or_default(),
+        };
+        step_of(&records) == Some(&step.operation)
     }
 
     /// What became of the other side. Where it could not be taken there, a child keeps the request from going on.
