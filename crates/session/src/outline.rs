@@ -17,12 +17,12 @@ mod turns;
 
 use std::collections::HashSet;
 
+pub use crate::versions::{Version, version_of};
 use crate::{Block, Body, Entry, EntryId, SessionTree, Stop};
 pub use lanes::{Cell, Lane, Lanes};
 pub use ledger::{LedgerRow, ledger_row};
 pub use line::{Lines, one_line};
 use shape::{Archive, Shape};
-pub use shape::{Version, version_of};
 pub use turn_tree::{FoldedTurns, HeadPlace, TurnOutline, TurnRow, TurnTreeRow, is_task};
 pub use turns::{Turn, TurnEnd, turns_of, turns_through};
 

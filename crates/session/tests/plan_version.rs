@@ -25,13 +25,13 @@ fn head_after(tree: &SessionTree, at: &str, by: VersionStep) -> Option<String> {
 }
 
 #[test]
-fn versions_are_the_prompts_below_one_parent() {
+fn versions_are_the_prompts_at_one_place() {
     let tree = tree_of(TREE);
     let versions = |id: &str| -> Vec<String> {
         versions_of(&tree, &id.into()).into_iter().map(|entry| entry.id.to_string()).collect()
     };
-    assert_eq!(versions("u3"), ["u2", "u3", "u4"]);
-    assert_eq!(versions("u7"), ["u7"], "below a setting it is a place of its own");
+    assert_eq!(versions("u3"), ["u2", "u3", "u7", "u4"]);
+    assert_eq!(versions("u7"), versions("u3"), "the model it was sent to belongs to the version");
     assert_eq!(versions("u1"), ["u1"]);
     assert!(versions("a1").is_empty());
     assert!(versions("nobody").is_empty());
@@ -43,7 +43,7 @@ fn an_archived_version_is_passed_over() {
     let plan = plan_archive(&tree, &"u2".into(), true, &mut FixedStamps::after(100)).unwrap().unwrap();
     let tree = tree.extended(&plan.records).unwrap();
     assert_eq!(head_after(&tree, "u3", VersionStep::Previous), None);
-    assert_eq!(versions_of(&tree, &"u2".into()).len(), 3, "unless it is the one asked for");
+    assert_eq!(versions_of(&tree, &"u2".into()).len(), 4, "unless it is the one asked for");
 }
 
 #[test]
@@ -57,13 +57,14 @@ fn the_version_shown_is_above_the_head_or_was_last_visited() {
     let tree = step(&tree, "u5", VersionStep::To(0)).unwrap();
     let tree = step(&tree, "u2", VersionStep::To(2)).unwrap();
     assert_eq!(shown(&tree, "u6").as_deref(), Some("u5"));
-    assert_eq!(shown(&tree, "u2").as_deref(), Some("u4"));
+    assert_eq!(shown(&tree, "u2").as_deref(), Some("u7"));
 }
 
 #[test]
 fn the_arrows_go_to_the_place_last_visited_below_the_version() {
     let tree = tree_of(TREE);
-    assert_eq!(head_after(&tree, "u3", VersionStep::Next).as_deref(), Some("u4"));
+    assert_eq!(head_after(&tree, "u3", VersionStep::Next).as_deref(), Some("u7"));
+    assert_eq!(head_after(&tree, "u7", VersionStep::Next).as_deref(), Some("u4"));
     assert_eq!(head_after(&tree, "u3", VersionStep::Previous).as_deref(), Some("a6"));
     let tree = step(&tree, "u5", VersionStep::To(0)).unwrap();
     let tree = step(&tree, "u2", VersionStep::Next).unwrap();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Charge, Tally};
-use crate::versions::versions_of;
+use crate::versions::AllVersions;
 use crate::{Body, Entry, EntryId, Note, SessionTree};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -71,6 +71,7 @@ struct Rows<'t> {
     turn_of: HashMap<&'t EntryId, usize>,
     of_agents: HashSet<&'t EntryId>,
     taken: HashSet<&'t EntryId>,
+    versions: AllVersions,
     rows: Vec<BranchCost>,
 }
 
@@ -88,7 +89,15 @@ impl<'t> Rows<'t> {
                 of_agents.insert(&entry.id);
             }
         }
-        Self { tree, charge_of, turn_of, of_agents, taken: HashSet::new(), rows: Vec::new() }
+        Self {
+            tree,
+            charge_of,
+            turn_of,
+            of_agents,
+            taken: HashSet::new(),
+            versions: AllVersions::of(tree),
+            rows: Vec::new(),
+        }
     }
 
     /// The way from the root to the first fork.
@@ -113,12 +122,14 @@ impl<'t> Rows<'t> {
         }
         own.reverse();
         let first = own.iter().find(|entry| entry.body.is_prompt());
-        let versions = first.map(|first| versions_of(self.tree, &first.id)).unwrap_or_default();
-        let version = versions.iter().position(|entry| Some(&entry.id) == first.map(|first| &first.id));
+        let version = first.and_then(|first| self.versions.get(self.tree, &first.id));
         let number = first.or(own.first()).and_then(|entry| self.turn_of.get(&entry.id)).copied();
         let name = own.iter().rev().find_map(|entry| self.tree.branch_name(&entry.id)).map(str::to_owned);
-        let kind =
-            BranchKind::Branch { name, turn: number.unwrap_or(1), version: version.map_or(1, |at| at + 1) };
+        let kind = BranchKind::Branch {
+            name,
+            turn: number.unwrap_or(1),
+            version: version.map_or(1, |version| version.number),
+        };
         self.add(kind, &own, Some(leaf.clone()));
     }
 

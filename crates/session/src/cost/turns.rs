@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Charge, Tally};
 use crate::outline::one_line;
-use crate::versions::versions_of;
+use crate::versions::AllVersions;
 use crate::{Body, EntryId, Note, SessionTree};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,7 @@ pub fn by_turn(tree: &SessionTree, charges: &[Charge]) -> Vec<TurnCost> {
     let mut turn_of: HashMap<&EntryId, usize> = HashMap::with_capacity(tree.len());
     let mut is_delegated: HashMap<&EntryId, bool> = HashMap::with_capacity(tree.len());
     let mut turns: Vec<TurnCost> = Vec::new();
+    let versions = AllVersions::of(tree);
     for entry in tree.walk() {
         let parent = tree.parent(&entry.id).map(|parent| &parent.id);
         let above = parent.and_then(|parent| turn_of.get(parent)).copied();
@@ -34,13 +35,12 @@ pub fn by_turn(tree: &SessionTree, charges: &[Charge]) -> Vec<TurnCost> {
         let is_below_agent = parent.and_then(|parent| is_delegated.get(parent)).copied().unwrap_or(false);
         is_delegated.insert(&entry.id, starts_agent || is_below_agent);
         if entry.body.is_prompt() && !is_below_agent {
-            let versions = versions_of(tree, &entry.id);
-            let version = versions.iter().position(|version| version.id == entry.id);
+            let version = versions.get(tree, &entry.id);
             turns.push(TurnCost {
                 prompt: Some(entry.id.clone()),
                 number: above.and_then(|above| turns.get(above)).map_or(0, |above| above.number) + 1,
-                version: version.map_or(1, |at| at + 1),
-                versions: versions.len().max(1),
+                version: version.map_or(1, |version| version.number),
+                versions: version.map_or(1, |version| version.of),
                 text: one_line(&entry.body),
                 tally: Tally::default(),
             });

@@ -3,14 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::versions::{AllVersions, Version};
 use crate::{Entry, EntryId, SessionTree};
-
-/// Which of several prompts at the same place, from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Version {
-    pub number: usize,
-    pub of: usize,
-}
 
 /// Nodes are numbered in the order of writing.
 pub(super) struct Shape<'t> {
@@ -20,7 +14,7 @@ pub(super) struct Shape<'t> {
     children: Vec<usize>,
     first_child: Vec<usize>,
     on_path: Vec<bool>,
-    versions: Vec<Option<Version>>,
+    versions: AllVersions,
     labels: HashMap<&'t EntryId, &'t str>,
     branch_names: HashMap<&'t EntryId, &'t str>,
     pub(super) head: Option<usize>,
@@ -48,7 +42,7 @@ impl<'t> Shape<'t> {
             above = tree.parent_of(at).or_else(|| tree.cut_parent(at));
         }
         let mut shape = Self {
-            versions: vec![None; entries.len()],
+            versions: AllVersions::of(tree),
             entries,
             parents,
             children: Vec::new(),
@@ -66,7 +60,6 @@ impl<'t> Shape<'t> {
         };
         let shown: Vec<bool> = (0..shape.entries.len()).map(is_shown).collect();
         let roots = shape.group_children(&shown);
-        shape.count_versions(&roots);
         shape.walk(roots);
         shape
     }
@@ -105,7 +98,7 @@ impl<'t> Shape<'t> {
     }
 
     pub(super) fn version(&self, at: usize) -> Option<Version> {
-        self.versions.get(at).copied().flatten()
+        u32::try_from(at).ok().and_then(|at| self.versions.at(at))
     }
 
     /// Fills the lists of children and returns the roots. What hangs below a node that is not shown is not reached.
@@ -149,23 +142,6 @@ impl<'t> Shape<'t> {
         roots
     }
 
-    /// Prompts that name the same parent are versions of each other, oldest first.
-    fn count_versions(&mut self, roots: &[usize]) {
-        let real_roots: Vec<usize> = roots
-            .iter()
-            .copied()
-            .filter(|at| self.entry(*at).is_some_and(|entry| entry.parent.is_none()))
-            .collect();
-        let mut versions = std::mem::take(&mut self.versions);
-        number_versions(self, &real_roots, &mut versions);
-        for at in 0..self.entries.len() {
-            if self.children(at).len() > 1 {
-                number_versions(self, self.children(at), &mut versions);
-            }
-        }
-        self.versions = versions;
-    }
-
     fn walk(&mut self, roots: Vec<usize>) {
         let mut order = Vec::with_capacity(self.entries.len());
         let mut open = roots;
@@ -175,30 +151,6 @@ impl<'t> Shape<'t> {
             open.extend(self.children(at).iter().rev());
         }
         self.order = order;
-    }
-}
-
-/// The same for one entry; `None` for all that is not one of several.
-pub fn version_of(tree: &SessionTree, id: &EntryId) -> Option<Version> {
-    let parent = tree.entry(id).filter(|entry| entry.body.is_prompt()).map(|_| tree.parent(id))?;
-    let mut prompts = tree.children(parent.map(|parent| &parent.id));
-    prompts.retain(|entry| entry.body.is_prompt());
-    let at = prompts.iter().position(|entry| entry.id == *id)?;
-    (prompts.len() > 1).then_some(Version { number: at + 1, of: prompts.len() })
-}
-
-fn number_versions(shape: &Shape<'_>, siblings: &[usize], versions: &mut [Option<Version>]) {
-    let mut prompts: Vec<(usize, &Arc<Entry>)> = siblings
-        .iter()
-        .filter_map(|at| Some((*at, shape.entry(*at)?)))
-        .filter(|(_, entry)| entry.body.is_prompt())
-        .collect();
-    if prompts.len() < 2 {
-        return;
-    }
-    prompts.sort_by_key(|(at, entry)| (entry.written_at, *at));
-    for (number, (at, _)) in prompts.iter().enumerate() {
-        super::set(versions, *at, Some(Version { number: number + 1, of: prompts.len() }));
     }
 }
 

@@ -24,9 +24,10 @@ use serde_json::Value;
 
 use super::lanes::{Cell, Lane, Lanes};
 use super::line::{Lines, one_line};
-use super::shape::{Archive, Shape, Version};
+use super::shape::{Archive, Shape};
 use super::turns::{TurnEnd, end_of};
 use super::{is_conversation, says_something, set};
+use crate::versions::Version;
 use crate::{Body, Entry, EntryId, Note, SessionTree};
 
 /// Shorter runs of quiet turns are shown.
@@ -71,6 +72,8 @@ pub struct TurnRow {
     pub version: Option<Version>,
     pub on_active_path: bool,
     pub is_head: bool,
+    /// The head is on the prompt, and an answer follows it.
+    pub is_head_before_answer: bool,
     pub end: Option<TurnEnd>,
     /// Tools called in this turn.
     pub tools: usize,
@@ -425,6 +428,7 @@ impl Turns {
             version: shape.version(turn.first),
             on_active_path: shape.on_path(turn.first),
             is_head: turn.has_head,
+            is_head_before_answer: is_prompt && shape.head == Some(turn.first) && turn.tip != turn.first,
             end: turn.end,
             tools: turn.tools,
             goes_on: self.goes_on(index),

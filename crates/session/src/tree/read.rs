@@ -272,6 +272,10 @@ impl SessionTree {
         self.by_id.get(id).copied()
     }
 
+    pub(crate) fn entry_at(&self, index: u32) -> Option<&Arc<Entry>> {
+        self.nodes.get(index as usize).map(|node| &node.entry)
+    }
+
     pub(crate) fn parent_of(&self, index: u32) -> Option<u32> {
         match self.nodes.get(index as usize)?.parent {
             Parent::Of(parent) => Some(parent),
