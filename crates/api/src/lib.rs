@@ -11,6 +11,7 @@
 //! | what happens meanwhile | [`event`] |
 //! | sessions, entries, asks as they are seen | [`views`] |
 //! | both ends of it | [`service`] |
+//! | a point of a session | [`point`] |
 //! | what a caller hands over with its connection | [`context`] |
 //! | the same as lines of a socket, and both of its ends | [`frame`], [`remote`], [`serve`] |
 
@@ -22,6 +23,7 @@ pub mod context;
 pub mod error;
 pub mod event;
 pub mod frame;
+pub mod point;
 pub mod remote;
 pub mod request;
 pub mod response;
@@ -32,6 +34,7 @@ pub mod views;
 pub use context::{CallerContext, StampCounter};
 pub use error::{ApiError, ErrorCode, ErrorData, Hint, Needed, TurnRef};
 pub use event::{Event, EventKind, TurnEnd};
+pub use point::Point;
 pub use request::Request;
 pub use response::{Changed, Response};
 pub use service::{Access, Answering, Caller, CallerId, EventStream, Following, Service};

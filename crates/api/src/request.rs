@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::CallerContext;
+use crate::Point;
 use crate::views::{AnswerView, BlockView, ModelView, PromptView};
 
-/// `session` is an id. A point (`at`, `to`) is what a person would write: an id or its beginning, `#5`, a label, the
-/// name of a branch.
+/// `session` is an id. A point (`at`, `to`) is a [`Point`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Request {
@@ -175,7 +175,7 @@ pub struct Open {
 pub struct Show {
     pub session: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
+    pub at: Option<Point>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turns: Option<usize>,
 }
@@ -209,7 +209,7 @@ pub struct Send {
     pub prompt: PromptView,
     /// Below this point instead of the head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
+    pub at: Option<Point>,
     /// From this prompt on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -228,7 +228,7 @@ pub struct Send {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Edit {
     pub session: String,
-    pub at: String,
+    pub at: Point,
     pub text: String,
     /// Left out: those of the old version come along.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -236,7 +236,7 @@ pub struct Edit {
     /// Left out: those of the old version come along.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub images: Option<Vec<BlockView>>,
-    /// From this prompt on. With another agent or model it is a branch of its own and not a version.
+    /// From this prompt on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -256,7 +256,7 @@ pub struct Edit {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retry {
     pub session: String,
-    pub at: String,
+    pub at: Point,
     /// As in [`Edit`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -277,7 +277,7 @@ pub struct Resume {
     pub session: String,
     /// The prompt; the head where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
+    pub at: Option<Point>,
     /// As in [`Send`], where the prompt has to be said again; else its turn has an id already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -312,7 +312,7 @@ pub struct Version {
     pub session: String,
     /// Left out: the last prompt on the way to the head that has several versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
+    pub at: Option<Point>,
     pub step: Step,
     #[serde(default)]
     pub if_running: IfRunning,
@@ -324,8 +324,8 @@ pub struct Version {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch {
     pub session: String,
-    /// `null` is before the first entry. A number, a label or the name of a branch stands for the end of that turn.
-    pub to: Option<String>,
+    /// The end of the turn; `null` is before the first entry.
+    pub to: Option<Point>,
     /// Of what is left, written there.
     #[serde(default, skip_serializing_if = "Summary::is_none")]
     pub summary: Summary,
@@ -357,7 +357,7 @@ impl Summary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Navigate {
     pub session: String,
-    pub to: String,
+    pub to: Point,
     #[serde(default)]
     pub summary: Summary,
     #[serde(default)]
@@ -379,7 +379,11 @@ pub enum RewindScope {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rewind {
     pub session: String,
-    pub to: String,
+    /// The end of the turn.
+    pub to: Point,
+    /// Above the prompt of the turn, whose text comes back.
+    #[serde(default)]
+    pub before: bool,
     #[serde(default)]
     pub scope: RewindScope,
     /// Only say what would happen.
@@ -428,20 +432,21 @@ pub struct Configure {
 pub enum ForkTo {
     #[default]
     Here,
-    /// A session that begins with everything up to this point, the answer of its turn included.
+    /// A session that begins with everything up to the point.
     NewSession,
-    /// A session that begins with what stands above the prompt at this point. Its words come back, to be said otherwise.
-    NewSessionBefore,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fork {
     pub session: String,
-    /// The head where it is left out.
+    /// The end of the turn; the head where it is left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub at: Option<String>,
+    pub at: Option<Point>,
     #[serde(default)]
     pub to: ForkTo,
+    /// Above the prompt of the turn at the point, whose text comes back.
+    #[serde(default)]
+    pub before: bool,
     /// Of a new session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -477,7 +482,7 @@ pub struct Rename {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
     pub session: String,
-    pub at: String,
+    pub at: Point,
     /// `null` takes the label away.
     pub label: Option<String>,
     /// As in [`Send`].
@@ -488,7 +493,7 @@ pub struct Label {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameBranch {
     pub session: String,
-    pub at: String,
+    pub at: Point,
     /// `null` takes the name away.
     pub name: Option<String>,
     /// As in [`Send`].
@@ -499,7 +504,7 @@ pub struct NameBranch {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Archive {
     pub session: String,
-    pub at: String,
+    pub at: Point,
     /// `false` brings it back.
     pub archived: bool,
     /// As in [`Send`].

@@ -79,7 +79,7 @@ fn requests() -> Vec<Request> {
         }),
         Request::Edit(request::Edit {
             session: s(),
-            at: at(),
+            at: at().into(),
             text: "new".into(),
             attachments: Some(Vec::new()),
             images: Some(vec![image.clone()]),
@@ -92,7 +92,7 @@ fn requests() -> Vec<Request> {
         }),
         Request::Retry(request::Retry {
             session: s(),
-            at: at(),
+            at: at().into(),
             agent: None,
             model: Some(ModelView { provider: "p".into(), name: "m".into() }),
             if_running: request::IfRunning::Beside,
@@ -109,7 +109,7 @@ fn requests() -> Vec<Request> {
         }),
         Request::Version(request::Version {
             session: s(),
-            at: Some(at()),
+            at: Some(at().into()),
             step: request::Step::Next,
             if_running,
             ..Default::default()
@@ -117,7 +117,7 @@ fn requests() -> Vec<Request> {
         Request::Switch(request::Switch { session: s(), to: None, if_running, ..Default::default() }),
         Request::Navigate(request::Navigate {
             session: s(),
-            to: at(),
+            to: at().into(),
             summary: request::Summary::With { instructions: "files only".into() },
             if_running,
             ..Default::default()
@@ -125,7 +125,7 @@ fn requests() -> Vec<Request> {
         Request::CancelSummary(session()),
         Request::Rewind(request::Rewind {
             session: s(),
-            to: at(),
+            to: at().into(),
             scope: request::RewindScope::Both,
             dry_run: true,
             if_running,
@@ -140,8 +140,9 @@ fn requests() -> Vec<Request> {
         }),
         Request::Fork(request::Fork {
             session: s(),
-            at: Some(at()),
-            to: request::ForkTo::NewSessionBefore,
+            at: Some(at().into()),
+            to: request::ForkTo::NewSession,
+            before: true,
             title: Some("Aside".into()),
             if_running,
             ..Default::default()
@@ -155,12 +156,22 @@ fn requests() -> Vec<Request> {
         Request::Rename(request::Rename { session: s(), title: None, ..Default::default() }),
         Request::Label(request::Label {
             session: s(),
-            at: at(),
+            at: at().into(),
             label: Some("good".into()),
             ..Default::default()
         }),
-        Request::NameBranch(request::NameBranch { session: s(), at: at(), name: None, ..Default::default() }),
-        Request::Archive(request::Archive { session: s(), at: at(), archived: true, ..Default::default() }),
+        Request::NameBranch(request::NameBranch {
+            session: s(),
+            at: at().into(),
+            name: None,
+            ..Default::default()
+        }),
+        Request::Archive(request::Archive {
+            session: s(),
+            at: at().into(),
+            archived: true,
+            ..Default::default()
+        }),
         Request::Clear(request::Clear { session: s(), if_running, ..Default::default() }),
         Request::Undo(request::History { session: s(), if_running, ..Default::default() }),
         Request::Redo(request::History {
@@ -360,6 +371,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
             .into_iter()
             .map(|body| EntryView { bound: Some(bound.clone()), ..entry(body) })
             .collect(),
+        before_answer: true,
         above: 3,
         versions: Vec::new(),
         agent_session: None,
@@ -417,7 +429,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
             session: SessionBrief { id: "s".into(), title: Some("T".into()) },
             changed: true,
             place: Some(PlaceView { entry: "e".into(), number: 2, ..PlaceView::default() }),
-            version: Some(VersionBrief { index: 2, total: 3 }),
+            version: Some(VersionBrief { edit_group: "u2".into(), index: 2, total: 3 }),
             entries: vec!["e".into()],
             notices: vec![Notice::new(Notice::REPAIRED, "repaired")],
             ..Changed::default()

@@ -21,8 +21,8 @@ pub(crate) use reading::{
 };
 
 pub(crate) use changes::{
-    AppendArgs, ArchiveArgs, AttachArgs, BranchArgs, BranchCommand, BranchNameArgs, EditArgs, ForkArgs,
-    ImportArgs, OpsArgs, RenameArgs, RetryArgs, RewindArgs, SwitchArgs, UndoArgs, VersionArgs,
+    AppendArgs, ArchiveArgs, AttachArgs, BranchArgs, BranchCommand, BranchNameArgs, EditArgs, ExactArgs,
+    ForkArgs, ImportArgs, OpsArgs, RenameArgs, RetryArgs, RewindArgs, SwitchArgs, UndoArgs, VersionArgs,
 };
 
 pub(crate) use config::{

@@ -1,6 +1,6 @@
 //! A session to look at, wherever it lies.
 
-use offshoot_session::address::{AddressError, destination_of, resolve};
+use offshoot_session::address::{AddressError, Point, Want, resolve_point};
 use offshoot_session::format::Flaw;
 use offshoot_session::{EntryId, Odd, SessionTree};
 use offshoot_store::foreign::SourceTrouble;
@@ -65,14 +65,9 @@ fn is_about_missing(finding: &Finding) -> bool {
     matches!(oddity.what, Odd::MissingParent { .. } | Odd::HeadToMissing { .. } | Odd::MarkOnMissing(_))
 }
 
-/// Where a turn that a person names ends; exactly the entry where an id was given.
-pub(crate) fn destination(tree: &SessionTree, named: &str) -> Result<EntryId, Failure> {
-    Ok(destination_of(tree, named, point(tree, named)?))
-}
-
-/// The entry that a person means by `text`.
-pub(crate) fn point(tree: &SessionTree, text: &str) -> Result<EntryId, Failure> {
-    resolve(tree, text).map_err(|error| {
+/// The entry that a person means by a point.
+pub(crate) fn point(tree: &SessionTree, point: &Point, want: Want) -> Result<EntryId, Failure> {
+    resolve_point(tree, point, want).map_err(|error| {
         let hint = match &error {
             AddressError::Ambiguous { .. } => words::AMBIGUOUS_HINT,
             AddressError::TooShort(_) => words::TOO_SHORT_HINT,

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use offshoot_session::address::Want;
 use offshoot_session::{SessionId, Stamps};
 use offshoot_store::SessionStore;
 
@@ -165,7 +166,7 @@ fn find_unless_point(here: &Here, word: &str, to: To) -> Result<Option<Known>, F
 
 fn is_point_of_current(here: &Here, word: &str) -> bool {
     let opened = current(here, Among::Standing).and_then(|known| open_this(here, &known.which()));
-    opened.is_ok_and(|opened| point(&opened.tree, word).is_ok())
+    opened.is_ok_and(|opened| point(&opened.tree, &word.into(), Want::End).is_ok())
 }
 
 fn find_by_any_name(here: &Here, text: &str, among: Among, to: To) -> Result<Option<Found>, Failure> {

@@ -4,11 +4,14 @@ mod sub_agents;
 
 use jiff::Timestamp;
 use offshoot_api::views::{
-    BoundView, BranchView, EntryView, HeadView, MissingView, SessionRow, StatusView, TreeRow, VersionView,
+    BoundView, BranchView, EntryView, HeadView, MissingView, SessionRow, StatusView, TreeRow, VersionBrief,
+    VersionView,
 };
+use offshoot_session::address::end_of_turn;
 use offshoot_session::handoff::{branch_missing, branch_provenance, branch_session};
-use offshoot_session::outline::{TurnOutline, TurnTreeRow, is_task, version_of};
+use offshoot_session::outline::{TurnOutline, TurnTreeRow, is_task};
 use offshoot_session::status::{State, Status};
+use offshoot_session::versions::AllVersions;
 use offshoot_session::{Body, Entry, EntryId, SessionId, SessionTree, Setting, TurnId};
 use offshoot_transcripts::gist::of_tree;
 
@@ -58,9 +61,12 @@ pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Optio
         Some(turns) => prompts.get(prompts.len() - turns).copied().unwrap_or(path.len()),
     };
     let seen = path.get(above..).unwrap_or_default();
+    let all_versions = AllVersions::of(tree);
     let versions = seen.iter().filter_map(|entry| {
-        let version = version_of(tree, &entry.id)?;
-        Some(VersionView { prompt: entry.id.to_string(), number: version.number, of: version.of })
+        let version = all_versions.get(tree, &entry.id)?;
+        let edit_group = all_versions.edit_group(tree, &entry.id)?.to_string();
+        let prompt = entry.id.to_string();
+        Some(VersionView { prompt, edit_group, number: version.number, of: version.of })
     });
     let entries = seen.iter().map(|entry| {
         let bound = tree.binding(&entry.id).map(BoundView::from);
@@ -69,6 +75,7 @@ pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Optio
     BranchView {
         tip: at.map(ToString::to_string),
         entries: entries.collect(),
+        before_answer: at.is_some_and(|at| is_before_answer(tree, at)),
         above,
         versions: versions.collect(),
         agent_session: branch_session(tree, at).map(|session| session.to_string()),
@@ -76,6 +83,12 @@ pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Optio
         missing: MissingView::of(branch_missing(tree, at)),
         sub_agents: sub_agents(tree, seen),
     }
+}
+
+/// Whether an entry is a prompt that was answered, settings behind it aside.
+fn is_before_answer(tree: &SessionTree, at: &EntryId) -> bool {
+    let is_prompt = tree.entry(at).is_some_and(|entry| entry.body.is_prompt());
+    is_prompt && end_of_turn(tree, at) != *at
 }
 
 /// The prompt of a turn and what was written for it. A turn that was undone was answered all the same.
@@ -99,6 +112,7 @@ pub(crate) fn tree_rows(tree: &SessionTree) -> Vec<TreeRow> {
         TurnTreeRow::Turn(row) => Some(row),
         TurnTreeRow::Folded(_) => None,
     });
+    let all_versions = AllVersions::of(tree);
     rows.map(|row| {
         let above = std::iter::successors(tree.parent(&row.entry), |entry| tree.parent(&entry.id));
         let parent = above.into_iter().find(|entry| entry.body.is_prompt());
@@ -112,7 +126,10 @@ pub(crate) fn tree_rows(tree: &SessionTree) -> Vec<TreeRow> {
             branch_name: row.branch_names.into_iter().next(),
             on_path: row.on_active_path,
             is_head: row.is_head,
-            version: row.version.map(|version| (version.number, version.of)),
+            version: row.version.and_then(|version| {
+                let edit_group = all_versions.edit_group(tree, &row.entry)?.to_string();
+                Some(VersionBrief { edit_group, index: version.number, total: version.of })
+            }),
             is_task,
         }
     })

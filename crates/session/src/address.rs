@@ -1,24 +1,29 @@
 //! Naming a point of the tree, as people type it.
 //!
-//! | text | means |
+//! | text | names |
 //! |---|---|
-//! | `#5`, `5` | the fifth turn of the active path: its prompt. A plain number is never anything else |
-//! | `id:…` | the id or its beginning, whatever it looks like |
+//! | `#5`, `5` | the fifth turn of the active path; where that has none, the only fifth turn of the tree. A plain number is never anything else |
+//! | `id:…` | the entry with this id, or with an id that begins so, whatever it looks like |
 //! | a full id | that entry |
 //! | `m:3` | the message with index 3 of the active path, counting prompts, replies and tool results from 0 |
 //! | `head` | where the next message goes |
 //! | a label | the entry that carries it |
-//! | a branch name | the end of that branch: the place last visited below the entry that carries the name |
-//! | an alias | an entry under the name another program knows it by |
+//! | a branch name | the branch that begins with the entry that carries it |
 //! | the beginning of an id | that entry, if three characters or more fit only one |
 //!
 //! The first line that fits decides; two fits in one line are an error, never a guess. Labels, names and ids are
 //! compared letter by letter, then without regard to case.
+//!
+//! What a request does with a named point depends on what it wants ([`Want`]): [`resolve_point`] is the one function that
+//! answers that, for every command and request. A number, a label, a branch name and the id of a prompt address a *turn*.
+
+use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::outline::{turns_of, turns_through};
-use crate::{Body, EntryId, SessionTree};
+use crate::outline::turns_of;
+use crate::versions::turn_prompt;
+use crate::{Body, Entry, EntryId, Note, SessionTree};
 
 /// Short ids have at least as many characters.
 const SHORT_ID: usize = 6;
@@ -46,81 +51,166 @@ pub enum AddressError {
     },
 }
 
-pub fn resolve(tree: &SessionTree, text: &str) -> Result<EntryId, AddressError> {
-    resolve_with(tree, text, |_| None)
+/// A point as a request names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// What a person typed.
+    Text(String),
+    /// Exactly the entry that this text names, even where it addresses a turn.
+    Exact(String),
+    /// A full id, as programs give it.
+    Entry(EntryId),
 }
 
-/// As [`resolve`], with names that other programs gave to entries.
-pub fn resolve_with(
-    tree: &SessionTree,
-    text: &str,
-    alias: impl Fn(&str) -> Option<EntryId>,
-) -> Result<EntryId, AddressError> {
+/// What a request needs of a point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Want {
+    /// Where the turn ends: the last entry of its answer on the way last visited, without the settings, clears and
+    /// summaries behind it, which belong to what follows.
+    End,
+    /// The prompt of the turn that the point addresses or belongs to.
+    Turn,
+    /// The first entry of the branch: under its name the entry that carries it.
+    Branch,
+    /// The entry to pick: the prompt of an addressed turn, else exactly the entry.
+    Selection,
+}
+
+impl From<&str> for Point {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+/// The entry that a request means by a point.
+pub fn resolve_point(tree: &SessionTree, point: &Point, want: Want) -> Result<EntryId, AddressError> {
+    let named = match point {
+        Point::Text(text) => named_by(tree, text)?,
+        Point::Exact(text) => Named::Entry(tip_of(tree, named_by(tree, text)?)),
+        Point::Entry(id) if tree.contains(id) => Named::Entry(id.clone()),
+        Point::Entry(id) => return Err(AddressError::NotFound(id.to_string())),
+    };
+    Ok(match want {
+        Want::End => match named {
+            Named::Turn(prompt) => end_of_turn(tree, &prompt),
+            Named::Branch(first) => end_of_branch(tree, &first),
+            Named::Entry(at) => at,
+        },
+        Want::Turn => {
+            let at = tip_of(tree, named);
+            turn_prompt(tree, &at).map_or(at, |prompt| prompt.id.clone())
+        }
+        Want::Branch => match named {
+            Named::Turn(at) | Named::Branch(at) | Named::Entry(at) => at,
+        },
+        Want::Selection => match named {
+            Named::Branch(first) => {
+                let end = end_of_branch(tree, &first);
+                turn_prompt(tree, &end).map_or(end, |prompt| prompt.id.clone())
+            }
+            Named::Turn(at) | Named::Entry(at) => at,
+        },
+    })
+}
+
+/// The last entry of the answer to a prompt, on the way last visited; the prompt itself where it has none. Where nobody has
+/// been, the newest way counts.
+pub fn end_of_turn(tree: &SessionTree, prompt: &EntryId) -> EntryId {
+    let mut end = prompt.clone();
+    let mut at = answer_below(tree, prompt);
+    while let Some(entry) = at.filter(|entry| !entry.body.is_prompt()) {
+        if is_part_of_answer(&entry.body) {
+            end = entry.id.clone();
+        }
+        at = next_below(tree, &entry.id);
+    }
+    end
+}
+
+/// A head between a prompt and its answer lets the next message begin there. The answer is still one.
+fn answer_below<'t>(tree: &'t SessionTree, prompt: &EntryId) -> Option<&'t Arc<Entry>> {
+    let visited = next_below(tree, prompt).filter(|next| !next.body.is_prompt());
+    visited.or_else(|| tree.children(Some(prompt)).into_iter().rfind(|next| !next.body.is_prompt()))
+}
+
+fn next_below<'t>(tree: &'t SessionTree, at: &EntryId) -> Option<&'t Arc<Entry>> {
+    tree.remembered_child(Some(at)).or_else(|| tree.children(Some(at)).pop())
+}
+
+/// The end of the last turn on the way last visited below the first entry of a branch.
+fn end_of_branch(tree: &SessionTree, first: &EntryId) -> EntryId {
+    let Some(tip) = tree.remembered_leaf(first) else { return first.clone() };
+    match turn_prompt(tree, &tip.id) {
+        Some(prompt) => end_of_turn(tree, &prompt.id),
+        None => tip.id.clone(),
+    }
+}
+
+/// Everything that a turn leaves behind. What stands behind it and is none of this changes what follows.
+fn is_part_of_answer(body: &Body) -> bool {
+    match body {
+        Body::Reply(_)
+        | Body::ToolResult(_)
+        | Body::Shell(_)
+        | Body::Interrupted(_)
+        | Body::CustomMessage(_)
+        | Body::Merge(_)
+        | Body::Foreign(_) => true,
+        Body::Prompt(_)
+        | Body::Setting(_)
+        | Body::Cleared
+        | Body::BranchSummary(_)
+        | Body::Compaction(_)
+        | Body::System(_)
+        | Body::Note(_) => false,
+    }
+}
+
+/// What a text names.
+enum Named {
+    /// A turn, by its prompt.
+    Turn(EntryId),
+    /// A branch, by the entry that carries its name.
+    Branch(EntryId),
+    Entry(EntryId),
+}
+
+fn tip_of(tree: &SessionTree, named: Named) -> EntryId {
+    match named {
+        Named::Turn(at) | Named::Entry(at) => at,
+        Named::Branch(first) => tree.remembered_leaf(&first).map_or(first, |leaf| leaf.id.clone()),
+    }
+}
+
+fn named_by(tree: &SessionTree, text: &str) -> Result<Named, AddressError> {
     let text = text.trim();
     if let Some(number) = numbered(text, "#").or_else(|| numbered(text, "")) {
-        return turn(tree, number);
+        return turn(tree, number).map(Named::Turn);
     }
+    // The id of a prompt stands for its turn, as it does in a list of turns.
+    let by_id = |id: EntryId| match tree.entry(&id).is_some_and(|entry| entry.body.is_prompt()) {
+        true => Named::Turn(id),
+        false => Named::Entry(id),
+    };
     if let Some(id) = text.strip_prefix("id:") {
-        return by_exact_id(tree, id).map_or_else(|| by_prefix(tree, id, 1), Ok);
+        return by_exact_id(tree, id).map_or_else(|| by_prefix(tree, id, 1), Ok).map(by_id);
     }
     if let Some(id) = by_exact_id(tree, text) {
-        return Ok(id);
+        return Ok(by_id(id));
     }
     if let Some(index) = numbered(text, "m:") {
-        return message(tree, index);
+        return message(tree, index).map(Named::Entry);
     }
     if text == "head" {
-        return tree.main_head().cloned().ok_or(AddressError::NoHead);
+        return tree.main_head().cloned().map(Named::Entry).ok_or(AddressError::NoHead);
     }
     if let Some(id) = only_one(tree, text, named(&tree.labels(), text))? {
-        return Ok(id);
+        return Ok(by_id(id));
     }
     if let Some(id) = only_one(tree, text, named(&tree.branch_names(), text))? {
-        return Ok(tree.remembered_leaf(&id).map_or(id, |leaf| leaf.id.clone()));
+        return Ok(Named::Branch(id));
     }
-    if let Some(id) = alias(text).filter(|id| tree.contains(id)) {
-        return Ok(id);
-    }
-    by_prefix(tree, text, SHORTEST_PREFIX)
-}
-
-/// Where the head goes for whoever names a point. A number or a label stands for a turn, so the head goes to where the
-/// turn ends and the next message does not come between a prompt and its answer. An id is exactly that entry.
-pub fn destination(tree: &SessionTree, text: &str) -> Result<EntryId, AddressError> {
-    Ok(destination_of(tree, text, resolve(tree, text)?))
-}
-
-/// As [`destination`], where it is known already which entry is named.
-pub fn destination_of(tree: &SessionTree, text: &str, at: EntryId) -> EntryId {
-    let is_prompt = tree.entry(&at).is_some_and(|entry| entry.body.is_prompt());
-    if !is_prompt || names_an_entry(text, &at) {
-        return at;
-    }
-    let turns = turns_through(tree, &at);
-    let turn = turns.iter().find(|turn| turn.contains(&at));
-    turn.and_then(|turn| turn.entries.last()).map_or(at, |last| last.id.clone())
-}
-
-/// The first entry of a branch that is addressed as a whole: under its name, the entry that carries the name.
-pub fn branch_beginning(tree: &SessionTree, text: &str) -> Result<EntryId, AddressError> {
-    let at = resolve(tree, text)?;
-    let wanted = text.trim().to_lowercase();
-    let leads_there = |id: &&EntryId| tree.remembered_leaf(id).is_some_and(|tip| tip.id == at);
-    let mut names = tree
-        .branch_names()
-        .into_iter()
-        .filter(|(_, name)| name.trim().to_lowercase() == wanted)
-        .map(|(id, _)| id);
-    Ok(names.find(leads_there).cloned().unwrap_or(at))
-}
-
-fn names_an_entry(named: &str, found: &EntryId) -> bool {
-    let named = named.trim().to_lowercase();
-    let is_number = named.bytes().all(|byte| byte.is_ascii_digit());
-    named == "head"
-        || named.starts_with("id:")
-        || named.starts_with("m:")
-        || (!is_number && found.as_str().to_lowercase().starts_with(&named))
+    by_prefix(tree, text, SHORTEST_PREFIX).map(by_id)
 }
 
 /// The branch that the active path runs on, as far as it has a name.
@@ -204,14 +294,36 @@ fn numbered<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
 fn turn(tree: &SessionTree, number: &str) -> Result<EntryId, AddressError> {
     let turns = turns_of(tree, tree.main_head());
     let wanted = number.parse::<usize>().ok().filter(|number| *number > 0);
-    let prompt = wanted
-        .and_then(|wanted| turns.iter().find(|turn| turn.number == wanted))
-        .and_then(|turn| turn.prompt());
-    prompt.map(|prompt| prompt.id.clone()).ok_or_else(|| AddressError::NoTurn {
+    let on_path = wanted.and_then(|wanted| turns.iter().find(|turn| turn.number == wanted));
+    if let Some(prompt) = on_path.and_then(|turn| turn.prompt()) {
+        return Ok(prompt.id.clone());
+    }
+    let elsewhere = wanted.map(|wanted| turns_numbered(tree, wanted)).unwrap_or_default();
+    only_one(tree, &format!("#{number}"), elsewhere)?.ok_or_else(|| AddressError::NoTurn {
         number: number.to_owned(),
         branch: active_branch(tree).map(String::from),
         last_turn: turns.last().map(|turn| turn.number).filter(|number| *number > 0),
     })
+}
+
+/// The turns of the tree with this number, archived ones and those of sub-agents left out.
+fn turns_numbered(tree: &SessionTree, wanted: usize) -> Vec<EntryId> {
+    let mut found = Vec::new();
+    let mut open: Vec<(&Arc<Entry>, usize)> = tree.roots().into_iter().map(|root| (root, 0)).collect();
+    open.reverse();
+    while let Some((entry, above)) = open.pop() {
+        let is_sub_agent = matches!(&entry.body, Body::Note(note) if note.kind == Note::SUB_AGENT);
+        if is_sub_agent || tree.is_archived(&entry.id) {
+            continue;
+        }
+        let number = above + usize::from(entry.body.is_prompt());
+        if number == wanted && entry.body.is_prompt() {
+            found.push(entry.id.clone());
+        } else if number <= wanted {
+            open.extend(tree.children(Some(&entry.id)).into_iter().rev().map(|child| (child, number)));
+        }
+    }
+    found
 }
 
 fn message(tree: &SessionTree, index: &str) -> Result<EntryId, AddressError> {

@@ -55,6 +55,7 @@ pub use history::{NothingToRedo, NothingToUndo, plan_redo, plan_undo, step_of};
 pub use naming::{NamingRefused, plan_branch_name, plan_label, plan_rename};
 pub use navigation::{
     Navigation, NavigationRefused, SummaryChoice, WrittenSummary, branch_with_summary, plan_navigation,
+    plan_navigation_to,
 };
 pub use prune::{plan_prune, prunable};
 pub use retry::{RetryRefused, plan_retry};

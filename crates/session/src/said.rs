@@ -37,7 +37,7 @@ impl From<&str> for NotUnderstood {
 }
 
 /// What `show --json` tells about an entry that is decided by its place, not by its writer.
-const TOLD_BY_ITS_PLACE: [&str; 6] = ["label", "branch", "turn", "version", "active", "head"];
+const TOLD_BY_ITS_PLACE: [&str; 7] = ["label", "branch", "turn", "version", "edit_group", "active", "head"];
 
 impl Said {
     pub fn of(line: &[u8]) -> Result<Self, NotUnderstood> {

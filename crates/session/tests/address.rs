@@ -1,7 +1,9 @@
 //! Points named as people type them.
 
-use offshoot_session::address::{AddressError, ShortIds, active_branch, resolve, resolve_with, short_id};
-use offshoot_session::{EntryId, Fact, Record, SessionTree};
+use offshoot_session::address::{
+    AddressError, Point, ShortIds, Want, active_branch, resolve_point, short_id,
+};
+use offshoot_session::{Fact, Record, SessionTree};
 use offshoot_testkit::{FixedStamps, tree_of};
 
 const TREE: &str = "
@@ -16,11 +18,24 @@ fn named(tree: &SessionTree, at: &str, name: &str) -> SessionTree {
 
 #[track_caller]
 fn check(tree: &SessionTree, text: &str, expected: &str) {
-    let found = match resolve(tree, text) {
+    check_point(tree, Point::Exact(text.to_owned()), Want::End, expected);
+}
+
+#[track_caller]
+fn check_point(tree: &SessionTree, point: Point, want: Want, expected: &str) {
+    let found = match resolve_point(tree, &point, want) {
         Ok(id) => id.to_string(),
         Err(error) => format!("error: {error}"),
     };
-    assert_eq!(found, expected, "for {text:?}");
+    assert_eq!(found, expected, "for {point:?}, {want:?}");
+}
+
+/// What a text means where the end of a turn, a turn, a branch or a selection is wanted.
+#[track_caller]
+fn check_wants(tree: &SessionTree, text: &str, expected: [&str; 4]) {
+    for (want, expected) in [Want::End, Want::Turn, Want::Branch, Want::Selection].into_iter().zip(expected) {
+        check_point(tree, text.into(), want, expected);
+    }
 }
 
 #[test]
@@ -38,7 +53,7 @@ fn a_number_is_a_turn_of_the_active_path() {
     );
     let tree = named(&tree, "u3", "deadline");
     check(&tree, "9", "error: no turn `#9` on branch `deadline`, which ends at `#3`");
-    check(&tree_of("u1"), "1", "error: no turn `#1` on the active branch, which is empty");
+    check(&tree_of(""), "1", "error: no turn `#1` on the active branch, which is empty");
 }
 
 #[test]
@@ -61,7 +76,7 @@ fn ids_labels_branches_and_the_head_are_points() {
     check(&tree, "counter", "a2");
     check(&tree, "nobody", "error: no entry, label or branch is called `nobody`");
     check(&tree, "", "error: no entry, label or branch is called ``");
-    assert_eq!(resolve(&tree_of("u1"), "head"), Err(AddressError::NoHead));
+    assert_eq!(resolve_point(&tree_of("u1"), &"head".into(), Want::End), Err(AddressError::NoHead));
 }
 
 #[test]
@@ -93,12 +108,56 @@ fn several_fits_are_listed_up_to_five() {
     check(&tree, "x", "error: `x` could be `u1`, `u2`, `u3`, `u4`, `u5` and 2 more");
 }
 
+/// C21: a number, a label, a branch name and the id of a prompt address a turn.
 #[test]
-fn other_programs_names_lead_to_entries() {
-    let tree = tree_of("u1 - a1*");
-    let alias = |text: &str| text.eq_ignore_ascii_case("6F2A-91").then(|| EntryId::from("a1"));
-    assert_eq!(resolve_with(&tree, "6f2a-91", alias), Ok("a1".into()));
-    assert!(resolve_with(&tree, "other", |_| Some("gone".into())).is_err(), "only into this tree");
+fn a_turn_address_means_the_end_of_its_answer() {
+    let tree = named(&tree_of("u1 - a1 - u2[tried] - c2 - t2 - a2 - u3 - a3*"), "u2", "second");
+    check_wants(&tree, "2", ["a2", "u2", "u2", "u2"]);
+    check_wants(&tree, "u2", ["a2", "u2", "u2", "u2"]);
+    check_wants(&tree, "id:u2", ["a2", "u2", "u2", "u2"]);
+    check_wants(&tree, "tried", ["a2", "u2", "u2", "u2"]);
+    check_wants(&tree, "second", ["a3", "u3", "u2", "u3"]);
+}
+
+/// C21: any other entry is meant exactly, and so is one that is named exactly.
+#[test]
+fn any_other_entry_is_meant_exactly() {
+    let tree = tree_of("u1 - a1 - u2 - c2[half way] - t2 - a2*");
+    check_wants(&tree, "c2", ["c2", "u2", "c2", "c2"]);
+    check_wants(&tree, "half way", ["c2", "u2", "c2", "c2"]);
+    check_wants(&tree, "m:2", ["u2", "u2", "u2", "u2"]);
+    check_wants(&tree, "head", ["a2", "u2", "a2", "a2"]);
+    check_point(&tree, Point::Exact("2".to_owned()), Want::End, "u2");
+    check_point(&tree, Point::Entry("u2".into()), Want::End, "u2");
+    check_point(&tree, Point::Entry("2".into()), Want::End, "error: no entry, label or branch is called `2`");
+}
+
+/// R-056, R-082: what stands behind an answer belongs to what follows. `m` changes the model, `z` clears, `s` and `k` sum up.
+#[test]
+fn a_turn_ends_before_what_belongs_to_the_next_one() {
+    check_wants(&tree_of("u1 - a1 - m1 - u2 - a2*"), "1", ["a1", "u1", "u1", "u1"]);
+    for behind in ["m1", "z1", "s1", "k1", "m1 - m2 - z1"] {
+        check_wants(&tree_of(&format!("u1 - a1 - {behind}*")), "1", ["a1", "u1", "u1", "u1"]);
+        check_wants(&tree_of(&format!("u1 - a1 - {behind} - u2 - a2*")), "1", ["a1", "u1", "u1", "u1"]);
+    }
+    check_wants(&tree_of("u1 - m1 - c1 - k1 - t1 - a1 - m2*"), "1", ["a1", "u1", "u1", "u1"]);
+    check_wants(&tree_of("u1 - m1*"), "1", ["u1", "u1", "u1", "u1"]);
+}
+
+/// use.md A4: a head between a prompt and its answer does not take the answer away.
+#[test]
+fn a_turn_with_a_head_on_its_prompt_still_ends_with_its_answer() {
+    check_wants(&tree_of("u1 - a1 - u2* - a2"), "2", ["a2", "u2", "u2", "u2"]);
+    check_wants(&tree_of("u1 - a1 - u2 - a2\n u2 - u3 - a3*"), "2", ["a2", "u2", "u2", "u2"]);
+}
+
+/// C21: a number that the active path does not have names the only turn of that number.
+#[test]
+fn a_number_elsewhere_in_the_tree_is_found_where_it_is_unique() {
+    let tree = tree_of("u1 - a1* - u2 - a2 - u3 - a3\n a1 - u4 - a4");
+    check(&tree, "3", "u3");
+    check(&tree, "2", "error: `#2` could be `u2` or `u4`");
+    check(&tree, "4", "error: no turn `#4` on the active branch, which ends at `#1`");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_rewind_discards_nothing() {
 #[test]
 fn after_a_fork_the_next_prompt_begins_a_branch() {
     let tree = tree_of("u1 - a1 - u2 - a2*");
-    let plan = plan_fork(&tree, &main_head(), &"a1".into(), &mut stamps()).unwrap().unwrap();
+    let plan = plan_fork(&tree, &main_head(), Some(&"a1".into()), &mut stamps()).unwrap().unwrap();
     let tree = after(&tree, &plan);
     let appended =
         append_at_head(&tree, &main_head(), Body::prompt("other"), &mut FixedStamps::after(200)).unwrap();

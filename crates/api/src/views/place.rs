@@ -1,7 +1,8 @@
 //! Points of a tree, as a front end prints them.
 
 use offshoot_session::address::short_id;
-use offshoot_session::outline::{one_line, version_of};
+use offshoot_session::outline::one_line;
+use offshoot_session::versions::{edit_group, version_of};
 use offshoot_session::{EntryId, SessionTree};
 use serde::{Deserialize, Serialize};
 
@@ -44,8 +45,11 @@ pub struct PlaceView {
 }
 
 /// Which version of a prompt, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionBrief {
+    /// What all versions have in common: the id of the oldest.
+    #[serde(default)]
+    pub edit_group: String,
     pub index: usize,
     pub total: usize,
 }
@@ -53,7 +57,9 @@ pub struct VersionBrief {
 impl VersionBrief {
     /// `None` for what is not a prompt, and for a prompt without other versions.
     pub fn of(tree: &SessionTree, prompt: &EntryId) -> Option<Self> {
-        version_of(tree, prompt).map(|version| Self { index: version.number, total: version.of })
+        let version = version_of(tree, prompt)?;
+        let edit_group = edit_group(tree, prompt)?.to_string();
+        Some(Self { edit_group, index: version.number, total: version.of })
     }
 }
 

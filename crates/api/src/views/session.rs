@@ -8,7 +8,7 @@ use offshoot_session::status::{State, Status};
 use offshoot_session::{Binding, HeadName, Missing, Provenance, SessionTree, Usage};
 use serde::{Deserialize, Serialize};
 
-use super::{AskView, EntryView, ModelView, PlaceView, PromptView};
+use super::{AskView, EntryView, ModelView, PlaceView, PromptView, VersionBrief};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionRow {
@@ -88,6 +88,9 @@ pub struct BranchView {
     pub tip: Option<String>,
     /// Root first.
     pub entries: Vec<EntryView>,
+    /// The tip is a prompt, and its answer follows it elsewhere in the tree.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub before_answer: bool,
     /// Entries above the first one that were left out.
     pub above: usize,
     /// Prompts of which there is more than one version.
@@ -134,6 +137,9 @@ pub struct SubAgentView {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VersionView {
     pub prompt: String,
+    /// What all versions have in common: the id of the oldest.
+    #[serde(default)]
+    pub edit_group: String,
     /// From 1.
     pub number: usize,
     pub of: usize,
@@ -169,7 +175,8 @@ pub struct TreeRow {
     pub branch_name: Option<String>,
     pub on_path: bool,
     pub is_head: bool,
-    pub version: Option<(usize, usize)>,
+    /// Absent for the only one at its place.
+    pub version: Option<VersionBrief>,
     /// An agent was asked this by another one: it is no branch of the person's.
     #[serde(default)]
     pub is_task: bool,

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Subcommand};
 
+use offshoot_api::Point;
+
 use super::{JsonArgs, Words};
 
 /// What to do where a turn runs on the branch that would be changed.
@@ -12,6 +14,23 @@ pub(crate) struct RunningArgs {
     /// Where a turn runs on this branch: interrupt it, wait for its end, then act
     #[arg(long)]
     pub(crate) abort_first: bool,
+}
+
+/// How a point is read.
+#[derive(ClapArgs, Clone, Copy, Debug, Default)]
+pub(crate) struct ExactArgs {
+    /// Exactly the entry that POINT names, even if it is the prompt of a turn
+    #[arg(long)]
+    pub(crate) exact: bool,
+}
+
+impl ExactArgs {
+    pub(crate) fn point(self, text: &str) -> Point {
+        match self.exact {
+            true => Point::exactly(text),
+            false => text.into(),
+        }
+    }
 }
 
 /// What goes with a message.
@@ -67,9 +86,9 @@ pub(crate) struct RetryArgs {
 
 #[derive(ClapArgs, Debug)]
 #[command(
-    override_usage = "offshoot fork [SESSION] [POINT] [--new-session [--before]]",
-    after_help = "A turn number or a label stands for the whole turn, an id for exactly that entry. With --before it \
-                  stands for its prompt, whose words are printed."
+    override_usage = "offshoot fork [SESSION] [POINT] [--new-session] [--before]",
+    after_help = "A turn number, a label, a branch name or the id of a prompt means the end of that turn's answer, any \
+                  other id exactly that entry. With --before it means the place above the prompt, whose text is printed."
 )]
 pub(crate) struct ForkArgs {
     #[command(flatten)]
@@ -80,9 +99,11 @@ pub(crate) struct ForkArgs {
     /// Copy the way to that point into a session of its own; this one stays as it is
     #[arg(long)]
     pub(crate) new_session: bool,
-    /// Only what stands above the prompt of POINT, to say it differently there
-    #[arg(long, requires = "new_session")]
+    /// Above the prompt of POINT, to say it differently there
+    #[arg(long, conflicts_with = "exact")]
     pub(crate) before: bool,
+    #[command(flatten)]
+    pub(crate) exact: ExactArgs,
     /// Title of the new session
     #[arg(long, requires = "new_session")]
     pub(crate) title: Option<String>,
@@ -95,8 +116,8 @@ pub(crate) struct ForkArgs {
 #[derive(ClapArgs, Debug)]
 #[command(
     override_usage = "offshoot switch [SESSION] POINT [--summary[=WORDS]]\n       offshoot switch [SESSION] --before-first",
-    after_help = "A turn number or a label stands for the whole turn, a branch name for the end of the branch, an id \
-                  for exactly that entry."
+    after_help = "A turn number, a label, a branch name or the id of a prompt means the end of that turn's answer, any \
+                  other id exactly that entry."
 )]
 pub(crate) struct SwitchArgs {
     #[command(flatten)]
@@ -110,6 +131,8 @@ pub(crate) struct SwitchArgs {
     #[arg(conflicts_with = "before_first")]
     pub(crate) summary: Option<String>,
     #[command(flatten)]
+    pub(crate) exact: ExactArgs,
+    #[command(flatten)]
     pub(crate) running: RunningArgs,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
@@ -117,16 +140,21 @@ pub(crate) struct SwitchArgs {
 
 #[derive(ClapArgs, Debug)]
 #[command(
-    override_usage = "offshoot rewind [SESSION] POINT [--dry-run]",
-    after_help = "The head goes before the turn of POINT and its words are printed, to be said otherwise. What is left \
-                  behind stays in the tree. Files stay as they are."
+    override_usage = "offshoot rewind [SESSION] POINT [--before] [--dry-run]",
+    after_help = "The head goes to the end of the turn, or with --before above its prompt, whose text is printed. What is \
+                  left behind stays in the tree. Files stay as they are."
 )]
 pub(crate) struct RewindArgs {
     #[command(flatten)]
     pub(crate) words: Words,
+    /// Above the prompt of the turn, to say it differently
+    #[arg(long, conflicts_with = "exact")]
+    pub(crate) before: bool,
     /// Only say what would happen
     #[arg(long)]
     pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) exact: ExactArgs,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use clap_complete::Shell;
 
-use super::{JsonArgs, SessionArg};
+use super::{ExactArgs, JsonArgs, SessionArg};
 
 #[derive(ClapArgs, Debug)]
 pub(crate) struct LsArgs {
@@ -159,6 +159,8 @@ pub(crate) struct ExportArgs {
     /// Only what leads to this point; a turn comes with its answer
     #[arg(long, value_name = "POINT", conflicts_with = "branch")]
     pub(crate) at: Option<String>,
+    #[command(flatten)]
+    pub(crate) exact: ExactArgs,
     /// Put it where the program keeps its sessions, to go on there
     #[arg(long, conflicts_with = "output")]
     pub(crate) install: bool,

@@ -4,7 +4,7 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use offshoot_api::views::ModelView;
 
-use super::{AttachArgs, JsonArgs, Words};
+use super::{AttachArgs, ExactArgs, JsonArgs, Words};
 
 /// `PROVIDER/MODEL`; a name alone leaves the provider to the agent.
 pub(crate) fn model(text: &str) -> Result<ModelView, String> {
@@ -54,9 +54,11 @@ pub(crate) struct SendArgs {
     /// As a new version of this prompt
     #[arg(long, value_name = "POINT", conflicts_with = "at")]
     pub(crate) edit: Option<String>,
-    /// Below this point instead of the head
+    /// Below this point instead of the head; a turn comes with its answer
     #[arg(long, value_name = "POINT")]
     pub(crate) at: Option<String>,
+    #[command(flatten)]
+    pub(crate) exact: ExactArgs,
     /// Nothing new: the prompt at the head, which nobody has answered yet
     #[arg(long, conflicts_with_all = ["edit", "at", "attach", "agent", "model", "abort_first", "beside"])]
     pub(crate) unanswered: bool,

@@ -3,6 +3,7 @@
 
 use offshoot_api::request::Interrupt;
 use offshoot_api::{ApiError, ErrorCode, Request, Response};
+use offshoot_session::address::Want;
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{EntryId, SessionId};
 
@@ -47,7 +48,7 @@ fn not_interrupted(error: &ApiError) -> Failure {
 
 fn prompt_at(here: &Here, session: &SessionId, at: &str) -> Result<EntryId, Failure> {
     let tree = read(here, session)?.tree;
-    let entry = point(&tree, at)?;
+    let entry = point(&tree, &at.into(), Want::Turn)?;
     Ok(turn_prompt(&tree, &entry).map_or(entry, |prompt| prompt.id.clone()))
 }
 

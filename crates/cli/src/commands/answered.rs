@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::request::{CancelQueued, Edit, IfRunning, Interrupt, Resume, Retry, SayQueued, Send};
 use offshoot_api::views::{AskView, AskingView, BlockView, BodyView, EntryView, ModelView, PromptView};
-use offshoot_api::{ApiError, ErrorCode, Event, Request, Response};
+use offshoot_api::{ApiError, ErrorCode, Event, Point, Request, Response};
 use offshoot_session::{SessionId, Stamps};
 use serde_json::{Value, json};
 use tokio::signal::unix::Signal;
@@ -46,11 +46,11 @@ pub(super) struct Message {
 #[derive(Debug)]
 pub(super) enum Saying {
     /// Below the head, or below a point.
-    New { prompt: PromptView, at: Option<String>, chosen: Chosen },
+    New { prompt: PromptView, at: Option<Point>, chosen: Chosen },
     /// In the place of an old prompt.
-    Version { at: String, wording: Wording, chosen: Chosen },
+    Version { at: Point, wording: Wording, chosen: Chosen },
     /// The same once more.
-    Again { at: String },
+    Again { at: Point },
     /// The prompt at the head, which nobody has answered.
     Unanswered,
     /// What is held in the queue.

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ArchiveArgs, archive: Archive, here: &Here) -> Result<A
     let id = stored(here, session)?;
     let request = request::Archive {
         session: id.to_string(),
-        at: at.to_owned(),
+        at: at.into(),
         archived: archive == Archive::Away,
         client_id: Some(here.client_id()),
     };

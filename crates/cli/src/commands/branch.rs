@@ -39,7 +39,7 @@ fn name(args: &BranchNameArgs, here: &Here) -> Result<Answer, Failure> {
     let id = stored(here, session)?;
     let request = request::NameBranch {
         session: id.to_string(),
-        at: at.to_owned(),
+        at: at.into(),
         name: Some(name.to_owned()),
         client_id: Some(here.client_id()),
     };
@@ -152,6 +152,11 @@ impl Branch<'_> {
         harmless_line(&self.names.join(", "), look.ascii)
     }
 
+    /// The id by which its last turn is addressed, as `tree` prints it.
+    fn last_turn<'t>(&'t self, tree: &'t SessionTree) -> &'t EntryId {
+        turn_prompt(tree, self.tip).map_or(self.tip, |prompt| &prompt.id)
+    }
+
     /// What was asked last on it.
     fn said(&self, tree: &SessionTree, look: &Look) -> String {
         let prompt = turn_prompt(tree, self.tip);
@@ -163,6 +168,7 @@ impl Branch<'_> {
             "name": self.names.last(),
             "names": self.names,
             "tip": self.tip.as_str(),
+            "prompt": turn_prompt(tree, self.tip).map(|prompt| prompt.id.as_str()),
             "turn": self.number,
             "turns": self.turns,
             "text": turn_prompt(tree, self.tip).map(|prompt| prompt.body.text()),
@@ -178,7 +184,7 @@ impl Branch<'_> {
             head.to_owned(),
             self.name(look),
             format!("#{}", self.number),
-            self.tip.to_string(),
+            self.last_turn(tree).to_string(),
             self.said(tree, look),
             self.turns.to_string(),
             moment(self.active_at, look),
@@ -194,7 +200,7 @@ fn drawn(tree: &SessionTree, branches: &[Branch<'_>], look: &Look) -> String {
         branches.iter().map(|branch| width(&column(branch))).max().unwrap_or(0)
     };
     let number = |branch: &Branch<'_>| format!("#{}", branch.number);
-    let id = |branch: &Branch<'_>| harmless_line(&short_ids.get(branch.tip), look.ascii);
+    let id = |branch: &Branch<'_>| harmless_line(&short_ids.get(branch.last_turn(tree)), look.ascii);
     let turns = |branch: &Branch<'_>| counted(branch.turns, "turn", "turns");
     let (names, numbers, ids, counts) = (widest(&name), widest(&number), widest(&id), widest(&turns));
     let rows: Vec<Row> = branches

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use offshoot_api::response::Changed;
 use offshoot_api::{Request, request};
-use offshoot_session::address::short_id;
+use offshoot_session::address::{Want, short_id};
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{EntryId, SessionId, SessionTree};
 use serde_json::json;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
     let text = match text {
         None => {
             let tree = read(here, &id)?.tree;
-            let at = point(&tree, at)?;
+            let at = point(&tree, &at.into(), Want::Selection)?;
             editor::changed(&old_text(&tree, &at)?)?
         }
         Some("-") => {
@@ -49,13 +49,13 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
     };
     let wording = Wording { text, files };
     if args.send {
-        let saying = Saying::Version { at: at.to_owned(), wording, chosen: Chosen::default() };
+        let saying = Saying::Version { at: at.into(), wording, chosen: Chosen::default() };
         let if_running = if_running(args.running.abort_first);
         return answered(Message { session: id, saying, if_running, json: args.json.json }, here);
     }
     let request = request::Edit {
         session: id.to_string(),
-        at: at.to_owned(),
+        at: at.into(),
         if_running: if_running(args.running.abort_first),
         only_write: true,
         client_id: Some(here.client_id()),

@@ -12,6 +12,7 @@ mod plain;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use offshoot_session::address::Want;
 use offshoot_session::foreign::by_itself;
 use offshoot_session::{Entry, EntryId, Record, SessionTree};
 use offshoot_transcripts::{Loss, Lost, Target, pi, rollouts};
@@ -19,7 +20,7 @@ use offshoot_transcripts::{Loss, Lost, Target, pi, rollouts};
 use crate::args::{ExportArgs, Format};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::opened::{Opened, destination, open_this, point};
+use crate::opened::{Opened, open_this, point};
 use crate::which::which;
 use crate::words::reading as words;
 use crate::{Answer, imported, output};
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &ExportArgs, here: &Here) -> Result<Answer, Failure> {
     let Opened { tree, mut notes } = open_this(here, &which)?;
     let tree = by_itself(tree);
     let tip = match (&args.at, &args.branch) {
-        (Some(at), _) => Some(destination(&tree, at)?),
+        (Some(at), _) => Some(point(&tree, &(&args.exact.point(at)).into(), Want::End)?),
         (None, Some(through)) => Some(tip_of(&tree, through)?),
         (None, None) => None,
     };
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &ExportArgs, here: &Here) -> Result<Answer, Failure> {
 
 /// The end of the branch that runs through a point.
 fn tip_of(tree: &SessionTree, text: &str) -> Result<EntryId, Failure> {
-    let at = point(tree, text)?;
+    let at = point(tree, &text.into(), Want::Branch)?;
     let head = tree.main_head().filter(|head| tree.is_ancestor(&at, head));
     let tip = head.or_else(|| tree.remembered_leaf(&at).map(|leaf| &leaf.id));
     Ok(tip.cloned().unwrap_or(at))

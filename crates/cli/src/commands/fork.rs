@@ -23,8 +23,8 @@ pub(crate) fn run(args: &ForkArgs, here: &Here) -> Result<Answer, Failure> {
     let at = point.or(args.at.as_deref());
     let id = stored(here, session)?;
     match (args.new_session, at) {
+        (_, None) if args.before => Err(Failure::usage(words::words_missing("POINT"))),
         (false, at) => within(args, session, &id, at, here),
-        (true, None) if args.before => Err(Failure::usage(words::words_missing("POINT"))),
         (true, at) => to_a_new_session(args, &id, at, here),
     }
 }
@@ -39,19 +39,26 @@ fn within(
 ) -> Result<Answer, Failure> {
     let request = Fork {
         session: id.to_string(),
-        at: at.map(str::to_owned),
+        at: at.map(|at| args.exact.point(at)),
+        before: args.before,
         if_running: if_running(args.running.abort_first),
         client_id: Some(here.client_id()),
         ..Fork::default()
     };
     let changed = change(here, id, Request::Fork(request))?;
     if wants_json(args.json.json) {
-        return Ok(head::as_json(&changed, json!({})));
+        let text = changed.editor_text.as_deref();
+        return Ok(head::as_json(&changed, text.map_or_else(|| json!({}), |text| json!({ "text": text }))));
     }
     let head = changed.head.place.as_ref();
     let told = Told {
         first: words::next_message(&place(head), head.is_some_and(|head| head.continues)),
-        rest: head_line(&changed, &here.look) + &session_line(here, &changed.session),
+        rest: [
+            head_line(&changed, &here.look),
+            words_back(changed.editor_text.as_deref(), &here.look),
+            session_line(here, &changed.session),
+        ]
+        .concat(),
         hint: match (changed.changed, at) {
             (true, _) => words::take_back(&with_session(here, "undo", session, id)),
             (false, None) => words::FORK_ELSEWHERE.to_owned(),
@@ -70,8 +77,9 @@ fn to_a_new_session(
 ) -> Result<Answer, Failure> {
     let request = Fork {
         session: origin.to_string(),
-        at: at.map(str::to_owned),
-        to: if args.before { ForkTo::NewSessionBefore } else { ForkTo::NewSession },
+        at: at.map(|at| args.exact.point(at)),
+        to: ForkTo::NewSession,
+        before: args.before,
         title: args.title.clone(),
         client_id: Some(here.stamps().session_id().to_string()),
         ..Fork::default()

@@ -35,7 +35,7 @@ pub(super) fn place(at: Option<&PlaceView>) -> String {
 fn place_in_full(at: Option<&PlaceView>) -> String {
     let mut told = place(at);
     let Some(at) = at else { return told };
-    if let Some(version) = at.version.filter(|_| at.number > 0) {
+    if let Some(version) = at.version.as_ref().filter(|_| at.number > 0) {
         told.push_str(&words::comma_version(version.index));
     }
     if let Some(branch) = &at.branch {
@@ -49,7 +49,8 @@ fn place_in_full(at: Option<&PlaceView>) -> String {
 
 /// Which version of its prompt the change is about; the only one where there is no other.
 pub(super) fn version_of(changed: &Changed) -> VersionBrief {
-    changed.version.unwrap_or(VersionBrief { index: 1, total: 1 })
+    let only = VersionBrief { edit_group: String::new(), index: 1, total: 1 };
+    changed.version.clone().unwrap_or(only)
 }
 
 pub(super) fn version_json(version: VersionBrief) -> Value {

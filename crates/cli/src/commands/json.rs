@@ -1,8 +1,8 @@
 //! What scripts read. Fields are only ever added; ids are whole, times are RFC 3339, money is micro-dollars.
 
 use offshoot_api::views::BoundView;
-use offshoot_session::outline::Version;
-use offshoot_session::{Block, Body, Entry, Interruption, SessionTree, Setting, Stop};
+use offshoot_session::versions::AllVersions;
+use offshoot_session::{Block, Body, Entry, EntryId, Interruption, SessionTree, Setting, Stop};
 use serde_json::{Map, Value, json};
 
 use crate::args::JsonShape;
@@ -137,8 +137,19 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
     fields
 }
 
-pub(super) fn version(version: Option<Version>) -> Value {
-    version.map_or(Value::Null, |version| json!({"number": version.number, "of": version.of}))
+/// Which version of its prompt an entry is, and what all its versions have in common: the id of the oldest.
+pub(super) fn add_version(
+    fields: &mut Map<String, Value>,
+    tree: &SessionTree,
+    versions: &AllVersions,
+    id: &EntryId,
+) {
+    let version = versions.get(tree, id);
+    let version = version.map(|version| json!({"number": version.number, "of": version.of}));
+    fields.insert("version".to_owned(), version.unwrap_or_default());
+    if let Some(group) = versions.edit_group(tree, id) {
+        fields.insert("edit_group".to_owned(), json!(group.as_str()));
+    }
 }
 
 fn role(body: &Body) -> &'static str {

@@ -15,7 +15,7 @@ pub(crate) fn run(args: &LabelArgs, here: &Here) -> Result<Answer, Failure> {
     let id = stored(here, session)?;
     let request = request::Label {
         session: id.to_string(),
-        at: at.to_owned(),
+        at: at.into(),
         label: Some(label.to_owned()),
         client_id: Some(here.client_id()),
     };

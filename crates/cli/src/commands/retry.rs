@@ -15,7 +15,7 @@ use crate::{Answer, words};
 pub(crate) fn run(args: &RetryArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, at) = args.words.session_and_point(|word| names_one(here, word))?;
     let id = stored(here, session)?;
-    let (at, if_running) = (at.unwrap_or("head").to_owned(), if_running(args.running.abort_first));
+    let (at, if_running) = (at.unwrap_or("head").into(), if_running(args.running.abort_first));
     if args.send {
         let saying = Saying::Again { at };
         return answered(Message { session: id, saying, if_running, json: args.json.json }, here);

@@ -1,5 +1,5 @@
-//! `offshoot rewind [SESSION] POINT`: the conversation goes back to before a turn, and its text comes back to be edited.
-//! What is left behind stays in the tree. Files are not rewound yet.
+//! `offshoot rewind [SESSION] POINT`: the conversation goes back to the end of a turn, or with `--before` above its prompt,
+//! whose text comes back to be edited. What is left behind stays in the tree. Files are not rewound yet.
 
 use offshoot_api::request::{Rewind, RewindScope};
 use offshoot_api::response::{Changed, RewindPreview};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &RewindArgs, here: &Here) -> Result<Answer, Failure> {
     }
     rest.push_str(&words_back(text, &here.look));
     let told = Told {
-        first: words::scripts::rewound(number, args.dry_run),
+        first: words::scripts::rewound(number, args.before, args.dry_run),
         rest,
         hint: match args.dry_run || !changed.changed {
             true => String::new(),
@@ -49,7 +49,8 @@ pub(crate) fn run(args: &RewindArgs, here: &Here) -> Result<Answer, Failure> {
 fn rewound(args: &RewindArgs, here: &Here, id: &SessionId, at: &str) -> Result<Changed, Failure> {
     let request = Rewind {
         session: id.to_string(),
-        to: at.to_owned(),
+        to: args.exact.point(at),
+        before: args.before,
         scope: RewindScope::Conversation,
         dry_run: args.dry_run,
         if_running: if_running(args.running.abort_first),

@@ -56,10 +56,11 @@ fn saying(
             Err(Failure::refused(words::BLANK_PROMPT))
         }
         Some(_) if is_blank => Err(Failure::refused(words::BLANK_PROMPT)),
-        Some(at) => Ok(Saying::Version { at: at.clone(), wording: Wording { text, files }, chosen }),
+        Some(at) => Ok(Saying::Version { at: at.as_str().into(), wording: Wording { text, files }, chosen }),
         None => {
             let prompt = files.unwrap_or_default().with(text);
-            Ok(Saying::New { prompt, at: args.at.clone(), chosen })
+            let at = args.at.as_deref().map(|at| args.exact.point(at));
+            Ok(Saying::New { prompt, at, chosen })
         }
     }
 }

@@ -4,14 +4,15 @@ mod context;
 mod long;
 mod turn;
 
-use offshoot_session::address::ShortIds;
-use offshoot_session::outline::{Lines, Turn, turns_of, turns_through, version_of};
+use offshoot_session::address::{ShortIds, Want};
+use offshoot_session::outline::{Lines, Turn, turns_of, turns_through};
+use offshoot_session::versions::AllVersions;
 use offshoot_session::{EntryId, SessionTree};
 use offshoot_store::ending::{Ending, Last};
 use serde_json::{Value, json};
 
 use super::heading;
-use super::json::{entry, printed, version};
+use super::json::{add_version, entry, printed};
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::here::Here;
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
         Some(opened) => opened?,
         None => looked_at(here, &which)?,
     };
-    let at = args.at.as_deref().map(|text| point(tree, text)).transpose()?;
+    let at = args.at.as_deref().map(|text| point(tree, &text.into(), Want::End)).transpose()?;
     let text = match args.context {
         true => {
             let place = at.as_ref().or(tree.main_head());
@@ -77,7 +78,7 @@ fn in_parts(args: &ShowArgs, here: &Here, which: &Which) -> Option<Result<Opened
 
 /// The entries whose words are asked for.
 fn shown(tree: &SessionTree, args: &ShowArgs) -> Result<Vec<EntryId>, Failure> {
-    let at = args.at.as_deref().map(|text| point(tree, text)).transpose()?;
+    let at = args.at.as_deref().map(|text| point(tree, &text.into(), Want::End)).transpose()?;
     let place = at.as_ref().or(tree.main_head());
     if args.context {
         return Ok(context::Read::at(tree, place, None).entries());
@@ -149,12 +150,13 @@ impl<'t> Part<'t> {
         let turns = self.numbered(turns_of(tree, at.or(tree.main_head())));
         let path: Vec<_> =
             turns.iter().flat_map(|turn| turn.entries.iter().map(|entry| (turn.number, *entry))).collect();
+        let versions = AllVersions::of(tree);
         let entries: Vec<Value> = last_of(&path, last)
             .iter()
             .map(|(number, one)| {
                 let mut fields = entry(tree, one);
                 fields.insert("turn".to_owned(), json!(Some(*number).filter(|number| *number > 0)));
-                fields.insert("version".to_owned(), version(version_of(tree, &one.id)));
+                add_version(&mut fields, tree, &versions, &one.id);
                 if let Some(status) = self.running.of_prompt(&one.id) {
                     fields.insert("status".to_owned(), json!(status));
                 }

@@ -26,7 +26,7 @@ pub(crate) fn run(args: &SwitchArgs, here: &Here) -> Result<Answer, Failure> {
     let id = stored(here, session)?;
     let request = Switch {
         session: id.to_string(),
-        to: at.map(str::to_owned),
+        to: at.map(|at| args.exact.point(at)),
         summary: summary(args.summary.as_deref().filter(|_| at.is_some())),
         if_running: if_running(args.running.abort_first),
         client_id: Some(here.client_id()),

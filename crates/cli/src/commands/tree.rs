@@ -6,11 +6,12 @@ mod turns;
 use offshoot_session::SessionTree;
 use offshoot_session::outline::{Filter, HeadPlace, Outline, OutlineOptions, TurnOutline};
 use offshoot_session::skeleton::Kind;
+use offshoot_session::versions::AllVersions;
 use offshoot_store::LazySession;
 use serde_json::{Value, json};
 
 use super::heading;
-use super::json::{entry, printed, version};
+use super::json::{add_version, entry, printed};
 use crate::args::{FilterName, TreeArgs};
 use crate::failure::Failure;
 use crate::here::Here;
@@ -130,6 +131,7 @@ fn as_json(tree: &SessionTree, options: Option<OutlineOptions>, running: &Runnin
         Some(options) => Outline::of(tree, &options),
         None => Outline::every_entry(tree),
     };
+    let versions = AllVersions::of(tree);
     let nodes: Vec<Value> = passing
         .rows
         .iter()
@@ -137,7 +139,7 @@ fn as_json(tree: &SessionTree, options: Option<OutlineOptions>, running: &Runnin
             let mut fields = entry(tree, tree.entry(&row.entry)?);
             fields.insert("active".to_owned(), json!(row.on_active_path));
             fields.insert("head".to_owned(), json!(row.is_head));
-            fields.insert("version".to_owned(), version(row.version));
+            add_version(&mut fields, tree, &versions, &row.entry);
             if let Some(status) = running.of_prompt(&row.entry) {
                 fields.insert("status".to_owned(), json!(status));
             }

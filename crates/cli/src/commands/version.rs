@@ -19,7 +19,7 @@ pub(crate) fn run(args: &VersionArgs, step: Step, here: &Here) -> Result<Answer,
     let id = stored(here, session)?;
     let request = Version {
         session: id.to_string(),
-        at: at.map(str::to_owned),
+        at: at.map(Into::into),
         step,
         if_running: if_running(args.running.abort_first),
         client_id: Some(here.client_id()),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use offshoot_session::address::ShortIds;
+use offshoot_session::address::{ShortIds, Want};
 use offshoot_session::outline::{Turn, one_line, turns_through};
-use offshoot_session::versions::{active_version, last_with_versions, turn_prompt, versions_of};
+use offshoot_session::versions::{active_version, edit_group, last_with_versions, turn_prompt, versions_of};
 use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree};
 use serde_json::{Value, json};
 
@@ -37,7 +37,7 @@ pub(crate) fn run(args: &VersionsArgs, here: &Here) -> Result<Answer, Failure> {
     let running = Running::now(here);
     let prompt = match at.as_deref() {
         Some(text) => {
-            let entry = point(&tree, text)?;
+            let entry = point(&tree, &text.into(), Want::Turn)?;
             let prompt = turn_prompt(&tree, &entry).map(|prompt| prompt.id.clone());
             let none = || Failure::not_found(words::no_prompt(text)).hint(words::NO_PROMPT_HINT);
             Some(prompt.ok_or_else(none)?)
@@ -173,6 +173,7 @@ fn as_json(
         "session": tree.header().map(|header| header.id.as_str()),
         "point": prompt.map(|prompt| prompt.as_str()),
         "turn": number,
+        "edit_group": prompt.and_then(|prompt| edit_group(tree, prompt)).map(|group| group.to_string()),
         "versions": list,
     })
 }

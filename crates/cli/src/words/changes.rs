@@ -8,6 +8,7 @@ use crate::numbers::counted;
 
 /// A place of the head.
 pub(crate) const BEFORE_FIRST: &str = "before #1";
+pub(crate) const HEAD_BEFORE_ANSWER: &str = "head before its answer";
 pub(crate) const BEFORE_ITS_ANSWER: &str = ", before its answer";
 
 pub(crate) fn told_claude(file: &std::path::Path, title: &str, ascii: bool) -> String {

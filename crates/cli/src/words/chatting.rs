@@ -290,14 +290,14 @@ Go elsewhere
   /tree POINT --summary [WORDS]   and sum up what you leave, about WORDS
   /rewind POINT           go back before that turn; its words come back
   /branch                 list the branches
-  /branch POINT           the next message begins a branch there
-  /branch POINT --new-session     in a session of its own, where you go on
+  /branch POINT           a session of its own that begins before that turn
+  /fork POINT             the next message begins a branch behind that turn
 Messages
   /answer                 ask for the answer of a message that has none
   /beside TEXT            a second answer, on a branch of its own
   /attach FILE            with your next message; /attach lists, --none drops
   /queue                  what waits; /queue change N TEXT, cancel N, send
-  /label [#N] TEXT        put a note on a turn; - takes it away
+  /label [POINT] TEXT     put a note on a turn; - takes it away
   /rename TITLE           give the session a title; - takes it away
 Settings, from the next message on; alone they say what is set
   /agent NAME             who answers

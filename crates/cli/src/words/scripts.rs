@@ -100,10 +100,11 @@ pub(crate) const NOT_WAITED_FOR: &str = "left before it was answered";
 pub(crate) const SUMMARY_STANDS_THERE: &str = "  A summary of what was left stands there.\n";
 pub(crate) const NO_TURN_THERE: &str = "no turn has begun at this point";
 
-pub(crate) fn rewound(turn: usize, is_only_told: bool) -> String {
+pub(crate) fn rewound(turn: usize, is_before: bool, is_only_told: bool) -> String {
+    let place = if is_before { format!("before #{turn}") } else { format!("the end of #{turn}") };
     match is_only_told {
-        true => format!("Rewind to before #{turn}, the conversation. Nothing has changed yet.\n"),
-        false => format!("Rewound to before #{turn}\n"),
+        true => format!("Rewind to {place}, the conversation. Nothing has changed yet.\n"),
+        false => format!("Rewound to {place}\n"),
     }
 }
 

@@ -134,16 +134,22 @@ fn going_somewhere_moves_the_head() {
 }
 
 #[test]
-fn an_id_is_exactly_that_entry() {
+fn an_id_is_exactly_that_entry_where_it_is_wanted_so() {
     let folder = Folder::with_talk();
     let tree = folder.json("tree --json");
     let prompt = tree["nodes"][4]["id"].as_str().expect("an id");
-    let told = folder.run(&format!("switch {prompt}"));
+    assert!(
+        folder.run(&format!("switch {prompt}")).starts_with("Switched to #2"),
+        "C21: a turn, as in `tree`"
+    );
+    assert_ne!(folder.json("tree --json")["head"], prompt);
+    folder.run("undo");
+    let told = folder.run(&format!("switch {prompt} --exact"));
     assert!(told.ends_with("  head   #3 → #2, before its answer\n  in     6be306  Burst\n"), "{told}");
     assert_eq!(folder.json("tree --json")["head"], prompt);
     let answer = tree["nodes"][5]["id"].as_str().expect("an id");
     folder.run("switch 2");
-    assert_eq!(folder.json("tree --json")["head"], prompt, "a turn that ends there");
+    assert_eq!(folder.json("tree --json")["head"], answer, "A4: a head on the prompt takes no answer away");
     folder.run(&format!("switch {answer}"));
     assert_eq!(folder.json("tree --json")["head"], answer);
 }

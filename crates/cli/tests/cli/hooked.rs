@@ -311,7 +311,7 @@ fn a_hook_that_fails_is_reported_by_every_command() {
             &["fork", "2"],
             &["switch", "1", "--summary"],
             &["fork", "1", "--new-session"],
-            &["rewind", "1"],
+            &["rewind", "1", "--before"],
         ];
         for words in commands {
             let (told, code) = run(&folder, words);

@@ -230,7 +230,7 @@ fn agent_and_model_are_chosen_with_a_message() {
     let (told, code) = run(&folder, &["send", "--edit", "2", "--agent", "built_in", "more"]);
     assert_eq!(
         (told.as_str(), code),
-        ("error: this is the same text as version 1\n", Some(4)),
+        ("error: this is the same text as version 2\n", Some(4)),
         "to the same agent"
     );
 }

@@ -112,7 +112,7 @@ fn a_setting_is_told_with_what_it_was_and_where_it_starts_a_branch() {
     for line in [
         "Model from here on: a/one.\n",
         "Model changes here: a/one → a/two.\n",
-        "Model changes here: a/two → a/three. Your next message starts a branch with the new model.\n",
+        "Model changes here: a/one → a/three. Your next message starts a branch with the new model.\n",
     ] {
         assert!(told.contains(line), "`{line}` is not said:\n{told}");
     }

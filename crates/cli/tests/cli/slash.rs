@@ -66,7 +66,7 @@ fn tree_and_branch_show_and_go() {
     check("/tree\n", &["● #1", "second", "← head"]);
     check("/edit 1 other\n/branch\n", &["Version 2 of 2.", "#1"]);
     check(
-        "/branch 1\nother\n/tree\n",
+        "/fork 1\nother\n/tree\n",
         &[
             "The head is at #1; your next message goes below it.",
             "You said “other”. This is turn 2",
@@ -74,7 +74,7 @@ fn tree_and_branch_show_and_go() {
             "second  1/2",
         ],
     );
-    check_refused("/branch 99", NOT_FOUND_HINT);
+    check_refused("/fork 99", NOT_FOUND_HINT);
     check_refused("/branch no such place", NOT_FOUND_HINT);
 }
 
@@ -123,9 +123,9 @@ fn the_conversation_is_named_shortened_and_forgotten() {
     check("/rename A better name\n/tree\n", &["Done.", "A better name"]);
     check_refused("/rename", "that needs more: `/rename TITLE`");
     check("/label good\n/tree\n", &["good"]);
-    check("/label #1 begins here\n/branch begins here\n", &["Done.", "The head is at #1;"]);
-    check_refused("/label", "that needs more: `/label [#N] TEXT`");
-    check_refused("/label #1", "that needs more: `/label [#N] TEXT`");
+    check("/label #1 begins here\n/fork begins here\n", &["Done.", "The head is at #1;"]);
+    check_refused("/label", "that needs more: `/label [POINT] TEXT`");
+    check_refused("/label #1", "that needs more: `/label [POINT] TEXT`");
     check_refused("/label #99 nowhere", NOT_FOUND_HINT);
     check("/clear\nwhat did I say\n", &["Everything above is forgotten", "Nothing yet"]);
 }
@@ -170,7 +170,8 @@ fn help_names_every_command_and_unknown_ones_are_refused() {
         "answer",
         "agent",
         "thinking",
-        "branch POINT --new-session",
+        "branch POINT",
+        "fork POINT",
         "tree POINT --summary",
         "queue change N TEXT, cancel N, send",
     ] {
@@ -241,14 +242,14 @@ fn a_summary_of_what_is_left_stands_where_one_goes() {
 #[test]
 fn a_branch_goes_on_in_a_session_of_its_own() {
     let folder = Folder::new();
-    let told = chat_with(&folder, &[], "first\nsecond\n/branch 2 --new-session\nelsewhere\n/tree\n").printed;
+    let told = chat_with(&folder, &[], "first\nsecond\n/branch 2\nelsewhere\n/tree\n").printed;
     assert!(told.contains("The conversation goes on in a session of its own, "), "{told}");
     assert!(told.contains("to be said differently:\n  second\n"), "{told}");
     assert!(told.contains("You said “elsewhere”. This is turn 2"), "{told}");
     assert!(told.contains("elsewhere  ← head"), "{told}");
     assert_eq!(folder.journals().len(), 2, "the first one is as it was");
-    check_refused("/branch --new-session", "that needs more: `/branch POINT --new-session`");
-    check_refused("/branch 99 --new-session", NOT_FOUND_HINT);
+    check_refused("/branch 99", NOT_FOUND_HINT);
+    check_refused("/fork", "that needs more: `/fork POINT`");
 }
 
 #[test]

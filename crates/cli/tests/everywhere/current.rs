@@ -323,7 +323,7 @@ fn every_change_names_its_session() {
         "undo",
         "redo",
         "undo",
-        "rewind 1",
+        "rewind 1 --before",
         "undo",
         "retry 1",
         "archive named",

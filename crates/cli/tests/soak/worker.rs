@@ -241,11 +241,13 @@ fn run(home: &Home, worker: u64, session: SessionId, what: What) -> Ran {
         }
         What::Undo => vec!["undo".into(), name, "--json".into()],
         What::Redo => vec!["redo".into(), name, "--json".into()],
-        What::Fork { at: point } => vec!["fork".into(), name, at(point), "--json".into()],
+        What::Fork { at: point } => {
+            vec!["fork".into(), name, at(point), "--exact".into(), "--json".into()]
+        }
         What::ForkToNewSession { at: point } => {
             let point = point.iter().map(at);
             let words = ["fork".to_owned(), name].into_iter().chain(point);
-            words.chain(["--new-session".to_owned(), "--json".to_owned()]).collect()
+            words.chain(["--new-session", "--exact", "--json"].map(str::to_owned)).collect()
         }
         What::Label { at: point, label } => vec!["label".into(), name, at(point), label.clone()],
         What::Rename { title } => vec!["rename".into(), name, title.clone()],

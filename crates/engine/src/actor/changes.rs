@@ -5,7 +5,7 @@ use offshoot_api::request::{self, ConfigBranching, IfRunning};
 use offshoot_api::response::Changed;
 use offshoot_api::views::SessionBrief;
 use offshoot_api::{ApiError, ErrorCode, Hint, Response};
-use offshoot_session::address::{branch_beginning, resolve};
+use offshoot_session::address::Want;
 use offshoot_session::guard::{Action, AgentState, Refusal};
 use offshoot_session::plan::{
     ConfigChangeWay, NewSession, Plan, born, plan_archive, plan_branch_name, plan_config_change,
@@ -165,21 +165,21 @@ impl SessionActor {
     }
 
     pub(super) async fn label(&mut self, label: &request::Label) -> Result<Response, Halt> {
-        let at = resolve(&self.tree, &label.at).map_err(refused)?;
+        let at = self.point(&label.at, Want::Selection)?;
         let ids = &mut chosen_ids(self.stamps.as_mut(), label.client_id.as_deref());
         let plan = plan_label(&self.tree, &at, label.label.as_deref(), ids);
         self.mark(plan.map_err(refused)?, &at).await
     }
 
     pub(super) async fn name_branch(&mut self, name: &request::NameBranch) -> Result<Response, Halt> {
-        let at = branch_beginning(&self.tree, &name.at).map_err(refused)?;
+        let at = self.point(&name.at, Want::Branch)?;
         let ids = &mut chosen_ids(self.stamps.as_mut(), name.client_id.as_deref());
         let plan = plan_branch_name(&self.tree, &at, name.name.as_deref(), ids);
         self.mark(plan.map_err(refused)?, &at).await
     }
 
     pub(super) async fn archive(&mut self, archive: &request::Archive) -> Result<Response, Halt> {
-        let at = branch_beginning(&self.tree, &archive.at).map_err(refused)?;
+        let at = self.point(&archive.at, Want::Branch)?;
         let ids = &mut chosen_ids(self.stamps.as_mut(), archive.client_id.as_deref());
         let plan = plan_archive(&self.tree, &at, archive.archived, ids);
         self.mark(plan.map_err(refused)?, &at).await

@@ -78,7 +78,7 @@ pub(crate) struct Brought {
     verdict: Option<Box<Heard>>,
     summary: Option<Written>,
     steps_lock: Option<Arc<StepsLock>>,
-    other_side: Option<Taken>,
+    other_side: Option<Box<Taken>>,
     /// The answer, where another session has undone or redone the step while this request waited for the lock.
     done_there: Option<Box<Response>>,
     /// The message that the request is, once it was accepted.
@@ -176,11 +176,11 @@ impl Brought {
     }
 
     pub(super) fn taken_there(&self) -> Option<&Taken> {
-        self.other_side.as_ref()
+        self.other_side.as_deref()
     }
 
     pub(super) fn take_there(&mut self, taken: Taken) {
-        self.other_side = Some(taken);
+        self.other_side = Some(Box::new(taken));
     }
 
     pub(super) fn forget_other_side(&mut self) {
@@ -525,15 +525,21 @@ impl SessionActor {
         let (session, if_running) = (self.id.to_string(), IfRunning::Wait);
         match wish {
             HookRequest::Branch { entry } => {
-                let to = ForkTo::NewSessionBefore;
-                let at = Some(entry);
-                Request::Fork(request::Fork { session, at, to, if_running, ..request::Fork::default() })
+                let (at, to) = (Some(entry.into()), ForkTo::NewSession);
+                Request::Fork(request::Fork {
+                    session,
+                    at,
+                    to,
+                    before: true,
+                    if_running,
+                    ..request::Fork::default()
+                })
             }
             HookRequest::NavigateTree { target, summarize } => {
                 let summary = if summarize { Summary::Default } else { Summary::None };
                 Request::Navigate(request::Navigate {
                     session,
-                    to: target,
+                    to: target.into(),
                     summary,
                     if_running,
                     client_id: None,

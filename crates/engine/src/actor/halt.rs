@@ -1,7 +1,8 @@
 //! Why a request is not answered now.
 
 use offshoot_api::request::IfRunning;
-use offshoot_api::{ApiError, ErrorCode};
+use offshoot_api::{ApiError, ErrorCode, Point};
+use offshoot_session::address::{Want, resolve_point};
 use offshoot_session::guard::{self, Action, AgentState, Allowed, Refusal, SessionState};
 use offshoot_session::{EntryId, HeadName, TurnId};
 
@@ -35,6 +36,11 @@ pub(super) fn nothing_to_do(message: &str) -> Halt {
 }
 
 impl SessionActor {
+    /// The entry that a request means by a point.
+    pub(super) fn point(&self, point: &Point, want: Want) -> Result<EntryId, Halt> {
+        resolve_point(&self.tree, &point.into(), want).map_err(refused)
+    }
+
     /// Whether it may be done now; where the caller wants it so, after the turn in the way was interrupted.
     pub(super) fn may(
         &self,

@@ -2,7 +2,7 @@
 
 use offshoot_api::views::{AskView, ContextView, ModelView, SessionView, SpentView, StatusRow, StatusView};
 use offshoot_api::{Response, request};
-use offshoot_session::address::{Place, resolve};
+use offshoot_session::address::{Place, Want, resolve_point};
 use offshoot_session::asks::{Ask, Asking};
 use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::cost::{Tally, priced};
@@ -75,7 +75,7 @@ impl SessionActor {
     pub(super) fn show_branch(&self, show: &request::Show) -> Result<Response, Halt> {
         let shown = self.shown();
         let at = match &show.at {
-            Some(at) => Some(resolve(&shown, at).map_err(refused)?),
+            Some(at) => Some(resolve_point(&shown, &at.into(), Want::End).map_err(refused)?),
             None => shown.main_head().cloned(),
         };
         Ok(Response::Branch(branch_view(&shown, at.as_ref(), show.turns)))

@@ -5,19 +5,19 @@ use std::sync::Arc;
 use offshoot_api::request::{self, ForkTo, IfRunning, RewindScope, Summary};
 use offshoot_api::response::Changed;
 use offshoot_api::views::{EntryView, HeadView, OperationView, SessionBrief, VersionBrief};
-use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint, Response, response};
-use offshoot_session::address::{destination, resolve};
+use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint, Point, Response, response};
+use offshoot_session::address::Want;
 use offshoot_session::branch_summary::{LeftBehind, collect_left_behind, prepare_branch_summary};
 use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::pending::PendingTurn;
 use offshoot_session::plan::{
-    BranchedSession, Navigation, Plan, SummaryChoice, VersionStep, WrittenSummary, branched_session,
-    plan_branch_session, plan_fork, plan_navigation, plan_redo, plan_rewind_conversation, plan_switch,
-    plan_undo, plan_version, step_of,
+    ForkRefused, Navigation, Plan, SummaryChoice, VersionStep, WrittenSummary, branched_session, plan_fork,
+    plan_navigation, plan_navigation_to, plan_redo, plan_rewind_conversation, plan_switch, plan_undo,
+    plan_version, step_of,
 };
 use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
-use offshoot_session::versions::{active_version, last_with_versions, turn_prompt, versions_of};
+use offshoot_session::versions::{active_version, last_with_versions, slot_place, turn_prompt, versions_of};
 use offshoot_session::{Entry, EntryId, HeadName, OperationId, Record, TurnId};
 use serde_json::json;
 
@@ -32,12 +32,11 @@ use crate::hooks::{HookEvent, Supplied};
 impl SessionActor {
     pub(super) async fn version(&mut self, version: &request::Version) -> Result<Response, Halt> {
         let at = match &version.at {
-            Some(at) => resolve(&self.tree, at).map_err(refused)?,
+            Some(at) => self.point(at, Want::Turn)?,
             None => last_with_versions(&self.tree).ok_or_else(|| {
                 refused(ApiError::new(ErrorCode::NoSuchVersion, "no turn on this branch has another version"))
             })?,
         };
-        let at = turn_prompt(&self.tree, &at).map_or(at.clone(), |prompt| prompt.id.clone());
         self.may(Action::Version { at: &at }, AgentState::Reachable, version.if_running)?;
         let step = match version.step {
             request::Step::Previous => VersionStep::Previous,
@@ -65,7 +64,7 @@ impl SessionActor {
         switch: &request::Switch,
         brought: &Brought,
     ) -> Result<Response, Halt> {
-        let to = switch.to.as_deref().map(|to| destination(&self.tree, to)).transpose().map_err(refused)?;
+        let to = switch.to.as_ref().map(|to| self.point(to, Want::End)).transpose()?;
         match (&to, &switch.summary) {
             (Some(to), Summary::Default | Summary::With { .. }) if self.tree.main_head() != Some(to) => {
                 return self.select(to, Selecting::from(switch), brought).await;
@@ -118,12 +117,12 @@ impl SessionActor {
         navigate: &request::Navigate,
         brought: &Brought,
     ) -> Result<Response, Halt> {
-        let to = resolve(&self.tree, &navigate.to).map_err(refused)?;
+        let to = self.point(&navigate.to, Want::Selection)?;
         self.select(&to, Selecting::from(navigate), brought).await
     }
 
-    /// Goes to an entry, with a summary of what is left where one is wanted. A prompt is picked to be edited: the head goes
-    /// above it, and its text comes back.
+    /// Goes to an entry, with a summary of what is left where one is wanted. A prompt that is selected is to be edited: the
+    /// head goes above it, and its text comes back.
     async fn select(
         &mut self,
         to: &EntryId,
@@ -136,7 +135,10 @@ impl SessionActor {
             Summary::Default | Summary::With { .. } => SummaryChoice::Summarize,
         };
         // A hook may write the summary, so whether there is a model is asked when one is needed.
-        let navigation = plan_navigation(&self.tree, &HeadName::main(), to, choice, true);
+        let navigation = match selecting.reading {
+            Reading::Selection => plan_navigation(&self.tree, &HeadName::main(), to, choice, true),
+            Reading::Exact => plan_navigation_to(&self.tree, &HeadName::main(), to, choice, true),
+        };
         let navigation = navigation.map_err(refused)?;
         let Navigation::Move { editor_text, common_ancestor, to_summarize, wants_summary, .. } =
             navigation.clone()
@@ -215,41 +217,43 @@ impl SessionActor {
         rewind: &request::Rewind,
         brought: &Brought,
     ) -> Result<Response, Halt> {
-        let to = resolve(&self.tree, &rewind.to).map_err(refused)?;
-        let prompt = turn_prompt(&self.tree, &to).cloned();
+        let prompt = self.point(&rewind.to, Want::Turn)?;
+        let prompt = turn_prompt(&self.tree, &prompt).cloned();
         let prompt = prompt.ok_or_else(|| nothing_to_do("there is no turn at this point"))?;
-        let above = self.tree.parent(&prompt.id).map(|above| above.id.clone());
+        let to = match rewind.before {
+            true => slot_place(&self.tree, &prompt.id),
+            false => Some(self.point(&rewind.to, Want::End)?),
+        };
+        let editor_text = rewind.before.then(|| prompt.body.text());
         if rewind.dry_run {
-            return Ok(Response::RewindPreview(Box::new(self.rewind_preview(
-                &prompt,
-                above.as_ref(),
-                rewind.scope,
-            ))));
+            let preview = self.rewind_preview(&prompt, to.as_ref(), editor_text, rewind.scope);
+            return Ok(Response::RewindPreview(Box::new(preview)));
         }
         if rewind.scope != RewindScope::Conversation {
             return Err(refused(no_checkpoints()));
         }
         self.may(Action::MoveHead, AgentState::Reachable, rewind.if_running)?;
-        self.before_going(above.as_ref(), brought)?;
-        let turns_left_behind = Some(self.turns_left_behind(above.as_ref()));
+        self.before_going(to.as_ref(), brought)?;
+        let turns_left_behind = Some(self.turns_left_behind(to.as_ref()));
         let ids = &mut chosen_ids(self.stamps.as_mut(), rewind.client_id.as_deref());
-        let plan = plan_rewind_conversation(&self.tree, &HeadName::main(), above.as_ref(), ids);
+        let plan = plan_rewind_conversation(&self.tree, &HeadName::main(), to.as_ref(), ids);
         let changed = self.go(plan.map_err(refused)?).await?;
-        let (place, editor_text) = (self.place(Some(&prompt.id)), Some(prompt.body.text()));
+        let place = self.place(Some(&prompt.id));
         Ok(answered(Changed { place, editor_text, turns_left_behind, ..changed }))
     }
 
     fn rewind_preview(
         &self,
         prompt: &Entry,
-        above: Option<&EntryId>,
+        at: Option<&EntryId>,
+        editor_text: Option<String>,
         scope: RewindScope,
     ) -> response::RewindPreview {
         let can_rewind = scope == RewindScope::Conversation;
         let to = HeadView {
             name: HeadName::main().to_string(),
-            at: above.map(ToString::to_string),
-            place: self.place(above),
+            at: at.map(ToString::to_string),
+            place: self.place(at),
         };
         response::RewindPreview {
             session: self.brief(),
@@ -257,9 +261,9 @@ impl SessionActor {
             head_before: self.head_now(),
             head: to,
             to: self.place(Some(&prompt.id)),
-            editor_text: Some(prompt.body.text()),
+            editor_text,
             error: (!can_rewind).then(|| no_checkpoints().message),
-            turns_left_behind: self.turns_left_behind(above),
+            turns_left_behind: self.turns_left_behind(at),
             ..response::RewindPreview::default()
         }
     }
@@ -274,39 +278,45 @@ impl SessionActor {
 
     pub(super) async fn fork(&mut self, fork: &request::Fork, brought: &Brought) -> Result<Response, Halt> {
         let client_id = fork.client_id.as_deref();
-        let at = match &fork.at {
-            Some(at) if fork.to == ForkTo::NewSessionBefore => {
-                Some(resolve(&self.tree, at).map_err(refused)?)
-            }
-            Some(at) => Some(destination(&self.tree, at).map_err(refused)?),
-            None => self.tree.main_head().cloned(),
+        let prompt = match (fork.before, &fork.at) {
+            (false, _) => None,
+            (true, Some(at)) => Some(self.prompt_to_fork_before(at)?),
+            (true, None) => return Err(nothing_to_do("there is no prompt at the head")),
         };
-        match (fork.to, at) {
-            (ForkTo::Here, None) => Ok(answered(self.take(None).await?)),
-            (ForkTo::Here, Some(at)) => {
+        let at = match (&prompt, &fork.at) {
+            (Some(prompt), _) => slot_place(&self.tree, &prompt.id),
+            (None, Some(at)) => Some(self.point(at, Want::End)?),
+            (None, None) => self.tree.main_head().cloned(),
+        };
+        let changed = match fork.to {
+            ForkTo::Here => {
                 self.may(Action::MoveHead, AgentState::Reachable, fork.if_running)?;
-                self.before_going(Some(&at), brought)?;
+                self.before_going(at.as_ref(), brought)?;
                 let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
-                let plan = plan_fork(&self.tree, &HeadName::main(), &at, ids);
-                Ok(answered(self.go(plan.map_err(refused)?).await?))
+                let plan = plan_fork(&self.tree, &HeadName::main(), at.as_ref(), ids);
+                self.go(plan.map_err(refused)?).await?
             }
-            (ForkTo::NewSession, at) => {
+            ForkTo::NewSession => {
                 let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
                 let session = branched_session(&self.tree, at.as_ref(), ids).map_err(refused)?;
-                self.before_branch(at.as_ref(), brought)?;
-                Ok(answered(self.fork_to_new_session(session, fork).await?))
+                let named = prompt.as_ref().map(|prompt| &prompt.id).or(at.as_ref());
+                self.before_branch(named, brought)?;
+                self.fork_to_new_session(session, fork).await?
             }
-            (ForkTo::NewSessionBefore, None) => Err(nothing_to_do("there is no prompt at the head")),
-            (ForkTo::NewSessionBefore, Some(at)) => {
-                let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
-                let branched = plan_branch_session(&self.tree, &at, ids);
-                let BranchedSession { session, editor_text } = branched.map_err(refused)?;
-                self.before_branch(Some(&at), brought)?;
-                let changed = self.fork_to_new_session(session, fork).await?;
-                let (place, editor_text) = (self.place(Some(&at)), Some(editor_text));
-                Ok(answered(Changed { place, editor_text, ..changed }))
+        };
+        Ok(answered(match prompt {
+            Some(prompt) => {
+                let editor_text = Some(prompt.body.text());
+                Changed { place: self.place(Some(&prompt.id)), editor_text, ..changed }
             }
-        }
+            None => changed,
+        }))
+    }
+
+    fn prompt_to_fork_before(&self, at: &Point) -> Result<Arc<Entry>, Halt> {
+        let at = self.point(at, Want::Selection)?;
+        let prompt = self.tree.entry(&at).filter(|entry| entry.body.is_prompt()).cloned();
+        prompt.ok_or_else(|| refused(ForkRefused::NotAPrompt(at)))
     }
 
     pub(super) fn before_branch(&self, at: Option<&EntryId>, brought: &Brought) -> Result<(), Halt> {
@@ -395,9 +405,18 @@ impl SessionActor {
     }
 }
 
-/// How an entry is picked: by `switch` with a summary, or by `navigate`.
+/// What going to a prompt means.
+#[derive(Clone, Copy)]
+enum Reading {
+    /// Above it, to say it differently.
+    Selection,
+    Exact,
+}
+
+/// How an entry is gone to: by `switch` with a summary, or by `navigate`.
 #[derive(Clone, Copy)]
 struct Selecting<'r> {
+    reading: Reading,
     summary: &'r Summary,
     if_running: IfRunning,
     client_id: Option<&'r str>,
@@ -406,14 +425,19 @@ struct Selecting<'r> {
 impl<'r> From<&'r request::Switch> for Selecting<'r> {
     fn from(switch: &'r request::Switch) -> Self {
         let request::Switch { summary, if_running, client_id, .. } = switch;
-        Self { summary, if_running: *if_running, client_id: client_id.as_deref() }
+        Self { reading: Reading::Exact, summary, if_running: *if_running, client_id: client_id.as_deref() }
     }
 }
 
 impl<'r> From<&'r request::Navigate> for Selecting<'r> {
     fn from(navigate: &'r request::Navigate) -> Self {
         let request::Navigate { summary, if_running, client_id, .. } = navigate;
-        Self { summary, if_running: *if_running, client_id: client_id.as_deref() }
+        Self {
+            reading: Reading::Selection,
+            summary,
+            if_running: *if_running,
+            client_id: client_id.as_deref(),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use offshoot_api::request::{self, IfRunning};
 use offshoot_api::response::Changed;
 use offshoot_api::views::{HeadView, ModelView, OperationView, PromptView, VersionBrief};
 use offshoot_api::{ApiError, ErrorCode, Response};
-use offshoot_session::address::resolve;
+use offshoot_session::address::Want;
 use offshoot_session::guard::{Action, AgentState, Allowed, Place, Refusal};
 use offshoot_session::pending::Landing;
 use offshoot_session::plan::{
@@ -16,8 +16,7 @@ use offshoot_session::plan::{
 use offshoot_session::queue::Queued;
 use offshoot_session::versions::turn_prompt;
 use offshoot_session::{
-    Block, Body, ChosenIds, Entry, EntryId, HeadName, Prompt, Record, SessionTree, Setting, Stamps, TurnId,
-    text_of,
+    Block, Body, ChosenIds, Entry, EntryId, HeadName, Prompt, Record, Setting, Stamps, TurnId, text_of,
 };
 
 use super::changed::answered;
@@ -88,7 +87,7 @@ impl SessionActor {
     /// Where a message goes that was not accepted before.
     fn place_for(&self, send: &request::Send) -> Result<Destination, Halt> {
         let at = match &send.at {
-            Some(at) => Some(end_of_turn(&self.tree, &resolve(&self.tree, at).map_err(refused)?)),
+            Some(at) => Some(self.point(at, Want::End)?),
             None => None,
         };
         let below = at.clone().or_else(|| self.tree.main_head().cloned());
@@ -175,7 +174,7 @@ impl SessionActor {
         let accepted = self.accepted_at(brought)?;
         let at = match &accepted {
             Some(at) => at.clone(),
-            None => resolve(&self.tree, &edit.at).map_err(refused)?,
+            None => self.point(&edit.at, Want::Selection)?,
         };
         let chosen = self.changing(&at, chosen(edit.agent.as_ref(), edit.model.as_ref()));
         let (place, words) = (place_of(edit.if_running), edit.text.as_str());
@@ -250,7 +249,7 @@ impl SessionActor {
         let accepted = self.accepted_at(brought)?;
         let at = match &accepted {
             Some(at) => at.clone(),
-            None => resolve(&self.tree, &retry.at).map_err(refused)?,
+            None => self.point(&retry.at, Want::Turn)?,
         };
         let chosen = self.changing(&at, chosen(retry.agent.as_ref(), retry.model.as_ref()));
         let action = Action::Retry { at: &at, place: place_of(retry.if_running) };
@@ -352,7 +351,7 @@ impl SessionActor {
         let accepted = self.accepted_at(brought)?;
         let at = match (&accepted, &resume.at) {
             (Some(at), _) => Some(at.clone()),
-            (None, Some(at)) => Some(resolve(&self.tree, at).map_err(refused)?),
+            (None, Some(at)) => Some(self.point(at, Want::Selection)?),
             (None, None) => self.tree.main_head().cloned(),
         };
         let at = at.ok_or_else(|| nothing_to_do("there is no prompt to answer"))?;
@@ -526,24 +525,6 @@ pub(super) fn telling(prompt: &PromptView) -> &str {
         (None, false) if prompt.text.trim().is_empty() => "image",
         _ => &prompt.text,
     }
-}
-
-/// Below a prompt means below its answer.
-pub(super) fn end_of_turn(tree: &SessionTree, at: &EntryId) -> EntryId {
-    let mut end = at.clone();
-    if !tree.entry(at).is_some_and(|entry| entry.body.is_prompt()) {
-        return end;
-    }
-    // Where nobody has been, as below what was answered while the head was elsewhere, the newest counts.
-    let answer = |below: &EntryId| {
-        let visited = tree.remembered_child(Some(below)).filter(|next| !next.body.is_prompt());
-        let newest = || tree.children(Some(below)).into_iter().rfind(|next| !next.body.is_prompt());
-        visited.or_else(newest).map(|next| next.id.clone())
-    };
-    while let Some(next) = answer(&end) {
-        end = next;
-    }
-    end
 }
 
 pub(super) fn no_checkpoints() -> ApiError {

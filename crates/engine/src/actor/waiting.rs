@@ -7,7 +7,8 @@
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::response::Changed;
 use offshoot_api::views::QueuedView;
-use offshoot_api::{ApiError, ErrorCode, Response, request};
+use offshoot_api::{ApiError, ErrorCode, Point, Response, request};
+use offshoot_session::address::end_of_turn;
 use offshoot_session::guard::Refusal;
 use offshoot_session::pending::Landing;
 use offshoot_session::queue::{NotQueued, Queued, QueuedId, SendQueue};
@@ -17,7 +18,7 @@ use super::changed::answered;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::pending::{MessageIds, Outgoing};
 use super::requests::reply;
-use super::talk::{Head, chosen, end_of_turn, telling};
+use super::talk::{Head, chosen, telling};
 use super::{Brought, Message, SessionActor};
 use crate::failure::not_drafted;
 use crate::shelf::Book;
@@ -53,7 +54,7 @@ impl SessionActor {
         }
         let Some(prompt) = prompt_of(&self.tree, &turn) else { return Ok(None) };
         if self.is_unanswered(&prompt, &turn) {
-            let at = Some(format!("id:{prompt}"));
+            let at = Some(Point::from(&prompt));
             let resume = request::Resume { session: self.id.to_string(), at, client_id: None };
             // Hooks have let it pass when it was said.
             return self.answer_prompt(&resume, &Brought::asked()).await.map(Some);

@@ -99,7 +99,7 @@ async fn a_branch_is_put_out_of_sight_and_brought_back() {
         world.until_ready().await;
     }
     let archive = |at: &str, archived| {
-        Request::Archive(request::Archive { session: s(), at: at.to_owned(), archived, ..Default::default() })
+        Request::Archive(request::Archive { session: s(), at: at.into(), archived, ..Default::default() })
     };
     let old = world.tree().path_to(world.tree().main_head())[2].id.to_string();
     let refused = world.call(archive(&old, true)).await.unwrap_err();
@@ -142,12 +142,12 @@ async fn nothing_is_changed_inside_a_turn() {
 #[tokio::test(start_paused = true)]
 async fn clearing_ends_every_agent_and_keeps_what_was_set() {
     let mut world = World::new(waiting()).await;
+    world.call(Request::Configure(configure(ConfigBranching::Entry, IfRunning::Wait))).await.unwrap();
     world.send("one").await.unwrap();
     world.until_ready().await;
-    world.call(Request::Configure(configure(ConfigBranching::Entry, IfRunning::Wait))).await.unwrap();
     world.send("wait").await.unwrap();
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
-    let beside = request::Send { at: Some("#1".to_owned()), if_running: IfRunning::Beside, ..send("beside") };
+    let beside = request::Send { at: Some("#1".into()), if_running: IfRunning::Beside, ..send("beside") };
     world.call(Request::Send(beside)).await.unwrap();
     world.until_turn_ended().await;
     // The head is where nothing runs any more; the other agent is at work all the same.

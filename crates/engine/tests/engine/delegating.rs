@@ -56,7 +56,7 @@ async fn a_sub_agent_is_told_under_its_turn() {
     assert_eq!((sub_agent.tool.as_deref(), sub_agent.ended_at), (Some("agent"), None));
     assert!(view.branch.entries.iter().any(|entry| entry.id == sub_agent.entry));
     // What it says is a branch of its own that can be looked at.
-    let show = request::Show { session: "s".into(), at: Some(sub_agent.tip.clone()), turns: None };
+    let show = request::Show { session: "s".into(), at: Some(sub_agent.tip.clone().into()), turns: None };
     let Response::Branch(branch) = world.call(Request::Show(show)).await.unwrap() else {
         panic!("no branch")
     };

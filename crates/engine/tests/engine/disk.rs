@@ -271,7 +271,7 @@ async fn a_list_is_the_same_by_the_catalog_and_by_the_journals() {
     let first = std::mem::replace(&mut disk.session, view.id);
     let fork = request::Fork {
         session: first.clone(),
-        at: Some("head".to_owned()),
+        at: Some("head".into()),
         to: ForkTo::NewSession,
         ..Default::default()
     };

@@ -125,7 +125,7 @@ async fn an_edit_where_no_agent_is_named_keeps_the_agents_session() {
     let session = || "made-by-hand".to_owned();
     let edit = request::Edit {
         session: session(),
-        at: "u2".to_owned(),
+        at: "u2".into(),
         text: "zwei".to_owned(),
         ..request::Edit::default()
     };

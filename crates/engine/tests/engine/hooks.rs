@@ -175,7 +175,7 @@ async fn a_fork_can_be_called_off() {
     let world = with_hooks(vec![hook("no", &[HookEvent::SessionBeforeBranch], no)]).await;
     let fork = request::Fork {
         session: "s".to_owned(),
-        at: Some("#1".to_owned()),
+        at: Some("#1".into()),
         to: ForkTo::NewSession,
         ..request::Fork::default()
     };

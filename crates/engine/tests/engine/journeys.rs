@@ -18,7 +18,7 @@ fn s() -> String {
 fn edit(at: &str, text: &str, if_running: IfRunning) -> Request {
     Request::Edit(request::Edit {
         session: s(),
-        at: at.to_owned(),
+        at: at.into(),
         text: text.to_owned(),
         if_running,
         ..Default::default()
@@ -32,7 +32,7 @@ fn history() -> request::History {
 fn version(at: &str, step: request::Step) -> Request {
     Request::Version(request::Version {
         session: s(),
-        at: Some(at.to_owned()),
+        at: Some(at.into()),
         step,
         if_running: IfRunning::Wait,
         ..Default::default()
@@ -85,7 +85,7 @@ async fn an_old_prompt_is_edited_and_the_arrows_go_between_versions() {
     world.until_ready().await;
     let there = world.call(version("#1", request::Step::Previous)).await.unwrap();
     let Response::Changed(moved) = there else { panic!("{there:?}") };
-    assert_eq!(moved.version, Some(offshoot_api::views::VersionBrief { index: 1, total: 2 }));
+    assert_eq!(moved.version.map(|version| (version.index, version.total)), Some((1, 2)));
     assert_eq!(moved.agent_session.as_deref(), Some("agent-1"));
     let there = world.call(version("#1", request::Step::Previous)).await.unwrap_err();
     assert_eq!(there.code, ErrorCode::NoSuchVersion);
@@ -173,7 +173,7 @@ async fn an_agent_that_cannot_be_reached_leaves_the_session_ready() {
     world.until_ready().await;
     *world.agent.refuses.lock().unwrap() = false;
     world
-        .call(Request::Retry(request::Retry { session: s(), at: "#1".to_owned(), ..Default::default() }))
+        .call(Request::Retry(request::Retry { session: s(), at: "#1".into(), ..Default::default() }))
         .await
         .unwrap();
     world.until_ready().await;
@@ -294,6 +294,7 @@ async fn rewind_navigate_and_fork() {
         Request::Rewind(request::Rewind {
             session: s(),
             to: "#2".into(),
+            before: true,
             scope: request::RewindScope::Conversation,
             dry_run,
             if_running: IfRunning::Wait,
@@ -316,8 +317,14 @@ async fn rewind_navigate_and_fork() {
         panic!("not moved")
     };
     assert_eq!((moved.head.at, moved.editor_text.as_deref()), (None, Some("one")));
-    let fork =
-        |to| Request::Fork(request::Fork { session: s(), at: Some(first.clone()), to, ..Default::default() });
+    let fork = |to| {
+        Request::Fork(request::Fork {
+            session: s(),
+            at: Some(first.clone().into()),
+            to,
+            ..Default::default()
+        })
+    };
     world.call(fork(request::ForkTo::Here)).await.unwrap();
     let Response::Changed(moved) = world.call(fork(request::ForkTo::NewSession)).await.unwrap() else {
         panic!("not moved")
@@ -408,7 +415,7 @@ async fn attachments_travel_with_an_edit_and_an_agent_is_chosen_with_a_send() {
     let with_files = |attachments: &[&str]| {
         let attachments = Some(attachments.iter().map(ToString::to_string).collect());
         let (at, text) = ("#1".to_owned(), "look closer".to_owned());
-        Request::Edit(request::Edit { session: s(), at, text, attachments, ..Default::default() })
+        Request::Edit(request::Edit { session: s(), at: at.into(), text, attachments, ..Default::default() })
     };
     assert_eq!(world.call(with_files(&["notes.md"])).await.unwrap_err().code, ErrorCode::SameText);
     world.call(with_files(&[])).await.unwrap();
@@ -434,16 +441,14 @@ async fn a_prompt_is_written_now_and_answered_later() {
     world.until_ready().await;
     let edit = request::Edit {
         session: s(),
-        at: "#1".to_owned(),
+        at: "#1".into(),
         text: "uno".to_owned(),
         only_write: true,
         ..Default::default()
     };
     let Response::Changed(sent) = world.call(Request::Edit(edit)).await.unwrap() else { panic!("not sent") };
-    assert_eq!(
-        (sent.turn, sent.version),
-        (None, Some(offshoot_api::views::VersionBrief { index: 2, total: 2 }))
-    );
+    assert_eq!(sent.turn, None);
+    assert_eq!(sent.version.map(|version| (version.index, version.total)), Some((2, 2)));
     let view = world.view().await;
     assert_eq!((view.branch.entries.len(), view.status.state.as_str()), (1, "ready"));
     world.call(Request::Resume(request::Resume { session: s(), ..Default::default() })).await.unwrap();

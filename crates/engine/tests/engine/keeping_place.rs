@@ -125,7 +125,7 @@ fn below(told: &Told) -> Option<EntryId> {
 fn switch(to: &str, if_running: IfRunning) -> Request {
     Request::Switch(request::Switch {
         session: s(),
-        to: Some(to.to_owned()),
+        to: Some(to.to_owned().into()),
         if_running,
         ..request::Switch::default()
     })
@@ -134,7 +134,7 @@ fn switch(to: &str, if_running: IfRunning) -> Request {
 fn edit(at: &str, text: &str) -> Request {
     Request::Edit(request::Edit {
         session: s(),
-        at: at.to_owned(),
+        at: at.to_owned().into(),
         text: text.to_owned(),
         ..Default::default()
     })
@@ -533,7 +533,7 @@ impl Play {
             0 => {
                 let edit = request::Edit {
                     session: s(),
-                    at: point,
+                    at: point.into(),
                     text: id.clone(),
                     client_id,
                     ..Default::default()
@@ -541,7 +541,8 @@ impl Play {
                 (Request::Edit(edit), id.clone())
             }
             _ => {
-                let retry = request::Retry { session: s(), at: point, client_id, ..Default::default() };
+                let retry =
+                    request::Retry { session: s(), at: point.into(), client_id, ..Default::default() };
                 (Request::Retry(retry), tree.entry(&at).unwrap().body.text())
             }
         };

@@ -31,7 +31,7 @@ async fn edited(agent: ScriptedAgent) -> World {
     }
     world.story();
     let (at, text) = ("#2".to_owned(), "zwei".to_owned());
-    let edit = request::Edit { session: "s".to_owned(), at, text, ..Default::default() };
+    let edit = request::Edit { session: "s".to_owned(), at: at.into(), text, ..Default::default() };
     world.call(Request::Edit(edit)).await.unwrap();
     world.until_ready().await;
     world
@@ -58,7 +58,7 @@ async fn a_session_that_came_from_another_forks_its_agents_session() {
     world.until_ready().await;
     let fork = request::Fork {
         session: "s".to_owned(),
-        at: Some("#1".to_owned()),
+        at: Some("#1".into()),
         to: request::ForkTo::NewSession,
         ..Default::default()
     };

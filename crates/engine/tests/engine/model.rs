@@ -543,7 +543,7 @@ impl Play {
         let words = self.words(Kind::Says);
         let edit = request::Edit {
             session: "s".into(),
-            at: self.id_of(prompt).to_string(),
+            at: self.id_of(prompt).to_string().into(),
             text: words.clone(),
             if_running,
             ..Default::default()
@@ -559,7 +559,7 @@ impl Play {
             return; // the same words wait at the same gate, and which of the two goes on is chance
         }
         let at = self.id_of(prompt).to_string();
-        let retry = request::Retry { session: "s".into(), at, if_running, ..Default::default() };
+        let retry = request::Retry { session: "s".into(), at: at.into(), if_running, ..Default::default() };
         let retried = self.world.call(Request::Retry(retry)).await;
         self.said_again(prompt, &words, if_running, retried);
     }
@@ -596,7 +596,8 @@ impl Play {
         let Some(prompt) = pick(&self.model.prompts_on_path(), prompt) else { return };
         let step = if next { Step::Next } else { Step::Previous };
         let at = self.id_of(prompt).to_string();
-        let version = request::Version { session: "s".into(), at: Some(at), step, ..Default::default() };
+        let version =
+            request::Version { session: "s".into(), at: Some(at.into()), step, ..Default::default() };
         let moved = self.world.call(Request::Version(version)).await;
         match (self.in_the_way_of(prompt).is_empty(), self.model.arrow(prompt, next)) {
             (false, _) => refused(moved),
@@ -615,7 +616,7 @@ impl Play {
         let to_id = self.id_of(to).to_string();
         let (summary, if_running) = (Summary::None, IfRunning::Wait);
         let navigate =
-            request::Navigate { session: "s".into(), to: to_id, summary, if_running, client_id: None };
+            request::Navigate { session: "s".into(), to: to_id.into(), summary, if_running, client_id: None };
         let moved = self.world.call(Request::Navigate(navigate)).await;
         if self.model.here().is_some() {
             return refused(moved);

@@ -131,6 +131,7 @@ fn changes() -> Vec<(&'static str, Request)> {
             Request::Rewind(request::Rewind {
                 session: s(),
                 to: "u2".into(),
+                before: true,
                 client_id: id("rewind"),
                 ..Default::default()
             }),

@@ -52,7 +52,7 @@ async fn a_branch_at_a_turn_begins_below_its_answer() {
     }
     let fork = |to| {
         let at = "#1".to_owned();
-        Request::Fork(request::Fork { session: s(), at: Some(at), to, ..request::Fork::default() })
+        Request::Fork(request::Fork { session: s(), at: Some(at.into()), to, ..request::Fork::default() })
     };
     let Response::Changed(moved) = world.call(fork(ForkTo::NewSession)).await.unwrap() else {
         panic!("not moved")

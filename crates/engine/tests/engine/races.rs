@@ -149,13 +149,13 @@ fn requests() -> Vec<Request> {
         }),
         Request::Edit(request::Edit {
             session: session(),
-            at: "u2".to_owned(),
+            at: "u2".into(),
             text: "two, differently".to_owned(),
             ..Default::default()
         }),
         Request::Edit(request::Edit {
             session: session(),
-            at: "u2".to_owned(),
+            at: "u2".into(),
             text: "only written".to_owned(),
             only_write: true,
             ..Default::default()
@@ -163,15 +163,11 @@ fn requests() -> Vec<Request> {
         Request::Undo(request::History { session: session(), ..Default::default() }),
         Request::Label(request::Label {
             session: session(),
-            at: "head".to_owned(),
+            at: "head".into(),
             label: Some("here".to_owned()),
             ..Default::default()
         }),
-        Request::Switch(request::Switch {
-            session: session(),
-            to: Some("a1".to_owned()),
-            ..Default::default()
-        }),
+        Request::Switch(request::Switch { session: session(), to: Some("a1".into()), ..Default::default() }),
         Request::Append(request::Append {
             session: session(),
             entries: vec![json!({ "role": "user", "text": "noted" })],
@@ -179,7 +175,7 @@ fn requests() -> Vec<Request> {
         }),
         Request::Fork(request::Fork {
             session: session(),
-            at: Some("head".to_owned()),
+            at: Some("head".into()),
             to: request::ForkTo::NewSession,
             ..Default::default()
         }),
@@ -365,7 +361,7 @@ async fn a_foreign_file_that_grows_between_plan_and_write_is_planned_on_again() 
         race.rival.will(move || Foreign::grow(&path, number, parent, "more"));
         let label = request::Label {
             session: race.id.to_string(),
-            at: "head".to_owned(),
+            at: "head".into(),
             label: Some(format!("at {number}")),
             ..Default::default()
         };

@@ -54,7 +54,7 @@ impl Pair {
     async fn fork(&self) -> Result<SessionId, ApiError> {
         let fork = request::Fork {
             session: self.origin.to_string(),
-            at: Some("head".to_owned()),
+            at: Some("head".into()),
             to: ForkTo::NewSession,
             ..Default::default()
         };

@@ -98,14 +98,14 @@ async fn two_turns_that_wait_are_told_apart() {
     world.until_ready().await;
     world.send("here").await.unwrap();
     until_waiting(&mut world).await;
-    let beside = request::Send { at: Some("#1".to_owned()), if_running: IfRunning::Beside, ..send("beside") };
+    let beside = request::Send { at: Some("#1".into()), if_running: IfRunning::Beside, ..send("beside") };
     let Response::Changed(sent) = world.call(Request::Send(beside)).await.unwrap() else {
         panic!("not sent")
     };
     until_waiting(&mut world).await;
     let name = request::NameBranch {
         session: s(),
-        at: sent.prompt.unwrap(),
+        at: sent.prompt.unwrap().into(),
         name: Some("other".to_owned()),
         ..Default::default()
     };
@@ -153,8 +153,7 @@ async fn what_an_agent_was_not_told_is_known_afterwards() {
         world.send(words).await.unwrap();
         world.until_ready().await;
     }
-    let edit =
-        request::Edit { session: s(), at: "#2".to_owned(), text: "zwei".to_owned(), ..Default::default() };
+    let edit = request::Edit { session: s(), at: "#2".into(), text: "zwei".to_owned(), ..Default::default() };
     world.call(Request::Edit(edit)).await.unwrap();
     world.until_ready().await;
     let missing = Some(MissingView { tool_results: 1, thoughts: 1, ..MissingView::default() });
@@ -189,8 +188,8 @@ async fn a_session_begins_before_a_prompt_and_its_words_come_back() {
         world.until_ready().await;
     }
     let fork = |at: &str| {
-        let (at, to) = (at.to_owned(), ForkTo::NewSessionBefore);
-        Request::Fork(request::Fork { session: s(), at: Some(at), to, ..Default::default() })
+        let (at, to, before) = (at.into(), ForkTo::NewSession, true);
+        Request::Fork(request::Fork { session: s(), at: Some(at), to, before, ..Default::default() })
     };
     let answer = world.view().await.branch.tip.unwrap();
     let before = world.tree().log().count();
@@ -242,17 +241,25 @@ async fn a_prompt_elsewhere_is_answered_where_it_stands() {
     let head = world.tree().main_head().cloned();
     let edit = request::Edit {
         session: s(),
-        at: "#1".to_owned(),
+        at: "#1".into(),
         text: "uno".to_owned(),
         only_write: true,
         ..Default::default()
     };
     let Response::Changed(sent) = world.call(Request::Edit(edit)).await.unwrap() else { panic!("not sent") };
-    let back =
-        request::Switch { session: s(), to: head.as_ref().map(ToString::to_string), ..Default::default() };
+    let back = request::Switch {
+        session: s(),
+        to: head.as_ref().map(ToString::to_string).map(Into::into),
+        ..Default::default()
+    };
     world.call(Request::Switch(back)).await.unwrap();
-    let resume =
-        || Request::Resume(request::Resume { session: s(), at: sent.prompt.clone(), client_id: None });
+    let resume = || {
+        Request::Resume(request::Resume {
+            session: s(),
+            at: sent.prompt.clone().map(Into::into),
+            client_id: None,
+        })
+    };
     world.call(resume()).await.unwrap();
     world.until_ready().await;
     let tree = world.tree();
@@ -273,22 +280,27 @@ async fn a_prompt_is_said_again_to_another_model() {
     let (text, at) = ("one".to_owned(), "#1".to_owned());
     let edit = request::Edit {
         session: s(),
-        at: at.clone(),
+        at: at.clone().into(),
         text,
         model: Some(model.clone()),
         ..Default::default()
     };
     world.call(Request::Edit(edit)).await.unwrap();
     world.until_ready().await;
-    let nobody =
-        request::Retry { session: s(), at: at.clone(), agent: Some("nobody".into()), ..Default::default() };
+    let nobody = request::Retry {
+        session: s(),
+        at: at.clone().into(),
+        agent: Some("nobody".into()),
+        ..Default::default()
+    };
     assert_eq!(world.call(Request::Retry(nobody)).await.unwrap_err().code, ErrorCode::NoAgent);
-    // It is in force now, so this is a version like any other.
-    let again = request::Retry { session: s(), at, model: Some(model.clone()), ..Default::default() };
+    // C20: whoever is asked, it is a version of the same prompt.
+    let again =
+        request::Retry { session: s(), at: at.into(), model: Some(model.clone()), ..Default::default() };
     let Response::Changed(sent) = world.call(Request::Retry(again)).await.unwrap() else {
         panic!("not sent")
     };
-    assert_eq!(sent.version, Some(offshoot_api::views::VersionBrief { index: 2, total: 2 }));
+    assert_eq!(sent.version.map(|version| (version.index, version.total)), Some((3, 3)));
     world.until_ready().await;
     let tree = world.tree();
     let path = tree.path_to(tree.main_head());

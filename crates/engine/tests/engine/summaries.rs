@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 pub(crate) fn navigate(to: &str, summary: Summary) -> Request {
     Request::Navigate(request::Navigate {
         session: "s".to_owned(),
-        to: to.to_owned(),
+        to: to.into(),
         summary,
         if_running: IfRunning::Wait,
         ..Default::default()

@@ -6,7 +6,7 @@ use std::time::Duration;
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ConfigBranching, ForkTo, IfRunning, Summary};
 use offshoot_api::views::AnswerView;
-use offshoot_api::{ErrorCode, Request, Response};
+use offshoot_api::{ErrorCode, Point, Request, Response};
 use offshoot_engine::{Hook, HookEvent, Settings, Shelf};
 use offshoot_session::Body;
 use offshoot_session::compaction::CompactionSettings;
@@ -44,8 +44,9 @@ fn compact() -> Request {
     Request::Compact(request::Compact { session: s(), instructions, ..Default::default() })
 }
 
-fn fork(at: &str, to: ForkTo) -> Request {
-    Request::Fork(request::Fork { session: s(), at: Some(at.to_owned()), to, ..Default::default() })
+fn fork_before(at: &str) -> Request {
+    let (at, to) = (Some(at.into()), ForkTo::NewSession);
+    Request::Fork(request::Fork { session: s(), at, to, before: true, ..Default::default() })
 }
 
 fn records(world: &World) -> usize {
@@ -59,7 +60,7 @@ async fn until_head_moves(world: &mut World) {
 #[tokio::test]
 async fn a_session_that_came_out_of_this_one_is_told() {
     let (world, mut ear) = with_ear(ScriptedAgent::new(), &[HookEvent::SessionBranch]).await;
-    let forked = world.call(fork("#2", ForkTo::NewSessionBefore)).await.unwrap();
+    let forked = world.call(fork_before("#2")).await.unwrap();
     let Response::Changed(moved) = forked else { panic!("{forked:?}") };
     let told = ear.hear("session_branch").await.what;
     let expected = json!({ "type": "session_branch", "session": "s", "previousSession": "s", "newSession": moved.continues_in() });
@@ -149,14 +150,14 @@ async fn whatever_would_be_said_can_be_called_off() {
     let one = world.tree().entries().next().unwrap().id.to_string();
     let only_write = request::Edit {
         session: s(),
-        at: one.clone(),
+        at: one.clone().into(),
         text: "unsaid".to_owned(),
         only_write: true,
         ..Default::default()
     };
     world.call(Request::Edit(only_write)).await.unwrap();
     let (sent, ()) = tokio::join!(
-        world.call(Request::Send(request::Send { at: Some(one.clone()), ..send("wait") })),
+        world.call(Request::Send(request::Send { at: Some(one.clone().into()), ..send("wait") })),
         yes(&mut ear)
     );
     sent.unwrap();
@@ -170,7 +171,7 @@ async fn whatever_would_be_said_can_be_called_off() {
         (
             Request::Edit(request::Edit {
                 session: s(),
-                at: one.clone(),
+                at: one.clone().into(),
                 text: text(),
                 if_running: beside,
                 ..Default::default()
@@ -180,14 +181,14 @@ async fn whatever_would_be_said_can_be_called_off() {
         (
             Request::Retry(request::Retry {
                 session: s(),
-                at: one,
+                at: one.into(),
                 if_running: beside,
                 ..Default::default()
             }),
             json!("one"),
         ),
         (
-            Request::Resume(request::Resume { session: s(), at: Some(unsaid), client_id: None }),
+            Request::Resume(request::Resume { session: s(), at: Some(unsaid.into()), client_id: None }),
             json!("unsaid"),
         ),
     ];
@@ -328,7 +329,7 @@ async fn a_turn_that_is_cut_off_by_closing_the_session_is_told_once() {
 async fn a_hook_that_answers_what_it_wanted_is_told_so() {
     let (mut world, mut ear) = with_ear(ScriptedAgent::new(), &[HookEvent::SessionBranch]).await;
     let wish = json!({ "requests": [{ "type": "branch", "entryId": "#2" }] });
-    world.call(fork("#2", ForkTo::NewSessionBefore)).await.unwrap();
+    world.call(fork_before("#2")).await.unwrap();
     ear.next().await.answer(&wish);
     ear.next().await.answer(&wish);
     world.until(|kind| matches!(kind, EventKind::HookFailed { .. })).await;
@@ -436,7 +437,7 @@ async fn a_summary_for_a_head_that_has_moved_is_not_used() {
     let first = ids[0].clone();
     let meanwhile = async {
         let told = ear.next().await;
-        let to = Some(first.clone());
+        let to = Some(Point::Entry { entry: first.clone() });
         let switch = Request::Switch(request::Switch { session: s(), to, ..Default::default() });
         let agreeing = async { ear.next().await.answer(&json!({})) };
         let (switched, ()) = tokio::join!(world.call(switch), agreeing);
@@ -488,7 +489,8 @@ fn asked_about() -> Vec<(HookEvent, Request)> {
     let to = Some("#1".to_owned());
     let rewind = request::Rewind {
         session: s(),
-        to: "#2".to_owned(),
+        to: "#2".into(),
+        before: true,
         scope: request::RewindScope::Conversation,
         dry_run: false,
         if_running: IfRunning::Wait,
@@ -501,15 +503,15 @@ fn asked_about() -> Vec<(HookEvent, Request)> {
         ..Default::default()
     };
     let edit =
-        request::Edit { session: s(), at: "#2".to_owned(), text: "other".to_owned(), ..Default::default() };
+        request::Edit { session: s(), at: "#2".into(), text: "other".to_owned(), ..Default::default() };
     vec![
         (HookEvent::SessionBeforeTree, navigate("#2", Summary::Default)),
         (
             HookEvent::SessionBeforeTree,
-            Request::Switch(request::Switch { session: s(), to, ..Default::default() }),
+            Request::Switch(request::Switch { session: s(), to: to.map(Into::into), ..Default::default() }),
         ),
         (HookEvent::SessionBeforeTree, Request::Rewind(rewind)),
-        (HookEvent::SessionBeforeBranch, fork("#2", ForkTo::NewSessionBefore)),
+        (HookEvent::SessionBeforeBranch, fork_before("#2")),
         (HookEvent::SessionBeforeBranch, Request::Configure(configure)),
         (HookEvent::SessionBeforeCompact, compact()),
         (HookEvent::BeforeSend, Request::Send(send("three"))),

@@ -116,7 +116,7 @@ async fn of_agents_without_work_only_so_many_stay() {
         world.until_ready().await;
         for text in ["two", "three"] {
             let (session, at) = ("s".to_owned(), "#1".to_owned());
-            let edit = request::Edit { session, at, text: text.to_owned(), ..Default::default() };
+            let edit = request::Edit { session, at: at.into(), text: text.to_owned(), ..Default::default() };
             world.call(Request::Edit(edit)).await.unwrap();
             world.until_ready().await;
         }

@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use super::Plan;
-use crate::address::{AddressError, destination};
+use crate::address::{AddressError, Point, Want, resolve_point};
 use crate::said::Said;
 use crate::{Entry, EntryId, HeadMove, HeadName, Record, Rejected, SessionTree, Stamps};
 
@@ -93,7 +93,7 @@ fn append_one(
         None => head.clone(),
         // An id is taken as it is, also where it looks like a number.
         Some(parent) if tree.contains(&parent.as_str().into()) => Some(parent.into()),
-        Some(parent) => Some(destination(tree, &parent)?),
+        Some(parent) => Some(resolve_point(tree, &Point::Text(parent), Want::End)?),
     };
     let id = said.id.map_or_else(|| stamps.entry_id(), EntryId::from);
     let now = stamps.now();

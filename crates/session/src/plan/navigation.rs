@@ -66,6 +66,31 @@ pub fn plan_navigation(
     has_model: bool,
 ) -> Result<Navigation, NavigationRefused> {
     let entry = tree.entry(target).ok_or_else(|| NavigationRefused::NotFound(target.clone()))?;
+    going(tree, head, target, landing(tree, entry), summary, has_model)
+}
+
+/// Goes exactly to an entry, whatever it is.
+pub fn plan_navigation_to(
+    tree: &SessionTree,
+    head: &HeadName,
+    to: &EntryId,
+    summary: SummaryChoice,
+    has_model: bool,
+) -> Result<Navigation, NavigationRefused> {
+    if !tree.contains(to) {
+        return Err(NavigationRefused::NotFound(to.clone()));
+    }
+    going(tree, head, to, (Some(to.clone()), None), summary, has_model)
+}
+
+fn going(
+    tree: &SessionTree,
+    head: &HeadName,
+    target: &EntryId,
+    (to, editor_text): (Option<EntryId>, Option<String>),
+    summary: SummaryChoice,
+    has_model: bool,
+) -> Result<Navigation, NavigationRefused> {
     if !tree.has_head(head) {
         return Err(NavigationRefused::UnknownHead(head.clone()));
     }
@@ -79,7 +104,6 @@ pub fn plan_navigation(
     if wants_summary && !has_model {
         return Err(NavigationRefused::NoModel);
     }
-    let (to, editor_text) = landing(tree, entry);
     Ok(Navigation::Move {
         to,
         editor_text,

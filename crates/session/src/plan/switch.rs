@@ -37,14 +37,14 @@ pub fn plan_rewind_conversation(
     relocate("rewind", tree, head, to, stamps)
 }
 
-/// The next prompt begins a branch below `at`.
+/// The next prompt begins a branch below `at`; `None` is before the first entry.
 pub fn plan_fork(
     tree: &SessionTree,
     head: &HeadName,
-    at: &EntryId,
+    at: Option<&EntryId>,
     stamps: &mut dyn Stamps,
 ) -> Result<Option<Plan>, SwitchRefused> {
-    relocate("fork", tree, head, Some(at), stamps)
+    relocate("fork", tree, head, at, stamps)
 }
 
 /// The same for a head that a script or an agent works on.

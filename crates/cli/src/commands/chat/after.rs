@@ -33,7 +33,7 @@ impl After {
             Request::Undo(_) => Self::Undone,
             Request::Redo(_) => Self::Redone,
             Request::Fork(_) | Request::Version(_) | Request::Navigate(_) => Self::Moved,
-            Request::Rewind(rewind) => Self::Rewound(rewind.to.clone()),
+            Request::Rewind(rewind) => Self::Rewound(rewind.to.text().to_owned()),
             _ => Self::Done,
         }
     }

@@ -1,8 +1,8 @@
 //! What is typed, done.
 
 use offshoot_api::request::{
-    Answer, Clear, Compact, Configure, Edit, Fork, History, IfRunning, Label, Navigate, Rename, Resume,
-    Retry, Rewind, RewindScope, SayQueued, Send, Version,
+    Answer, Clear, Compact, Configure, Edit, Fork, ForkTo, History, IfRunning, Label, Navigate, Rename,
+    Resume, Retry, Rewind, RewindScope, SayQueued, Send, Show, Version,
 };
 use offshoot_api::views::{BodyView, EntryView};
 use offshoot_api::{ApiError, Changed, ErrorCode, Hint, Request, Response};
@@ -12,7 +12,7 @@ use super::after::After;
 use super::answers::answer;
 use super::hearing::exit_of;
 use super::session::Chat;
-use super::typed::{Thoughts, Typed, typed};
+use super::typed::{LabelAt, Thoughts, Typed, typed};
 use crate::args::{BranchArgs, JsonArgs, SessionArg, TreeArgs, Words};
 use crate::commands::edit::Wording;
 use crate::commands::{branch, tree};
@@ -154,33 +154,43 @@ impl Chat<'_> {
             }
             Typed::Go { to, summary } => {
                 let client_id = Some(self.message_id());
-                Request::Navigate(Navigate { session, to, summary, if_running, client_id })
+                Request::Navigate(Navigate { session, to: to.into(), summary, if_running, client_id })
             }
             Typed::BranchAt { at, to } => {
-                let (at, client_id) = (Some(at), Some(self.message_id()));
-                Request::Fork(Fork { session, at, to, if_running, client_id, ..Fork::default() })
+                let (at, client_id) = (Some(at.into()), Some(self.message_id()));
+                let before = to == ForkTo::NewSession;
+                Request::Fork(Fork { session, at, to, before, if_running, client_id, ..Fork::default() })
             }
             Typed::Rewind(to) => {
                 let scope = RewindScope::Conversation;
-                let client_id = Some(self.message_id());
-                Request::Rewind(Rewind { session, to, scope, dry_run: false, if_running, client_id })
+                let (to, client_id) = (to.into(), Some(self.message_id()));
+                let (before, dry_run) = (true, false);
+                Request::Rewind(Rewind { session, to, before, scope, dry_run, if_running, client_id })
             }
             Typed::Edit { at, text } => {
                 let client_id = Some(self.message_id());
                 let wording = Wording { text, files: self.own_attachments() };
-                Request::Edit(Edit { session, at, if_running, client_id, ..wording.edit() })
+                Request::Edit(Edit { session, at: at.into(), if_running, client_id, ..wording.edit() })
             }
             Typed::Retry(at) => {
-                let (at, client_id) = (self.or_last(&session, at).await?, Some(self.message_id()));
+                let (at, client_id) = (self.or_last(&session, at).await?.into(), Some(self.message_id()));
                 Request::Retry(Retry { session, at, if_running, client_id, ..Retry::default() })
             }
             Typed::Version { at, step } => {
                 let client_id = Some(self.message_id());
-                Request::Version(Version { session, at, step, if_running, client_id })
+                Request::Version(Version { session, at: at.map(Into::into), step, if_running, client_id })
             }
             Typed::Label { at, text } => {
-                let at = self.or_last(&session, at).await?;
-                Request::Label(Label { session, at, label: text, client_id: Some(self.message_id()) })
+                let (at, text) = match at {
+                    LabelAt::Last => (self.or_last(&session, None).await?, text),
+                    LabelAt::Point(at) => (at, text),
+                    LabelAt::PointOrLast { word, all } => match self.names_point(&session, &word).await? {
+                        true => (word, text),
+                        false => (self.or_last(&session, None).await?, Some(all)),
+                    },
+                };
+                let (at, client_id) = (at.into(), Some(self.message_id()));
+                Request::Label(Label { session, at, label: text, client_id })
             }
             Typed::Rename(title) => {
                 Request::Rename(Rename { session, title, client_id: Some(self.message_id()) })
@@ -220,6 +230,15 @@ impl Chat<'_> {
         let is_prompt = |entry: &&EntryView| matches!(entry.body, BodyView::Prompt(_));
         let last = view.branch.entries.iter().rfind(is_prompt).map(|entry| entry.id.clone());
         last.ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET))
+    }
+
+    /// One that could be several is named: the refusal says so.
+    async fn names_point(&self, session: &str, word: &str) -> Result<bool, ApiError> {
+        let show = Show { session: session.to_owned(), at: Some(word.into()), turns: Some(0) };
+        match self.reached()?.call(Request::Show(show)).await {
+            Err(error) if error.code == ErrorCode::PointNotFound => Ok(false),
+            answer => answer.map(|_| true),
+        }
     }
 
     /// Said again to the next engine a message counts once.
@@ -320,7 +339,7 @@ impl Chat<'_> {
             self.turns.is_own(queued);
             self.tell(Ink::Faint, words::QUEUED)?;
         }
-        match sent.version {
+        match &sent.version {
             Some(version) if version.total > 1 => {
                 self.tell(Ink::Faint, &words::version_line(version.index, version.total))
             }

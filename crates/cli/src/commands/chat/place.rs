@@ -41,7 +41,7 @@ impl Chat<'_> {
                 self.tell(Ink::Faint, words::IS_THERE_ALREADY)?;
             }
             After::Moved => {
-                if let Some(version) = moved.version {
+                if let Some(version) = &moved.version {
                     self.tell(Ink::Faint, &words::version_line(version.index, version.total))?;
                 }
             }

@@ -540,5 +540,7 @@ fn reconstructed(bound: &BoundView) -> Option<String> {
 pub(super) fn is_unanswered(view: &SessionView) -> bool {
     let last = view.branch.entries.iter().rfind(|entry| !matches!(entry.body, BodyView::Setting(_)));
     let is_prompt = last.is_some_and(|entry| matches!(entry.body, BodyView::Prompt(_)));
-    is_prompt && last.is_some_and(|last| view.turns.iter().all(|turn| turn.prompt != last.id))
+    is_prompt
+        && !view.branch.before_answer
+        && last.is_some_and(|last| view.turns.iter().all(|turn| turn.prompt != last.id))
 }

@@ -3,6 +3,7 @@
 use offshoot_api::request::{ForkTo, Step, Summary};
 use offshoot_api::views::ModelView;
 
+use crate::naming::SHORT_ID;
 use crate::words::chatting as words;
 
 /// How much an agent may think, by the words that agents use.
@@ -25,7 +26,7 @@ pub(super) enum Typed {
         summary: Summary,
     },
     Branches,
-    /// The next message begins a branch there.
+    /// A session of its own before the turn, or a branch of this one behind it.
     BranchAt {
         at: String,
         to: ForkTo,
@@ -44,7 +45,7 @@ pub(super) enum Typed {
     },
     /// `None` takes it away.
     Label {
-        at: Option<String>,
+        at: LabelAt,
         text: Option<String>,
     },
     /// `None` takes it away.
@@ -65,6 +66,19 @@ pub(super) enum Typed {
     Queue(Queue),
     Undo,
     Redo,
+}
+
+/// What is labelled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LabelAt {
+    /// The last turn.
+    Last,
+    Point(String),
+    /// The first word if it names a point, else the last turn with all words as its label.
+    PointOrLast {
+        word: String,
+        all: String,
+    },
 }
 
 /// What waits to be said, by the numbers in which it is listed.
@@ -156,7 +170,8 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
         "help" | "?" => alone(Typed::Help)?,
         "quit" | "exit" => alone(Typed::Quit)?,
         "tree" => tree(rest)?,
-        "branch" => branch(rest)?,
+        "branch" => branch(rest),
+        "fork" => Typed::BranchAt { at: needed("/fork POINT")?, to: ForkTo::Here },
         "rewind" => Typed::Rewind(needed("/rewind POINT")?),
         "beside" => Typed::Beside(needed("/beside TEXT")?),
         "answer" if !rest.is_empty() => return Err(words::ANSWER_TAKES_NOTHING.to_owned()),
@@ -173,7 +188,7 @@ pub(super) fn typed(line: &str) -> Result<Typed, String> {
         "retry" => Typed::Retry(optional),
         "prev" => Typed::Version { at: optional, step: Step::Previous },
         "next" => Typed::Version { at: optional, step: Step::Next },
-        "label" => label(&needed("/label [#N] TEXT")?)?,
+        "label" => label(&needed("/label [POINT] TEXT")?)?,
         "rename" => Typed::Rename(unless_dash(needed("/rename TITLE")?)),
         "agent" if rest.is_empty() => Typed::Settings { usage: "/agent NAME" },
         "agent" => Typed::Agent(one_word(rest, "/agent NAME")?),
@@ -212,15 +227,12 @@ fn tree(rest: &str) -> Result<Typed, String> {
     }
 }
 
-fn branch(rest: &str) -> Result<Typed, String> {
-    let (at, to) = match rest.strip_suffix("--new-session") {
-        None => (rest, ForkTo::Here),
-        Some(at) => (at.trim_end(), ForkTo::NewSessionBefore),
-    };
-    match (at, to) {
-        ("", ForkTo::Here) => Ok(Typed::Branches),
-        ("", _) => Err(words::needs("/branch POINT --new-session")),
-        (at, to) => Ok(Typed::BranchAt { at: at.to_owned(), to }),
+/// As pi does it: a point makes a session that begins before its turn.
+fn branch(rest: &str) -> Typed {
+    let at = rest.strip_suffix("--new-session").unwrap_or(rest).trim_end();
+    match at {
+        "" => Typed::Branches,
+        at => Typed::BranchAt { at: at.to_owned(), to: ForkTo::NewSession },
     }
 }
 
@@ -250,13 +262,25 @@ fn attach(rest: &str) -> Attach {
 }
 
 fn label(rest: &str) -> Result<Typed, String> {
-    match first_word(rest) {
-        (at, "") if at.starts_with('#') => Err(words::needs("/label [#N] TEXT")),
-        (at, text) if at.starts_with('#') => {
-            Ok(Typed::Label { at: Some(at.to_owned()), text: unless_dash(text.to_owned()) })
+    let (word, text) = first_word(rest);
+    let is_certain = word.starts_with('#') || word.starts_with("id:") || word.starts_with("m:");
+    let (at, text) = match (is_certain, text) {
+        (true, "") => return Err(words::needs("/label [POINT] TEXT")),
+        (true, text) => (LabelAt::Point(word.to_owned()), text),
+        (false, "") => (LabelAt::Last, rest),
+        (false, text) if may_name_a_point(word) => {
+            (LabelAt::PointOrLast { word: word.to_owned(), all: rest.to_owned() }, text)
         }
-        _ => Ok(Typed::Label { at: None, text: unless_dash(rest.to_owned()) }),
-    }
+        (false, _) => (LabelAt::Last, rest),
+    };
+    Ok(Typed::Label { at, text: unless_dash(text.to_owned()) })
+}
+
+/// Words such as `bad` and `add` may be the beginning of an id, and are hardly ever meant so.
+fn may_name_a_point(word: &str) -> bool {
+    let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
+    is_number || !is_hex || word.len() >= SHORT_ID
 }
 
 /// `-` takes away what was there.
@@ -313,11 +337,6 @@ mod tests {
         assert_eq!(typed("/edit 2   say  it"), Ok(edit));
         assert!(typed("/edit 2").is_err() && typed("/label #2").is_err() && typed("/rename").is_err());
         assert_eq!((typed("/retry"), typed("/Retry")), (Ok(Typed::Retry(None)), Ok(Typed::Retry(None))));
-        assert_eq!(
-            typed("/label #2 good one"),
-            Ok(Typed::Label { at: Some("#2".into()), text: Some("good one".into()) })
-        );
-        assert_eq!(typed("/label good one"), Ok(Typed::Label { at: None, text: Some("good one".into()) }));
         assert_eq!(typed("/tools read, write"), Ok(Typed::Tools(vec!["read".into(), "write".into()])));
     }
 
@@ -349,9 +368,11 @@ mod tests {
         let instructions = "the dead ends".to_owned();
         assert_eq!(typed("/tree 2 --summary the dead ends"), go("2", Summary::With { instructions }));
         let branch = |at: &str, to| Ok(Typed::BranchAt { at: at.into(), to });
-        assert_eq!(typed("/branch a b"), branch("a b", ForkTo::Here));
-        assert_eq!(typed("/branch 2 --new-session"), branch("2", ForkTo::NewSessionBefore));
-        for line in ["/tree --summary", "/branch --new-session", "/rewind", "/beside"] {
+        assert_eq!(typed("/branch a b"), branch("a b", ForkTo::NewSession));
+        assert_eq!(typed("/branch 2 --new-session"), branch("2", ForkTo::NewSession));
+        assert_eq!(typed("/fork 2"), branch("2", ForkTo::Here));
+        assert_eq!(typed("/branch"), Ok(Typed::Branches));
+        for line in ["/tree --summary", "/fork", "/rewind", "/beside"] {
             assert!(typed(line).is_err(), "{line}");
         }
     }
@@ -378,6 +399,20 @@ mod tests {
         assert_eq!(typed("/attach --none"), Ok(Typed::Attach(Attach::Nothing)));
     }
 
+    /// a label goes to any point; a word that names none is part of the label.
+    #[test]
+    fn a_label_is_put_on_any_point() {
+        let label = |at: LabelAt, text: &str| Ok(Typed::Label { at, text: Some(text.into()) });
+        let maybe = |word: &str, all: &str| LabelAt::PointOrLast { word: word.into(), all: all.into() };
+        assert_eq!(typed("/label #2 good one"), label(LabelAt::Point("#2".into()), "good one"));
+        assert_eq!(typed("/label m:3 here"), label(LabelAt::Point("m:3".into()), "here"));
+        assert_eq!(typed("/label 7d8563 here"), label(maybe("7d8563", "7d8563 here"), "here"));
+        assert_eq!(typed("/label 2 tries"), label(maybe("2", "2 tries"), "tries"));
+        assert_eq!(typed("/label good one"), label(maybe("good", "good one"), "one"));
+        assert_eq!(typed("/label bad idea"), label(LabelAt::Last, "bad idea"), "not the beginning of an id");
+        assert_eq!(typed("/label good"), label(LabelAt::Last, "good"));
+    }
+
     #[test]
     fn what_takes_nothing_is_not_done_with_something() {
         for line in ["/undo 2", "/redo all", "/clear this", "/help me", "/quit now", "/answer yes"] {
@@ -388,7 +423,8 @@ mod tests {
     #[test]
     fn a_dash_takes_away() {
         assert_eq!(typed("/rename -"), Ok(Typed::Rename(None)));
-        assert_eq!(typed("/label #2 -"), Ok(Typed::Label { at: Some("#2".into()), text: None }));
+        let second = LabelAt::Point("#2".into());
+        assert_eq!(typed("/label #2 -"), Ok(Typed::Label { at: second, text: None }));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use offshoot_session::address::ShortIds;
+use offshoot_session::address::{ShortIds, Want};
 use offshoot_session::context::ContextOptions;
 use offshoot_session::skeleton::{Kind, Skeleton};
 use offshoot_session::{Body, EntryId, ToolCallId};
@@ -61,27 +61,11 @@ pub(super) fn shown(
     Some(Ok(Answer { text, ..Answer::default() }))
 }
 
-/// The entry that a person means. What needs no look at the names of all entries is found at once.
+/// The entry that a person means: where a turn that is named ends.
 fn node_at(session: &LazySession, text: &str) -> Result<u32, Failure> {
-    let skeleton = session.skeleton();
-    let number = text.trim().strip_prefix('#').unwrap_or(text.trim());
-    let turn =
-        number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse::<usize>().ok()).flatten();
-    let found = match turn {
-        Some(turn) => {
-            let path = skeleton.path_to(skeleton.main_head());
-            let mut prompts = path.into_iter().filter(|node| is_prompt(skeleton, *node));
-            turn.checked_sub(1).and_then(|before| prompts.nth(before))
-        }
-        None => skeleton.node(&EntryId::from(text.trim())),
-    };
-    match found {
-        Some(node) => Ok(node),
-        None => {
-            let id = point(&session.hollow_tree(), text)?;
-            skeleton.node(&id).ok_or_else(|| Failure::not_found(LazyError::NotFound(id).to_string()))
-        }
-    }
+    let id = point(&session.hollow_tree(), &text.into(), Want::End)?;
+    let node = session.skeleton().node(&id);
+    node.ok_or_else(|| Failure::not_found(LazyError::NotFound(id).to_string()))
 }
 
 struct Page {

@@ -113,6 +113,9 @@ fn right_of(turn: &TurnRow, look: &Look) -> Painted {
     if let Some(version) = turn.version {
         part(Ink::Faint, &format!("{}/{}", version.number, version.of));
     }
+    if turn.is_head_before_answer {
+        part(Ink::Faint, words::HEAD_BEFORE_ANSWER);
+    }
     match turn.end {
         Some(TurnEnd::Interrupted(why)) => {
             let sign = look.sign(Sign::Interrupted);
