@@ -9,6 +9,7 @@ mod connection;
 mod input;
 
 use std::io::{Read, Write};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use offshoot_api::request::{self, IfRunning};
@@ -96,7 +97,7 @@ impl Append<'_> {
         let (entries, trouble) = understood(&lines);
         match trouble {
             None if lines.is_empty() => Ok(()),
-            None => match self.write(&lines, entries, Steps::One)? {
+            None => match self.write(&lines, entries.into(), Steps::One)? {
                 Some(trouble) => Err(trouble.failure(0)),
                 None => Ok(()),
             },
@@ -108,7 +109,7 @@ impl Append<'_> {
     fn write_each(&mut self, lines: &[Line]) -> Result<Option<Trouble>, Failure> {
         let (mut entries, mut trouble) = understood(lines);
         while !entries.is_empty() {
-            match self.write(lines, entries.clone(), Steps::Each)? {
+            match self.write(lines, entries.as_slice().into(), Steps::Each)? {
                 None => break,
                 Some(wrong) => {
                     entries.truncate(wrong.index);
@@ -123,7 +124,7 @@ impl Append<'_> {
     fn write(
         &mut self,
         lines: &[Line],
-        entries: Vec<Value>,
+        entries: Arc<[Value]>,
         steps: Steps,
     ) -> Result<Option<Trouble>, Failure> {
         let bytes = lines.iter().map(|line| line.bytes.len()).sum();

@@ -62,7 +62,7 @@ fn changes() -> Vec<(&'static str, Request)> {
             "append",
             Request::Append(request::Append {
                 session: s(),
-                entries: entries.clone(),
+                entries: entries.clone().into(),
                 client_id: id("append"),
                 ..Default::default()
             }),
@@ -71,7 +71,7 @@ fn changes() -> Vec<(&'static str, Request)> {
             "append",
             Request::Append(request::Append {
                 session: s(),
-                entries,
+                entries: entries.into(),
                 each: true,
                 client_id: id("each"),
                 ..Default::default()
