@@ -1,6 +1,6 @@
 //! A message that was accepted and whose prompt is not written yet.
 //!
-//! A turn goes through the phases of [`Phase`](crate::turn::Phase). The first ones belong to a [`PendingTurn`]: accepted,
+//! A turn goes through the phases of [`Phase`]. The first ones belong to a [`PendingTurn`]: accepted,
 //! then the hooks are asked. Then the prompt is written and a [`Turn`](crate::turn::Turn) takes over with `connecting`.
 //! Another step before the prompt, such as capturing files, is another phase here.
 //!
