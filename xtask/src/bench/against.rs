@@ -273,8 +273,12 @@ impl Side {
     /// A conversation that stays open, so that an engine runs: before there was an engine process, it was the engine.
     fn engine(&self) -> Result<Engine> {
         self.done(&["new", "Bench"])?;
-        let mut command = self.command(&["chat", "--session", "Bench"]);
-        let chat = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        let mut command = self.command(&["chat", "--resume", "Bench"]);
+        let mut chat = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()?;
+        if let Some(stdin) = &mut chat.stdin {
+            // A conversation in which nothing is said needs no engine.
+            stdin.write_all(b"hello\n")?;
+        }
         let socket = || self.home.join("run/engine.sock").exists() || self.home.join("engine.sock").exists();
         let until = Instant::now() + std::time::Duration::from_secs(15);
         while !socket() {
