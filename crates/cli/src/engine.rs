@@ -226,12 +226,13 @@ pub(crate) async fn stop(here: &Here, if_running: IfRunning) -> Result<bool, Fai
     let home = home_of(here)?;
     let Some(met) = connect(here, &home, HELLO_WAIT).await? else { return Ok(false) };
     let stop = request::Engine { action: EngineAction::Stop, if_running };
+    let epoch = run_directory::epoch(&home);
     let answer = asked_of_process(&home, met.reached(), stop).await?;
     met.leave().await;
     match answer {
         Err(error) if error.code == ErrorCode::Running => Err(refused(&error).hint(words::FORCE_HINT)),
         Err(error) if error.code != ErrorCode::Disconnected => Err(refused(&error)),
-        Ok(_) | Err(_) => until_stopped(&home).await.map(|()| true),
+        Ok(_) | Err(_) => until_stopped(&home, epoch).await.map(|()| true),
     }
 }
 
@@ -311,6 +312,7 @@ async fn replace(home: &Path, reached: Reached, engine: &response::Hello) -> Res
         return Err(other_version(engine, words::CANNOT_STOP));
     }
     let stop = request::Engine { action: EngineAction::Stop, if_running: IfRunning::Wait };
+    let epoch = run_directory::epoch(home);
     match asked_of_process(home, &reached, stop).await? {
         Ok(_) => {}
         Err(error) if error.code == ErrorCode::Disconnected => {}
@@ -318,7 +320,7 @@ async fn replace(home: &Path, reached: Reached, engine: &response::Hello) -> Res
         Err(_) => return Err(other_version(engine, words::CANNOT_STOP)),
     }
     reached.leave().await;
-    until_stopped(home).await
+    until_stopped(home, epoch).await
 }
 
 fn other_version(engine: &response::Hello, why_not_stopped: &str) -> Failure {
@@ -329,10 +331,11 @@ fn other_version(engine: &response::Hello, why_not_stopped: &str) -> Failure {
     }
 }
 
-/// It has ended when its lock is free.
-async fn until_stopped(home: &Path) -> Result<(), Failure> {
+/// The engine of this epoch has ended when its lock is free, or when an open chat has started the next one.
+async fn until_stopped(home: &Path, epoch: u64) -> Result<(), Failure> {
     let until = Instant::now() + STOP_WAIT;
-    while !matches!(run_directory::try_lock(&process::lock_path(home)), Ok(Some(_))) {
+    let is_free = || matches!(run_directory::try_lock(&process::lock_path(home)), Ok(Some(_)));
+    while !is_free() && run_directory::epoch(home) == epoch {
         if Instant::now() >= until {
             return Err(Failure::locked(words::STILL_STOPPING));
         }

@@ -45,6 +45,12 @@ impl RunDirectory {
     }
 }
 
+/// Which engine process of the home runs, or ran last; 0 if none did.
+pub(super) fn epoch(home: &Path) -> u64 {
+    let text = std::fs::read_to_string(path(home).join("epoch")).unwrap_or_default();
+    text.trim().parse().unwrap_or_default()
+}
+
 const NO_EPOCH: &str = "`run/epoch` is not a number";
 
 pub(super) fn path(home: &Path) -> PathBuf {

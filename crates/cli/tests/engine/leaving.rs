@@ -102,3 +102,18 @@ fn stopping_is_refused_while_a_turn_runs_unless_it_is_forced() {
     assert!(home.engines().len() <= 1, "the send may have started the next one");
     ended(send.child);
 }
+
+/// An open chat looks for the next engine at once and starts it. `engine stop` waited for a lock that was never free.
+#[test]
+fn an_engine_is_stopped_while_a_chat_is_open() {
+    let home = Home::with_session("Open");
+    let mut chat = Talk::begin(home.command(&["chat"]));
+    chat.say("hello");
+    chat.until("You said “hello”");
+    let before = home.epoch();
+    home.done(&["engine", "stop"]);
+    chat.say("again");
+    chat.until("You said “again”");
+    assert!(home.epoch() > before, "by another engine");
+    assert_eq!(chat.quit(), Some(0));
+}
