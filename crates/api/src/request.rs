@@ -1,7 +1,5 @@
 //! What can be asked for. One request is one step: it happens as a whole, or it is refused and leaves no trace.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use crate::CallerContext;
@@ -290,7 +288,7 @@ pub struct Append {
     pub session: String,
     /// Each an object in the words of `show --json`: `role` and what belongs to it, with `id`, `parent` and `written_at`
     /// where they shall not be chosen by the engine. One without a `parent` goes below the head, which is the one before it.
-    pub entries: Arc<[serde_json::Value]>,
+    pub entries: Vec<serde_json::Value>,
     /// Each is a step of its own for `undo`, and not all of them one. They are written all or none either way.
     #[serde(default)]
     pub each: bool,

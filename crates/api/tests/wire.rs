@@ -102,7 +102,7 @@ fn requests() -> Vec<Request> {
         Request::Resume(request::Resume { session: s(), at: None, client_id: Some("mine".into()) }),
         Request::Append(request::Append {
             session: s(),
-            entries: [json!({ "role": "user", "text": "hi", "parent": "#1" })].into(),
+            entries: vec![json!({ "role": "user", "text": "hi", "parent": "#1" })],
             each: true,
             if_running,
             ..Default::default()

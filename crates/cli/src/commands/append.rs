@@ -9,7 +9,6 @@ mod connection;
 mod input;
 
 use std::io::{Read, Write};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use offshoot_api::request::{self, IfRunning};
@@ -97,7 +96,7 @@ impl Append<'_> {
         let (entries, trouble) = understood(&lines);
         match trouble {
             None if lines.is_empty() => Ok(()),
-            None => match self.write(&lines, entries.into(), Steps::One)? {
+            None => match self.write(&lines, entries, Steps::One)? {
                 Some(trouble) => Err(trouble.failure(0)),
                 None => Ok(()),
             },
@@ -109,7 +108,7 @@ impl Append<'_> {
     fn write_each(&mut self, lines: &[Line]) -> Result<Option<Trouble>, Failure> {
         let (mut entries, mut trouble) = understood(lines);
         while !entries.is_empty() {
-            match self.write(lines, entries.as_slice().into(), Steps::Each)? {
+            match self.write(lines, entries.clone(), Steps::Each)? {
                 None => break,
                 Some(wrong) => {
                     entries.truncate(wrong.index);
@@ -124,7 +123,7 @@ impl Append<'_> {
     fn write(
         &mut self,
         lines: &[Line],
-        entries: Arc<[Value]>,
+        entries: Vec<Value>,
         steps: Steps,
     ) -> Result<Option<Trouble>, Failure> {
         let bytes = lines.iter().map(|line| line.bytes.len()).sum();

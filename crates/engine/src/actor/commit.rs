@@ -5,7 +5,7 @@ use offshoot_api::response::Notice;
 use offshoot_api::views::{BoundView, EntryView, HeadView, MissingView, StatusView};
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::status::{State, Status};
-use offshoot_session::{Change, Entry, Fact, Mark, Record, SessionTree, TurnId};
+use offshoot_session::{Change, Fact, Mark, Record, SessionTree, TurnId};
 use serde_json::json;
 use tracing::error;
 
@@ -247,17 +247,6 @@ impl SessionActor {
         self.feed.publish(at, about, kind);
     }
 
-    /// Thousands of entries may be appended at once by a command that has the engine to itself: nobody could follow them.
-    fn publish_entry(&mut self, entry: &Entry) {
-        if self.shared.is_process() || self.feed.is_followed() {
-            let about = self.about(entry.turn.as_ref());
-            self.publish_about(about, EventKind::Entry { entry: EntryView::from(entry) });
-        } else {
-            // Time goes on as if it were told.
-            self.stamps.now();
-        }
-    }
-
     /// The most urgent of all turns, where that has changed.
     pub(super) fn tell_status(&mut self) {
         let state = self.state();
@@ -280,14 +269,16 @@ impl SessionActor {
     fn tell_records(&mut self, records: &[Record]) {
         for record in records {
             self.tell_hooks_of_sub_agent(record);
-            match &record.change {
-                Change::Entry(entry) => self.publish_entry(entry),
-                Change::Marked(mark) => {
-                    if let Some(kind) = told_fact(&mark.fact) {
-                        self.publish(None, kind);
-                    }
+            let (about, kind) = match &record.change {
+                Change::Entry(entry) => {
+                    let told = EventKind::Entry { entry: EntryView::from(&**entry) };
+                    (self.about(entry.turn.as_ref()), Some(told))
                 }
-                Change::Opened(_) | Change::HeadMoved(_) | Change::Unknown => {}
+                Change::Marked(mark) => (About::default(), told_fact(&mark.fact)),
+                Change::Opened(_) | Change::HeadMoved(_) | Change::Unknown => (About::default(), None),
+            };
+            if let Some(kind) = kind {
+                self.publish_about(about, kind);
             }
         }
     }

@@ -14,7 +14,7 @@ fn s() -> String {
 }
 
 fn append(entries: &[Value]) -> request::Append {
-    request::Append { session: s(), entries: entries.into(), ..Default::default() }
+    request::Append { session: s(), entries: entries.to_vec(), ..Default::default() }
 }
 
 fn undo() -> Request {

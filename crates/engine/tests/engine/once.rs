@@ -62,7 +62,7 @@ fn changes() -> Vec<(&'static str, Request)> {
             "append",
             Request::Append(request::Append {
                 session: s(),
-                entries: entries.clone().into(),
+                entries: entries.clone(),
                 client_id: id("append"),
                 ..Default::default()
             }),
@@ -71,7 +71,7 @@ fn changes() -> Vec<(&'static str, Request)> {
             "append",
             Request::Append(request::Append {
                 session: s(),
-                entries: entries.into(),
+                entries,
                 each: true,
                 client_id: id("each"),
                 ..Default::default()

@@ -170,7 +170,7 @@ fn requests() -> Vec<Request> {
         Request::Switch(request::Switch { session: session(), to: Some("a1".into()), ..Default::default() }),
         Request::Append(request::Append {
             session: session(),
-            entries: vec![json!({ "role": "user", "text": "noted" })].into(),
+            entries: vec![json!({ "role": "user", "text": "noted" })],
             ..Default::default()
         }),
         Request::Fork(request::Fork {
@@ -208,11 +208,7 @@ async fn undo_after_a_lost_race_takes_back_the_last_step() {
     race.rival_appends("theirs");
     let append = |text: &str| {
         let entries = vec![json!({ "role": "user", "text": text })];
-        Request::Append(request::Append {
-            session: "s".to_owned(),
-            entries: entries.into(),
-            ..Default::default()
-        })
+        Request::Append(request::Append { session: "s".to_owned(), entries, ..Default::default() })
     };
     let undo = || Request::Undo(request::History { session: "s".to_owned(), ..Default::default() });
     race.call(append("ours")).await.unwrap();

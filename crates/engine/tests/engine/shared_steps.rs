@@ -89,8 +89,7 @@ impl Pair {
 
     async fn append(&self, session: &SessionId, text: &str) {
         let entries = vec![serde_json::json!({ "role": "user", "text": text })];
-        let append =
-            request::Append { session: session.to_string(), entries: entries.into(), ..Default::default() };
+        let append = request::Append { session: session.to_string(), entries, ..Default::default() };
         self.call(Request::Append(append)).await.unwrap();
     }
 }
