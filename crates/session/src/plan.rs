@@ -47,8 +47,8 @@ pub use branching::{ConfigChangeBranching, ConfigChangeWay};
 pub use config::{ConfigRefused, plan_config_change, plan_config_session};
 pub use edit::{EditRefused, plan_edit, plan_edit_with_files, reworded};
 pub use fork::{
-    BranchedSession, Fork, ForkPosition, ForkRefused, ForkScope, NewSession, branched_session, fork_records,
-    inherited_binding, plan_branch_session,
+    BeforePrompt, Fork, ForkPosition, ForkRefused, ForkScope, NewSession, before_prompt, branched_session,
+    fork_records, inherited_binding,
 };
 pub use heads::{AppendRefused, Appended, NewHeadRefused, append_at_head, plan_new_head};
 pub use history::{NothingToRedo, NothingToUndo, plan_redo, plan_undo, step_of};

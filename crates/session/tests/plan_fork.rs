@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
 
 use offshoot_session::plan::{
-    Fork, ForkPosition, ForkRefused, ForkScope, NewSession, branched_session, fork_records,
-    plan_branch_session,
+    BeforePrompt, Fork, ForkPosition, ForkRefused, ForkScope, NewSession, before_prompt, branched_session,
+    fork_records,
 };
 use offshoot_session::{
     Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, Missing, RawLine, Record,
@@ -223,22 +223,26 @@ fn any_entry_can_end_a_branched_session() {
     assert!(opened(&session(None).unwrap()).is_empty());
 }
 
+/// C21: the settings of a version are not above it.
 #[test]
-fn a_session_from_a_prompt_goes_on_before_it() {
-    let tree = tree_of(r#"u1"first" - a1 - u2"second" - a2*"#);
-    let from = |at: &str| plan_branch_session(&tree, &at.into(), &mut FixedStamps::after(100));
-    let second = from("u2").unwrap();
-    assert_eq!(second.editor_text, "second");
-    assert_eq!(draw(&opened(&second.session)), "u1\"first\" - a1*\n");
+fn a_fork_before_a_prompt_begins_above_its_settings() {
+    let tree = tree_of(r#"u1"first" - a1 - m1 - m2 - u2"second" - a2*"#);
+    let before = |at: &str| before_prompt(&tree, &at.into());
+    let second = before("u2").unwrap();
+    let expected =
+        BeforePrompt { prompt: "u2".into(), place: Some("a1".into()), editor_text: "second".to_owned() };
+    assert_eq!(second, expected);
+    let session = branched_session(&tree, second.place.as_ref(), &mut FixedStamps::after(100)).unwrap();
+    assert_eq!(draw(&opened(&session)), "u1\"first\" - a1*\n");
 
-    let first = from("u1").unwrap();
-    assert_eq!(first.editor_text, "first");
-    let child = opened(&first.session);
+    let first = before("u1").unwrap();
+    assert_eq!((first.place.clone(), first.editor_text.as_str()), (None, "first"));
+    let child = opened(&branched_session(&tree, None, &mut FixedStamps::after(100)).unwrap());
     assert!(child.is_empty());
     assert_eq!(child.header().unwrap().lineage.as_ref().unwrap().parent, "drawn");
 
-    assert_eq!(from("a1"), Err(ForkRefused::NotAPrompt("a1".into())));
-    assert_eq!(from("zz"), Err(ForkRefused::NotFound("zz".into())));
+    assert_eq!(before("a1"), Err(ForkRefused::NotAPrompt("a1".into())));
+    assert_eq!(before("zz"), Err(ForkRefused::NotFound("zz".into())));
 }
 
 #[test]

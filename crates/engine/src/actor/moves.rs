@@ -5,13 +5,13 @@ use std::sync::Arc;
 use offshoot_api::request::{self, ForkTo, IfRunning, RewindScope, Summary};
 use offshoot_api::response::Changed;
 use offshoot_api::views::{EntryView, HeadView, OperationView, SessionBrief, VersionBrief};
-use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint, Point, Response, response};
+use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint, Response, response};
 use offshoot_session::address::Want;
 use offshoot_session::branch_summary::{LeftBehind, collect_left_behind, prepare_branch_summary};
 use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::pending::PendingTurn;
 use offshoot_session::plan::{
-    ForkRefused, Navigation, Plan, SummaryChoice, VersionStep, WrittenSummary, branched_session, plan_fork,
+    Navigation, Plan, SummaryChoice, VersionStep, WrittenSummary, before_prompt, branched_session, plan_fork,
     plan_navigation, plan_navigation_to, plan_redo, plan_rewind_conversation, plan_switch, plan_undo,
     plan_version, step_of,
 };
@@ -278,13 +278,16 @@ impl SessionActor {
 
     pub(super) async fn fork(&mut self, fork: &request::Fork, brought: &Brought) -> Result<Response, Halt> {
         let client_id = fork.client_id.as_deref();
-        let prompt = match (fork.before, &fork.at) {
+        let before = match (fork.before, &fork.at) {
             (false, _) => None,
-            (true, Some(at)) => Some(self.prompt_to_fork_before(at)?),
+            (true, Some(at)) => {
+                let at = self.point(at, Want::Selection)?;
+                Some(before_prompt(&self.tree, &at).map_err(refused)?)
+            }
             (true, None) => return Err(nothing_to_do("there is no prompt at the head")),
         };
-        let at = match (&prompt, &fork.at) {
-            (Some(prompt), _) => slot_place(&self.tree, &prompt.id),
+        let at = match (&before, &fork.at) {
+            (Some(before), _) => before.place.clone(),
             (None, Some(at)) => Some(self.point(at, Want::End)?),
             (None, None) => self.tree.main_head().cloned(),
         };
@@ -299,24 +302,18 @@ impl SessionActor {
             ForkTo::NewSession => {
                 let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
                 let session = branched_session(&self.tree, at.as_ref(), ids).map_err(refused)?;
-                let named = prompt.as_ref().map(|prompt| &prompt.id).or(at.as_ref());
+                let named = before.as_ref().map(|before| &before.prompt).or(at.as_ref());
                 self.before_branch(named, brought)?;
                 self.fork_to_new_session(session, fork).await?
             }
         };
-        Ok(answered(match prompt {
-            Some(prompt) => {
-                let editor_text = Some(prompt.body.text());
-                Changed { place: self.place(Some(&prompt.id)), editor_text, ..changed }
+        Ok(answered(match before {
+            Some(before) => {
+                let place = self.place(Some(&before.prompt));
+                Changed { place, editor_text: Some(before.editor_text), ..changed }
             }
             None => changed,
         }))
-    }
-
-    fn prompt_to_fork_before(&self, at: &Point) -> Result<Arc<Entry>, Halt> {
-        let at = self.point(at, Want::Selection)?;
-        let prompt = self.tree.entry(&at).filter(|entry| entry.body.is_prompt()).cloned();
-        prompt.ok_or_else(|| refused(ForkRefused::NotAPrompt(at)))
     }
 
     pub(super) fn before_branch(&self, at: Option<&EntryId>, brought: &Brought) -> Result<(), Halt> {

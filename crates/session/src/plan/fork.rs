@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::versions::slot_place;
 use crate::{
     Binding, Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, Lineage, RawLine, Record,
     SessionHeader, SessionId, SessionTree, Stamps, TitleSource, TurnId,
@@ -48,11 +49,13 @@ pub struct NewSession {
     pub head: Option<EntryId>,
 }
 
-/// A session that goes on before a prompt of another one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BranchedSession {
-    pub session: NewSession,
-    /// What the prompt said, to be changed and sent again.
+/// The place above a prompt, to say something else there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BeforePrompt {
+    pub prompt: EntryId,
+    /// The settings of that version excluded; `None` is before the first entry.
+    pub place: Option<EntryId>,
+    /// The text of the prompt, to be changed and sent again.
     pub editor_text: String,
 }
 
@@ -102,19 +105,14 @@ pub fn branched_session(
     }
 }
 
-/// A session that begins with what stands above a prompt: nothing, where the prompt is the first.
-pub fn plan_branch_session(
-    tree: &SessionTree,
-    at: &EntryId,
-    stamps: &mut dyn Stamps,
-) -> Result<BranchedSession, ForkRefused> {
+/// Where a fork before a prompt begins.
+pub fn before_prompt(tree: &SessionTree, at: &EntryId) -> Result<BeforePrompt, ForkRefused> {
     let entry = tree.entry(at).ok_or_else(|| ForkRefused::NotFound(at.clone()))?;
     if !entry.body.is_prompt() {
         return Err(ForkRefused::NotAPrompt(at.clone()));
     }
-    let parent = tree.parent(at).map(|parent| &parent.id);
-    let session = copy_path(tree, parent, Copied::as_fork(), stamps);
-    Ok(BranchedSession { session, editor_text: entry.body.text() })
+    let (place, editor_text) = (slot_place(tree, at), entry.body.text());
+    Ok(BeforePrompt { prompt: at.clone(), place, editor_text })
 }
 
 /// Why a copy is made, as its header tells.
