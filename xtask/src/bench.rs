@@ -89,8 +89,6 @@ const CASES: &[Case] = &[
     ),
     case("context again", "deep-linear", "context", Some("context"), "again_ms", Some(1.0)),
     case("… and every message read", "deep-linear", "context-read", Some("context"), "again_ms", Some(1.0)),
-    case("fork", "large", "fork", Some("fork"), "ms", Some(5.0)),
-    case("fork", "huge", "fork", Some("fork"), "ms", Some(5.0)),
     case("outline", "bushy", "outline", Some("outline"), "ms", None),
 ];
 
@@ -190,11 +188,7 @@ fn measure(
     let file = session_of(dir, case.preset, format)?;
     let home = scratch.join("home");
     let ours = |operation: &str| -> Result<Value> {
-        let forks = scratch.join("forks");
-        std::fs::create_dir_all(&forks)?;
-        let told = told_by(Command::new(helper).args([operation, format]).arg(&file).arg(&home).arg(&forks));
-        std::fs::remove_dir_all(&forks)?;
-        told
+        told_by(Command::new(helper).args([operation, format]).arg(&file).arg(&home))
     };
     // Once before, so that all find the file in the page cache, and the index is there.
     ours("index")?;

@@ -1,12 +1,12 @@
 //! One operation on one long session in a process of its own, for `cargo xtask bench`.
 //!
-//! `long_session OPERATION FORMAT FILE HOME [scratch]` prints one JSON object with times in milliseconds.
+//! `long_session OPERATION FORMAT FILE HOME` prints one JSON object with times in milliseconds.
 
 #![expect(clippy::print_stdout, reason = "the output is the result")]
 
 use std::convert::Infallible;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -26,15 +26,14 @@ type Failure = Box<dyn std::error::Error>;
 fn main() -> Result<(), Failure> {
     let begun = Instant::now();
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [operation, format, file, home, rest @ ..] = arguments.as_slice() else {
-        return Err("long_session OPERATION FORMAT FILE HOME [scratch]".into());
+    let [operation, format, file, home] = arguments.as_slice() else {
+        return Err("long_session OPERATION FORMAT FILE HOME".into());
     };
     let format = if format == "pi" { Format::Pi } else { Format::Journal };
     let home = Home::at(home);
-    let scratch = rest.first().map(PathBuf::from).unwrap_or_else(std::env::temp_dir);
     let mut told = match operation.as_str() {
         "append" => append(&home)?,
-        _ => run(operation, format, Path::new(file), &home, &scratch)?,
+        _ => run(operation, format, Path::new(file), &home)?,
     };
     told["whole_ms"] = json!(ms(begun));
     told["peak_mb"] = json!(peak_mb());
@@ -42,7 +41,7 @@ fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-fn run(operation: &str, format: Format, file: &Path, home: &Home, scratch: &Path) -> Result<Value, Failure> {
+fn run(operation: &str, format: Format, file: &Path, home: &Home) -> Result<Value, Failure> {
     let index = if operation.ends_with("-indexed") { UseIndex::Yes } else { UseIndex::No };
     let open = Instant::now();
     let session = LazySession::of_file(file, format, Some(home), index)?.ok_or("no such file")?;
@@ -100,19 +99,6 @@ fn run(operation: &str, format: Format, file: &Path, home: &Home, scratch: &Path
         "outline" => {
             let rows = session.rows();
             json!({ "ms": ms(begun), "count": rows.len() })
-        }
-        "fork" => {
-            let path = session.skeleton().path_to(session.skeleton().main_head());
-            let at = path.get(path.len() / 2).and_then(|node| session.skeleton().id(*node));
-            let begun = Instant::now();
-            let forked = match format {
-                Format::Pi => session.fork_to_pi(&scratch.join("fork.jsonl"), at.as_ref(), &mut Clock(0))?,
-                Format::Journal => {
-                    let store = JournalStore::at(Home::at(scratch), Locking::by("bench"));
-                    session.fork_to(&store, at.as_ref(), &mut Clock(0))?
-                }
-            };
-            json!({ "ms": ms(begun), "count": forked.entries, "bytes": forked.bytes })
         }
         other => return Err(format!("no operation `{other}`").into()),
     };

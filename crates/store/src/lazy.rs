@@ -15,7 +15,6 @@
 //! | paths, and the last messages on them | `look` |
 //! | what a model reads | `context` |
 //! | the tree as rows | `rows` |
-//! | a branch as a file of its own | `fork` |
 //! | a tree with some of the words | `thin` |
 //!
 //! One decision: checksums are checked when a body is read, and for the last batch. So damage in the middle of a
@@ -26,7 +25,6 @@
 mod bodies;
 mod chunks;
 mod context;
-mod fork;
 mod index;
 mod kept;
 mod lines;
@@ -47,7 +45,6 @@ use crate::files::{DiskFiles, FileError, Files, OpenFile, Pages};
 use crate::home::{Home, is_file_name};
 use crate::journal_store::JournalStore;
 pub use context::{LazyContext, LazyMessage};
-pub use fork::ForkedFile;
 use kept::Kept;
 pub use rows::Row;
 use skim::{Extent, Known};

@@ -19,10 +19,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
         "imports are read here until reading sessions belongs to the engine",
     ),
     ("crates/api/src/error.rs", "turns the refusals of plans into codes; makes no plan"),
-    (
-        "crates/store/src/lazy/fork.rs",
-        "copies a long branch byte by byte for the bench; no command reaches it",
-    ),
 ];
 
 #[test]
