@@ -2,10 +2,12 @@
 
 #![expect(clippy::expect_used, reason = "a helper that cannot go on fails the test")]
 
+use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::{
     Block, Body, ImageData, Interruption, Odd, Record, SessionTree, Setting, Stop, Usage,
 };
 use offshoot_testkit::draw;
+use offshoot_transcripts::gist::{Follow, lines_of, of_tree};
 use offshoot_transcripts::{Dialect, Transcript, codex, read};
 use serde_json::{Value, json};
 
@@ -261,6 +263,50 @@ fn a_rollback_goes_over_turns_and_the_rest_branches_off() {
         ],
         "t:1* - t:2\"a\"",
     );
+}
+
+/// A turn that was rolled back leaves the path as a whole: its settings were kept, and the next turn, which said that it
+/// runs with the same model, was shown with another one.
+#[test]
+fn a_rollback_takes_the_settings_of_its_turns_along() {
+    let turn = |model: &str| ("turn_context", json!({ "model": model }));
+    let rules = item(json!({ "type": "message", "role": "developer", "content": "rules" }));
+    let back = event(json!({ "type": "thread_rolled_back", "num_turns": 2 }));
+    let lines = [
+        meta(),
+        turn("m1"),
+        user("a"),
+        assistant("b"),
+        turn("m2"),
+        rules,
+        user("c"),
+        assistant("d"),
+        turn("m3"),
+        user("e"),
+        back,
+        turn("m3"),
+        user("f"),
+        assistant("g"),
+    ];
+    let drawing = "\
+t:1.model - t:2\"a\" - t:3\"b\" - t:4.model - t:5 - t:6\"c\" - t:7\"d\" - t:8.model - t:9\"e\"
+                     t:3 - t:11.model - t:12\"f\" - t:13\"g\"*";
+    check(&lines, drawing);
+    let read = tree(&transcript(&wrapped(&lines)));
+    let at = |id: &str| {
+        let context = context_of(&read, Some(&id.into()), &ContextOptions::default());
+        context.model.map(|model| model.name)
+    };
+    assert_eq!(at("t:13").as_deref(), Some("m3"));
+    assert_eq!(at("t:7").as_deref(), Some("m2"));
+    // Read line by line, as the catalog does, it is the same session.
+    let (name, bytes) = (Some("rollout-2026-02-01T00-00-00-t.jsonl"), wrapped(&lines));
+    let mut follow = Follow::begin(lines_of(name, &bytes).expect("lines"), name);
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        follow.take(line, 0, &mut Vec::new()).expect("a usual file");
+        follow = Follow::resume(&follow.keep()).expect("what was kept");
+    }
+    assert_eq!(follow.gist(name).expect("a gist"), of_tree(&read).0);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::header::Meta;
 use super::item::Words;
 use super::names::rollout_id_from_file_name;
+use super::read::is_before_prompt;
 use super::said::{Echo, What, said};
 use super::settings::Settings;
 use super::usage::Count;
@@ -27,6 +28,9 @@ pub(crate) struct Thread {
     /// The last prompt on the path.
     prompt: Option<usize>,
     settings: Settings,
+    /// All settings that were in force, in their order.
+    known_settings: Vec<Settings>,
+    turn_start: TurnStart,
     is_in_turn: bool,
     /// The next count is about this reply.
     uncounted: Option<Uncounted>,
@@ -54,9 +58,17 @@ struct Uncounted {
     words: u64,
 }
 
+/// As in the whole reading.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct TurnStart {
+    tip: Option<String>,
+    /// Index of the settings in force.
+    settings: usize,
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 struct PromptLink {
-    above: Option<String>,
+    above: TurnStart,
     earlier: Option<usize>,
 }
 
@@ -189,7 +201,11 @@ impl Thread {
     }
 
     fn prompt(&mut self, file: &mut Taken<'_>, ordinal: u64, body: &Body) -> Result<(), Unusual> {
-        self.prompts.push(PromptLink { above: self.tip.clone(), earlier: self.prompt });
+        let above = match self.prompt {
+            Some(_) => self.turn_start.clone(),
+            None => self.here(),
+        };
+        self.prompts.push(PromptLink { above, earlier: self.prompt });
         self.prompt = Some(self.prompts.len() - 1);
         self.entry(file, ordinal, "", body)
     }
@@ -211,7 +227,17 @@ impl Thread {
         }
         file.entry(&id, self.tip.as_deref(), self.now, body);
         self.tip = Some(id);
+        if !is_before_prompt(body) {
+            self.turn_start = self.here();
+        }
         Ok(())
+    }
+
+    fn here(&mut self) -> TurnStart {
+        if self.known_settings.last() != Some(&self.settings) {
+            self.known_settings.push(self.settings.clone());
+        }
+        TurnStart { tip: self.tip.clone(), settings: self.known_settings.len() - 1 }
     }
 
     fn end_turn(&mut self, file: &mut Taken<'_>, turn: Option<&TurnId>) {
@@ -250,8 +276,12 @@ impl Thread {
     fn roll_back(&mut self, file: &mut Taken<'_>, turns: u64) {
         for _ in 0..turns {
             let Some(link) = self.prompt.and_then(|at| self.prompts.get(at)) else { break };
-            self.tip.clone_from(&link.above);
+            self.turn_start.clone_from(&link.above);
             self.prompt = link.earlier;
+            self.tip.clone_from(&self.turn_start.tip);
+            if let Some(settings) = self.known_settings.get(self.turn_start.settings) {
+                self.settings.clone_from(settings);
+            }
             self.uncounted = None;
             file.moment(self.now);
         }

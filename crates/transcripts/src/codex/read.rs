@@ -152,14 +152,23 @@ pub(super) struct State {
     /// The last prompt on the path, for going back over turns.
     prompt: Option<usize>,
     settings: Arc<Settings>,
+    turn_start: TurnStart,
     /// The running total of the last count.
     total: Option<Usage>,
     context_tokens: i64,
 }
 
+/// Where the next turn begins: behind the last entry that is neither a setting nor context from the program. Codex
+/// writes both above the prompt of the turn that they are for, so they leave the path with it.
+#[derive(Clone, Debug, Default)]
+struct TurnStart {
+    tip: Option<Place>,
+    settings: Arc<Settings>,
+}
+
 /// A prompt on a path, as a link of a chain that branches share.
 struct PromptLink {
-    above: Option<Place>,
+    above: TurnStart,
     earlier: Option<usize>,
 }
 
@@ -357,8 +366,12 @@ impl File<'_> {
     }
 
     fn prompt(&mut self, prompt: Prompt) -> Record {
-        let link = PromptLink { above: self.state.tip.clone(), earlier: self.state.prompt };
-        self.reader.prompts.push(link);
+        // What stands above the first prompt is how the session began, and stays.
+        let above = match self.state.prompt {
+            Some(_) => self.state.turn_start.clone(),
+            None => self.here(),
+        };
+        self.reader.prompts.push(PromptLink { above, earlier: self.state.prompt });
         self.state.prompt = Some(self.reader.prompts.len() - 1);
         self.entry(Body::Prompt(prompt), "")
     }
@@ -377,8 +390,15 @@ impl File<'_> {
             body,
         };
         self.state.tip = Some(Place::of(&entry));
+        if !is_before_prompt(&entry.body) {
+            self.state.turn_start = self.here();
+        }
         self.reader.heads.pass(&entry);
         Record::entry(entry)
+    }
+
+    fn here(&self) -> TurnStart {
+        TurnStart { tip: self.state.tip.clone(), settings: self.state.settings.clone() }
     }
 
     /// Adds what other lines tell of a body.
@@ -450,10 +470,18 @@ impl File<'_> {
             self.state.prompt = link.earlier;
             back = Some(link.above.clone());
         }
-        let to = back?;
+        let back = back?;
+        let to = back.tip.clone();
         self.state.tip.clone_from(&to);
+        self.state.settings = back.settings.clone();
+        self.state.turn_start = back;
         self.last_reply = None;
         let now = self.reader.now();
         self.reader.heads.go(to, now).map(Record::head_moved)
     }
+}
+
+/// Whether Codex writes it above the prompt of the turn that it is for.
+pub(super) fn is_before_prompt(body: &Body) -> bool {
+    matches!(body, Body::Setting(_) | Body::System(_))
 }
