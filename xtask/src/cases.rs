@@ -15,6 +15,7 @@ mod pi;
 mod pi_text;
 mod rewind;
 mod rollouts;
+mod slot_view;
 mod slots;
 mod stamps;
 mod status;

@@ -1,6 +1,7 @@
 //! Why something was not done. Codes are stable; words are for people and may change.
 
 use jiff::Timestamp;
+use offshoot_session::EntryId;
 use offshoot_session::address::AddressError;
 use offshoot_session::asks::AnswerRefused;
 use offshoot_session::guard::{self, Refusal};
@@ -59,6 +60,9 @@ pub struct ErrorData {
     /// A word for what is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Why a fork cannot begin at `place`: `inside_turn` or `not_a_message`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
     /// Which of several: an entry of `append` from 0, a version from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub index: Option<usize>,
@@ -126,8 +130,10 @@ pub enum ErrorCode {
     PointNotFound,
     /// Several are.
     PointAmbiguous,
-    /// The entry is no prompt, so it cannot be edited or forked before.
+    /// The entry is not a prompt, so it cannot be edited.
     NotAPrompt,
+    /// No fork can begin before the entry, because it is not a prompt.
+    CannotForkHere,
     /// Another branch has the name.
     NameTaken,
     /// The name could not be used to address what it names.
@@ -312,15 +318,29 @@ placed! {
         EditRefused::Blank => Blank,
         EditRefused::SameText { .. } => SameText,
     }
-    ForkRefused {
-        ForkRefused::NotFound(_) => NotFound,
-        ForkRefused::NotAMessage(_) => Invalid,
-        ForkRefused::NotAPrompt(at) => NotAPrompt at at,
-    }
     ArchiveRefused {
         ArchiveRefused::NotFound(_) => NotFound,
         ArchiveRefused::HeadBelow { target, .. } => HeadBelow at target,
     }
+}
+
+impl From<ForkRefused> for ApiError {
+    fn from(refused: ForkRefused) -> Self {
+        let message = refused.to_string();
+        let (code, data) = match &refused {
+            ForkRefused::NotFound(at) => {
+                (ErrorCode::PointNotFound, ErrorData { text: Some(at.to_string()), ..ErrorData::default() })
+            }
+            ForkRefused::NotAMessage(at) => (ErrorCode::CannotForkHere, not_here(at, "not_a_message")),
+            ForkRefused::InsideTurn(at) => (ErrorCode::CannotForkHere, not_here(at, "inside_turn")),
+        };
+        Self::new(code, message).about(data)
+    }
+}
+
+fn not_here(at: &EntryId, reason: &str) -> ErrorData {
+    let (place, reason) = (Some(PlaceView::only(at)), Some(reason.to_owned()));
+    ErrorData { place, reason, ..ErrorData::default() }
 }
 
 impl From<NamingRefused> for ApiError {

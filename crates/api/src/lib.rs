@@ -17,7 +17,7 @@
 
 /// The version of this interface. Programs of equal numbers understand each other, whatever their own versions are. `hello`
 /// and `engine` mean the same in all of them, so that a newer program can always replace an older engine.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 pub mod context;
 pub mod error;

@@ -216,6 +216,9 @@ pub struct Send {
     /// From this prompt on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelView>,
+    /// Where the agent or the model changes: instead of what the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branching: Option<ConfigBranching>,
     #[serde(default)]
     pub if_running: IfRunning,
     /// Chosen by the caller for this request and no other: 8 to 64 of `A–Z a–z 0–9 _ -`. It becomes the id of the step, and
@@ -241,6 +244,11 @@ pub struct Edit {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelView>,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branching: Option<ConfigBranching>,
+    #[serde(default)]
+    pub to: VersionTo,
     #[serde(default)]
     pub files: Files,
     #[serde(default)]
@@ -262,6 +270,11 @@ pub struct Retry {
     pub agent: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelView>,
+    /// As in [`Send`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub branching: Option<ConfigBranching>,
+    #[serde(default)]
+    pub to: VersionTo,
     #[serde(default)]
     pub if_running: IfRunning,
     /// As in [`Edit`].
@@ -270,6 +283,17 @@ pub struct Retry {
     /// As in [`Send`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
+}
+
+/// Where an edit or a retry goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VersionTo {
+    /// Beside the old prompt.
+    #[default]
+    Version,
+    /// Into a session that begins with what is above the prompt. The old one stays as it is.
+    NewSession,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

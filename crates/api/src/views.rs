@@ -9,7 +9,9 @@ pub mod place;
 pub mod session;
 pub mod time;
 
-pub use ask::{AnswerView, AskView, AskingView, ChoiceView, QuestionView, RuleView, ScopeView};
+pub use ask::{
+    AnswerView, AskView, AskingView, ChoiceView, OfferName, OfferView, QuestionView, RuleView, ScopeView,
+};
 pub use engine::EngineView;
 pub use entry::{BlockView, BodyView, EntryView, ModelView, PromptView, SettingView, UsageView};
 pub use operation::OperationView;

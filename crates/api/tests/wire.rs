@@ -10,7 +10,7 @@ use offshoot_api::request::{self, Request};
 use offshoot_api::response::{Changed, Notice, Response};
 use offshoot_api::views::{
     AnswerView, AskView, BoundView, BranchView, ContextView, EntryView, HeadView, MissingView, ModelView,
-    PlaceView, PromptView, ProvenanceView, QueuedView, ScopeView, SessionBrief, SessionView, SpentView,
+    OfferName, PlaceView, PromptView, ProvenanceView, QueuedView, SessionBrief, SessionView, SpentView,
     StatusRow, StatusView, SubAgentView, VersionBrief, abilities,
 };
 use offshoot_api::{Access, ApiError, Caller, CallerContext, ErrorCode, Event, Hint, TurnEnd};
@@ -86,6 +86,8 @@ fn requests() -> Vec<Request> {
             agent: Some("other".into()),
             model: None,
             files: request::Files::AsOfThen,
+            branching: Some(request::ConfigBranching::File),
+            to: request::VersionTo::NewSession,
             only_write: true,
             if_running,
             client_id: None,
@@ -96,6 +98,8 @@ fn requests() -> Vec<Request> {
             agent: None,
             model: Some(ModelView { provider: "p".into(), name: "m".into() }),
             if_running: request::IfRunning::Beside,
+            branching: None,
+            to: request::VersionTo::Version,
             only_write: true,
             client_id: None,
         }),
@@ -183,7 +187,7 @@ fn requests() -> Vec<Request> {
         Request::Answer(request::Answer {
             session: s(),
             ask: "t/1".into(),
-            answer: AnswerView::AllowAlways { scope: ScopeView::Project },
+            answer: AnswerView::AllowAlways { offer: OfferName::WiderProject },
         }),
         Request::Queue(session()),
         Request::ChangeQueued(request::ChangeQueued { session: s(), queued: "q".into(), prompt: prompt() }),
@@ -402,6 +406,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         thinking: "off".into(),
         tools: Some(vec!["read".into()]),
         permission_mode: None,
+        mode: Some("plan".into()),
         context: ContextView { tokens: 1200, window: Some(200_000) },
         spent: SpentView { input: 900, output: 300, cost_micros: Some(12), ..SpentView::default() },
         turns: vec![StatusRow {

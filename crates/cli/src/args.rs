@@ -4,6 +4,7 @@ mod changes;
 mod config;
 mod engine;
 mod reading;
+mod shorthand;
 mod talking;
 
 use std::path::PathBuf;
@@ -21,24 +22,33 @@ pub(crate) use reading::{
 };
 
 pub(crate) use changes::{
-    AppendArgs, ArchiveArgs, AttachArgs, BranchArgs, BranchCommand, BranchNameArgs, EditArgs, ExactArgs,
-    ForkArgs, ImportArgs, OpsArgs, RenameArgs, RetryArgs, RewindArgs, SwitchArgs, UndoArgs, VersionArgs,
+    AppendArgs, ArchiveArgs, AttachArgs, BranchArgs, BranchCommand, BranchNameArgs, ChosenArgs, EditArgs,
+    ExactArgs, ForkArgs, ImportArgs, OpsArgs, RenameArgs, RetryArgs, RewindArgs, SwitchArgs, UndoArgs,
+    VersionArgs,
 };
 
 pub(crate) use config::{
     ConfigArgs, ConfigCommand, ConfigSetArgs, ConfigShowArgs, ConfigUnsetArgs, WhoseFile,
 };
 
+pub(crate) use shorthand::expanded;
+
 pub(crate) use engine::{EngineArgs, EngineCommand, EngineStopArgs};
 
 pub(crate) use talking::{
     AbortArgs, AgentsArgs, AnswerArgs, AnswerName, ChatArgs, PermissionsArgs, PermissionsCommand, QueueArgs,
-    QueueCommand, SendArgs, StatusArgs,
+    QueueCommand, SendArgs, StatusArgs, WantedSession,
 };
 
 /// Version control for conversations with coding agents
 #[derive(Debug, Parser)]
-#[command(name = "offshoot", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(
+    name = "offshoot",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    after_help = "`offshoot --continue [SESSION]` and `offshoot --resume SESSION` are `offshoot chat` with these options."
+)]
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,

@@ -80,9 +80,10 @@ use crate::here::Here;
 use crate::look::Look;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let words = args::expanded(std::env::args_os());
+    let args = Args::parse_from(&words);
     let (here, notes) = Here::new(&args);
-    let asked = report::command(std::env::args_os().skip(1));
+    let asked = report::command(words.into_iter().skip(1));
     report::on_panic(here.home(), asked.clone());
     if let Some(home) = here.home() {
         log::start(&home, here.log_level());

@@ -2,7 +2,7 @@
 
 use offshoot_api::views::PlaceView;
 use offshoot_api::{ApiError, ErrorCode, Hint};
-use offshoot_session::context::{ContextOptions, context_of};
+use offshoot_session::in_force::InForce;
 use offshoot_session::{EntryId, SessionId, SessionTree};
 
 use crate::cataloged::spoken_name;
@@ -30,6 +30,13 @@ pub(crate) fn explained(here: &Here, session: &SessionId, error: &ApiError) -> F
             match data.place.as_ref().and_then(|place| place.prompt_short.as_deref()) {
                 Some(prompt) => failure.hint(words::prompt_of_turn(prompt)),
                 None => failure,
+            }
+        }
+        ErrorCode::CannotForkHere => {
+            let why = words::cannot_fork_before(short_of(data.place.as_ref()), data.reason.as_deref());
+            match data.place.as_ref().and_then(|place| place.prompt_short.as_deref()) {
+                Some(prompt) => Failure::refused(why).hint(words::fork_before_prompt(prompt)),
+                None => Failure::refused(why),
             }
         }
         ErrorCode::NameTaken => {
@@ -74,8 +81,7 @@ pub(crate) fn reason(here: &Here, error: &ApiError) -> Option<String> {
 
 /// Who answers there.
 fn agent_at(tree: &SessionTree, at: Option<&EntryId>) -> Option<String> {
-    let said = context_of(tree, at, &ContextOptions::pi()).agent;
-    said.or_else(|| tree.header().and_then(|header| header.agent.clone()))
+    InForce::at(tree, at).agent().map(str::to_owned)
 }
 
 /// Nobody can answer: who was meant, and how to get them.

@@ -1,6 +1,7 @@
 //! Commands that speak with the engine: where they wait, and its refusals as failures of a command.
 
 pub(crate) mod asking;
+pub(crate) mod choices;
 pub(crate) mod looking_on;
 pub(crate) mod printing;
 pub(crate) mod telling;
@@ -32,6 +33,8 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         ErrorCode::NotFound | ErrorCode::Ambiguous | ErrorCode::PointNotFound | ErrorCode::PointAmbiguous => {
             Exit::NotFound
         }
+        // Nothing is wrong with the words: a decision is missing.
+        ErrorCode::Invalid if error.hint == Some(Hint::SayBranching) => Exit::Refused,
         ErrorCode::Invalid => Exit::Usage,
         ErrorCode::Running
         | ErrorCode::Waiting
@@ -39,6 +42,7 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         | ErrorCode::SameText
         | ErrorCode::NoSuchVersion
         | ErrorCode::NotAPrompt
+        | ErrorCode::CannotForkHere
         | ErrorCode::NameTaken
         | ErrorCode::BadName
         | ErrorCode::TooLarge

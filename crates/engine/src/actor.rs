@@ -12,6 +12,7 @@ mod appending;
 mod asking;
 mod changed;
 mod changes;
+mod children;
 mod commit;
 mod drafting;
 mod errands;

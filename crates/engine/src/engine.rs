@@ -8,10 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use offshoot_agents::Agent;
-use offshoot_api::response::Hello;
+use offshoot_api::response::{Changed, Hello};
 use offshoot_api::views::{ModelView, RuleView, StatusRow};
 use offshoot_api::{
-    Answering, ApiError, Caller, CallerContext, ErrorCode, EventStream, Following, Request, Response,
+    Answering, ApiError, Caller, CallerContext, ErrorCode, EventStream, Following, Point, Request, Response,
     Service, request,
 };
 use offshoot_session::asks::RuleId;
@@ -135,9 +135,40 @@ impl Engine {
                 Err(ApiError::new(ErrorCode::Invalid, "events are followed over a connection"))
             }
             request => match request.session().map(SessionId::from) {
-                Some(session) => self.ask_for(caller, Brought::by_caller(caller.id), &session, request).await,
+                Some(session) => {
+                    let brought = Brought::by_caller(caller.id);
+                    match self.ask_for(caller, brought, &session, request).await? {
+                        Response::Changed(changed) => self.answered_in_child(caller, *changed).await,
+                        response => Ok(response),
+                    }
+                }
                 None => Err(internal("a request about no session that nobody answers")),
             },
+        }
+    }
+
+    /// A message that began a session is answered there. Hooks have let it pass where it was sent.
+    async fn answered_in_child(&self, caller: &Caller, changed: Changed) -> Result<Response, ApiError> {
+        let (Some(child), Some(turn)) = (&changed.new_session, &changed.turn) else {
+            return Ok(Response::Changed(Box::new(changed)));
+        };
+        let (session, child) = (child.id.clone(), SessionId::from(child.id.as_str()));
+        let resume = match changed.repeated {
+            // Its turn has the id of the request.
+            true => request::Resume { session, at: None, client_id: Some(turn.clone()) },
+            false => {
+                let at = changed.prompt.clone().map(|entry| Point::Entry { entry });
+                request::Resume { session, at, client_id: None }
+            }
+        };
+        let brought = Brought::asked_for(caller.id);
+        match self.ask_for(caller, brought, &child, Request::Resume(resume)).await? {
+            Response::Changed(there) => {
+                let Changed { prompt, turn, end, place, version, entries, .. } = *there;
+                let changed = Changed { prompt, turn, end, place, version, entries, ..changed };
+                Ok(Response::Changed(Box::new(changed)))
+            }
+            other => Ok(other),
         }
     }
 

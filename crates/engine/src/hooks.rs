@@ -131,7 +131,9 @@ impl HookEvent {
         }
     }
 
+    /// The event that a setting names. Hooks written for pi may keep its spelling `session.compacting`.
     pub fn named(word: &str) -> Option<Self> {
+        let word = if word == "session.compacting" { Self::SessionCompacting.word() } else { word };
         Self::ALL.into_iter().find(|event| event.word() == word)
     }
 }

@@ -11,8 +11,9 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 use offshoot_session::SessionId;
-use offshoot_session::asks::{Matches, Rule, RuleId, Rules, Scope};
+use offshoot_session::asks::{Rule, RuleId, RulePattern, Rules, Scope};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use thiserror::Error;
 
 #[derive(Clone, Debug, Default)]
@@ -55,7 +56,7 @@ struct RuleOnDisk {
     project: Option<String>,
     tool: String,
     #[serde(flatten)]
-    matches: MatchesOnDisk,
+    pattern: PatternOnDisk,
     made_at: String,
 }
 
@@ -66,15 +67,22 @@ enum ScopeOnDisk {
     Project,
 }
 
+/// Lists of the first format say `exactly`, `beginning` and `anything`. What they allowed by the last two is allowed only as
+/// far as such a rule would be offered today.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "matches", content = "command", rename_all = "snake_case")]
-enum MatchesOnDisk {
-    Anything,
-    Beginning(String),
-    Exactly(String),
+enum PatternOnDisk {
+    #[serde(alias = "exactly")]
+    Exact(String),
+    #[serde(alias = "beginning")]
+    Prefix(String),
+    File(String),
+    #[serde(alias = "anything")]
+    AnyFile,
+    Input(Value),
 }
 
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 impl RuleBook {
     pub fn in_memory() -> Self {
@@ -194,10 +202,14 @@ impl RuleOnDisk {
             session: self.session.into(),
             project: self.project,
             tool: self.tool,
-            matches: match self.matches {
-                MatchesOnDisk::Anything => Matches::Anything,
-                MatchesOnDisk::Beginning(words) => Matches::Beginning(words),
-                MatchesOnDisk::Exactly(command) => Matches::Exactly(command),
+            pattern: match self.pattern {
+                PatternOnDisk::Exact(command) => RulePattern::Exact(command),
+                PatternOnDisk::Prefix(words) => {
+                    RulePattern::Prefix(words.split(' ').map(str::to_owned).collect())
+                }
+                PatternOnDisk::File(path) => RulePattern::File(path),
+                PatternOnDisk::AnyFile => RulePattern::AnyFile,
+                PatternOnDisk::Input(input) => RulePattern::Input(input),
             },
             made_at: self.made_at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
         }
@@ -215,10 +227,12 @@ impl From<&Rule> for RuleOnDisk {
             session: rule.session.to_string(),
             project: rule.project.clone(),
             tool: rule.tool.clone(),
-            matches: match &rule.matches {
-                Matches::Anything => MatchesOnDisk::Anything,
-                Matches::Beginning(words) => MatchesOnDisk::Beginning(words.clone()),
-                Matches::Exactly(command) => MatchesOnDisk::Exactly(command.clone()),
+            pattern: match &rule.pattern {
+                RulePattern::Exact(command) => PatternOnDisk::Exact(command.clone()),
+                RulePattern::Prefix(words) => PatternOnDisk::Prefix(words.join(" ")),
+                RulePattern::File(path) => PatternOnDisk::File(path.clone()),
+                RulePattern::AnyFile => PatternOnDisk::AnyFile,
+                RulePattern::Input(input) => PatternOnDisk::Input(input.clone()),
             },
             made_at: rule.made_at.to_string(),
         }

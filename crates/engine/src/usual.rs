@@ -3,7 +3,6 @@
 use offshoot_session::Setting;
 
 use crate::settings::Settings;
-use crate::view::is_same_kind;
 
 /// What is written down above a prompt: what was chosen for it, and what is usual where the way to it says nothing. What
 /// is usual may change later; with what was spoken does not. The model and the others are those of the usual agent.
@@ -19,10 +18,10 @@ pub(crate) fn begins_with(known: Vec<Setting>, chosen: Vec<Setting>, settings: &
         let tools = settings.default_tools.clone().map(Setting::Tools);
         let mode = settings.default_permission_mode.clone().map(Setting::PermissionMode);
         let unsaid = [model, thinking, tools, mode].into_iter().flatten();
-        usual.extend(unsaid.filter(|setting| !known.iter().any(|other| is_same_kind(other, setting))));
+        usual.extend(unsaid.filter(|setting| !known.iter().any(|other| other.is_same_kind(setting))));
     }
     for setting in chosen {
-        usual.retain(|other| !is_same_kind(other, &setting));
+        usual.retain(|other| !other.is_same_kind(&setting));
         usual.push(setting);
     }
     usual.retain(|setting| !known.contains(setting));

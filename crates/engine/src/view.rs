@@ -9,10 +9,11 @@ use offshoot_api::views::{
 };
 use offshoot_session::address::end_of_turn;
 use offshoot_session::handoff::{branch_missing, branch_provenance, branch_session};
+use offshoot_session::in_force::InForce;
 use offshoot_session::outline::{TurnOutline, TurnTreeRow, is_task};
 use offshoot_session::status::{State, Status};
 use offshoot_session::versions::AllVersions;
-use offshoot_session::{Body, Entry, EntryId, SessionId, SessionTree, Setting, TurnId};
+use offshoot_session::{Entry, EntryId, SessionId, SessionTree, Setting, TurnId};
 use offshoot_transcripts::gist::of_tree;
 
 use crate::shelf::Glance;
@@ -20,30 +21,9 @@ use crate::shelf::Glance;
 pub(crate) use sub_agents::sub_agent_of_turn;
 use sub_agents::sub_agents;
 
-/// The latest setting of each kind on the way to an entry; what the way leaves open comes from the header.
+/// What was chosen on the way to an entry, the header included: what an agent is told.
 pub(crate) fn settings_of(tree: &SessionTree, at: Option<&EntryId>) -> Vec<Setting> {
-    let mut settings: Vec<Setting> = Vec::new();
-    let header = tree.header();
-    let mut take = |setting: Setting| {
-        settings.retain(|other| !is_same_kind(other, &setting));
-        settings.push(setting);
-    };
-    header.and_then(|header| header.agent.clone()).map(Setting::Agent).into_iter().for_each(&mut take);
-    let model = header.and_then(|header| header.model.clone());
-    model.map(|model| Setting::Model { role: None, model }).into_iter().for_each(&mut take);
-    for entry in tree.path_to(at) {
-        if let Body::Setting(setting) = &entry.body {
-            take(setting.clone());
-        }
-    }
-    settings
-}
-
-pub(crate) fn is_same_kind(one: &Setting, other: &Setting) -> bool {
-    match (one, other) {
-        (Setting::Model { role: one, .. }, Setting::Model { role: other, .. }) => one == other,
-        _ => std::mem::discriminant(one) == std::mem::discriminant(other),
-    }
+    InForce::at(tree, at).into_chosen()
 }
 
 pub(crate) fn heads(tree: &SessionTree) -> Vec<HeadView> {

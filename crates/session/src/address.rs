@@ -116,8 +116,9 @@ pub fn resolve_point(tree: &SessionTree, point: &Point, want: Want) -> Result<En
 /// The last entry of the answer to a prompt, on the way last visited; the prompt itself where it has none. Where nobody has
 /// been, the newest way counts.
 pub fn end_of_turn(tree: &SessionTree, prompt: &EntryId) -> EntryId {
-    let mut end = prompt.clone();
-    let mut at = answer_below(tree, prompt);
+    let Some(first) = first_of_answer(tree, prompt) else { return prompt.clone() };
+    let mut end = first.id.clone();
+    let mut at = next_below(tree, &end);
     while let Some(entry) = at.filter(|entry| !entry.body.is_prompt()) {
         if is_part_of_answer(&entry.body) {
             end = entry.id.clone();
@@ -127,10 +128,24 @@ pub fn end_of_turn(tree: &SessionTree, prompt: &EntryId) -> EntryId {
     end
 }
 
-/// A head between a prompt and its answer lets the next message begin there. The answer is still one.
-fn answer_below<'t>(tree: &'t SessionTree, prompt: &EntryId) -> Option<&'t Arc<Entry>> {
-    let visited = next_below(tree, prompt).filter(|next| !next.body.is_prompt());
-    visited.or_else(|| tree.children(Some(prompt)).into_iter().rfind(|next| !next.body.is_prompt()))
+/// Where an answer to a prompt begins. A head that was left between a prompt and its answer, to send something else there
+/// or to change a setting, leads to none: then the newest answer counts.
+fn first_of_answer<'t>(tree: &'t SessionTree, prompt: &EntryId) -> Option<&'t Arc<Entry>> {
+    let visited = std::iter::successors(next_below(tree, prompt), |entry| next_below(tree, &entry.id));
+    let visited = visited.take_while(|entry| !entry.body.is_prompt());
+    let newest = || {
+        let mut open = tree.children(Some(prompt));
+        while let Some(entry) = open.pop() {
+            if is_part_of_answer(&entry.body) {
+                return Some(entry);
+            }
+            if !entry.body.is_prompt() {
+                open.extend(tree.children(Some(&entry.id)));
+            }
+        }
+        None
+    };
+    visited.into_iter().find(|entry| is_part_of_answer(&entry.body)).or_else(newest)
 }
 
 fn next_below<'t>(tree: &'t SessionTree, at: &EntryId) -> Option<&'t Arc<Entry>> {

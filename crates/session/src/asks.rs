@@ -6,6 +6,7 @@
 //!
 //! Whoever answers "always" makes a rule ([`Rules`]), and the next ask of its kind is answered by it.
 
+mod pattern;
 mod rules;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -14,7 +15,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use rules::{Matches, Rule, RuleId, Rules, Scope};
+pub use pattern::RulePattern;
+pub use rules::{Offer, Reach, Rule, RuleId, Rules, Scope};
 
 use crate::agent::{AgentInput, Speaker};
 use crate::{EntryId, ToolCallId, TurnId};
@@ -75,8 +77,8 @@ pub struct Choice {
 pub enum Answer {
     /// `input` takes the place of what the tool was to be given.
     Allow { input: Option<Value> },
-    /// And so from now on: it becomes a rule.
-    AllowAlways { scope: Scope },
+    /// And so from now on: one of the [`Offer`]s becomes a rule.
+    AllowAlways { scope: Scope, reach: Reach },
     /// The agent reads the message, if there is one, and goes on.
     Deny { message: Option<String> },
     /// For each question the choices, or words of one's own.
@@ -277,8 +279,9 @@ impl Asks {
 
 fn fits(asking: &Asking, answer: &Answer) -> bool {
     match (asking, answer) {
-        (Asking::Permission(_), Answer::Allow { .. } | Answer::AllowAlways { .. } | Answer::Deny { .. }) => {
-            true
+        (Asking::Permission(_), Answer::Allow { .. } | Answer::Deny { .. }) => true,
+        (Asking::Permission(permission), Answer::AllowAlways { scope, reach }) => {
+            Offer::find(permission, *scope, *reach).is_some()
         }
         // Who asks a question can be told that there is no answer.
         (Asking::Questions(_), Answer::Deny { .. }) => true,

@@ -8,7 +8,6 @@ mod answers;
 mod message;
 mod options;
 mod reach;
-mod settings;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,7 +19,8 @@ pub use message::{Message, Role};
 pub use options::{ContextOptions, FailedTurns, ModelRule, UnansweredCalls, View};
 pub(crate) use reach::{Reach, as_compaction};
 
-use crate::{Entry, EntryId, Model, SessionHeader, SessionTree};
+use crate::in_force::InForce;
+use crate::{Entry, EntryId, Model, SessionHeader, SessionTree, Setting};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Context {
@@ -36,6 +36,8 @@ pub struct Context {
     pub mode: Option<String>,
     pub mode_data: Option<Value>,
     pub service_tier: Option<String>,
+    /// The rules that oh-my-pi has told the model so far (TTSR).
+    pub injected_rules: Vec<String>,
     /// The latest change that is known only as data.
     pub config: Option<Value>,
 }
@@ -73,25 +75,18 @@ pub fn context_below(
     context
 }
 
-/// A context without its messages. Of the path only settings count, and the latest reply that names its model.
+/// A context without its messages. Settings reach over compactions: those shorten what is read, not how it is run.
 pub fn settings_of(
     header: Option<&SessionHeader>,
     path: &[&Arc<Entry>],
     options: &ContextOptions,
 ) -> Context {
-    let mut context = settings::latest(path, options.model);
-    if context.agent.is_none() {
-        context.agent = header.and_then(|header| header.agent.clone());
-    }
-    if let (None, Some(model)) = (&context.model, header.and_then(|header| header.model.clone())) {
-        context.set_usual_model(model);
-    }
-    context
+    Context::under(&InForce::on(header, path.iter().map(|entry| &***entry)), options.model)
 }
 
 /// The same for a path that belongs to no session.
 pub fn context_of_path(path: &[&Arc<Entry>], options: &ContextOptions) -> Context {
-    let mut context = settings::latest(path, options.model);
+    let mut context = settings_of(None, path, options);
     context.messages = messages_of(path, options);
     context
 }
@@ -140,14 +135,47 @@ impl Default for Context {
             mode: None,
             mode_data: None,
             service_tier: None,
+            injected_rules: Vec::new(),
             config: None,
         }
     }
 }
 
 impl Context {
-    fn set_usual_model(&mut self, model: Model) {
-        self.models.insert(USUAL_MODEL.to_owned(), model.clone());
-        self.model = Some(model);
+    /// Without messages.
+    fn under(in_force: &InForce, rule: ModelRule) -> Self {
+        let mut context = Self::default();
+        in_force.chosen().iter().for_each(|setting| context.apply(setting));
+        let usual = match rule {
+            ModelRule::SettingWins => in_force.model(),
+            ModelRule::LatestWins => in_force.latest_model(),
+        };
+        if let Some(model) = usual {
+            context.models.insert(USUAL_MODEL.to_owned(), model.clone());
+        }
+        context.model = usual.cloned();
+        context.injected_rules = in_force.injected_rules().to_vec();
+        context
+    }
+
+    fn apply(&mut self, setting: &Setting) {
+        match setting {
+            Setting::Agent(agent) => self.agent = Some(agent.clone()),
+            Setting::Model { role: Some(role), model } => {
+                self.models.insert(role.clone(), model.clone());
+            }
+            Setting::Model { role: None, .. } => {} // a reply may name it too: the rule decides
+            Setting::Thinking(level) => {
+                self.thinking = level.clone().unwrap_or_else(|| NO_THINKING.to_owned());
+            }
+            Setting::Tools(tools) => self.tools = Some(tools.clone()),
+            Setting::PermissionMode(mode) => self.permission_mode = Some(mode.clone()),
+            Setting::Mode { mode, data } => {
+                self.mode = Some(mode.clone());
+                self.mode_data = data.clone();
+            }
+            Setting::ServiceTier(tier) => self.service_tier = tier.clone(),
+            Setting::Config(config) => self.config = Some(config.clone()),
+        }
     }
 }

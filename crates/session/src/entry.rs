@@ -147,6 +147,16 @@ pub enum Setting {
     Config(Value),
 }
 
+impl Setting {
+    /// Whether the later of two takes the place of the earlier one.
+    pub fn is_same_kind(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Model { role: one, .. }, Self::Model { role: other, .. }) => one == other,
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Merge {
     pub from: EntryId,

@@ -120,19 +120,17 @@ pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &AgentAtHand<'_
                 Some(At::Tip) => Gap::CannotReturn,
                 Some(At::Within) => Gap::CannotFork,
             };
-            Handoff::ReplayedContext(reconstruct(&path, &original_attachments(tree, prompt)), gap)
+            Handoff::ReplayedContext(reconstruct(&path, &earlier_attachments(tree, prompt)), gap)
         }
     }
 }
 
-/// The agent's session that is this branch's own: it ends where the branch ends. Whoever looks at the branch looks at
-/// this session, or at none.
+/// The agent's own session of a branch: that of the deepest turn on its path that has one, back to where the context was
+/// cleared. The session may have continued elsewhere; [`plan_handoff`] decides whether the branch can be continued in it.
 pub fn branch_session(tree: &SessionTree, at: Option<&EntryId>) -> Option<AgentSessionId> {
-    let known = known_session(tree, &tree.path_to(at))?;
-    match known.at {
-        At::Tip => Some(known.session),
-        At::Within => None,
-    }
+    let path = tree.path_to(at);
+    let mut since_clear = path.iter().rev().take_while(|entry| !matches!(entry.body, Body::Cleared));
+    since_clear.find_map(|entry| tree.binding(&entry.id)?.agent_session.clone())
 }
 
 /// How the agent of this branch came to know it; where nothing was sent yet, nobody has been told anything.
@@ -226,12 +224,13 @@ fn agent_at<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>]) -> Option<&'t st
     chosen.or_else(|| tree.header().and_then(|header| header.agent.as_deref()))
 }
 
-/// The files of a prompt that took the place of another: they came along with it.
-fn original_attachments(tree: &SessionTree, prompt: &EntryId) -> Vec<String> {
-    match tree.entry(prompt).map(|entry| &entry.body) {
-        Some(Body::Prompt(prompt_body)) if versions_of(tree, prompt).len() > 1 => {
-            prompt_body.attachments.clone()
-        }
+/// The files of the version before this one: the answers that the agent does not see may speak of them, whether or not
+/// the new version attaches them too. Empty for a prompt that is not a new version.
+fn earlier_attachments(tree: &SessionTree, prompt: &EntryId) -> Vec<String> {
+    let versions = versions_of(tree, prompt);
+    let earlier = versions.iter().take_while(|version| version.id != *prompt).last();
+    match earlier.map(|version| &version.body) {
+        Some(Body::Prompt(earlier)) => earlier.attachments.clone(),
         _ => Vec::new(),
     }
 }

@@ -5,11 +5,12 @@
 //! |---|---|
 //! | what is written: records, entries, marks | [`record`], [`entry`] |
 //! | the fold of records: tree, path, heads | [`tree`] |
+//! | which settings hold at a point | [`in_force`] |
 //! | what the model reads at a point | [`context`], [`tokens`], [`render`] |
 //! | making a long path short | [`compaction`], [`branch_summary`] |
-//! | versions of a prompt, left and right | [`versions`], [`slots`], [`live`] |
+//! | versions of a prompt, left and right | [`versions`] |
 //! | what a person wants to happen | [`plan`] |
-//! | what a script says | [`said`] |
+//! | what a script says, a plain list of messages | [`said`], [`flat`] |
 //! | what passes between us and an agent, and a turn as it happens | [`agent`], [`turn`], [`handoff`] |
 //! | what agents ask, what waits, what may be done meanwhile | [`asks`], [`queue`], [`guard`], [`status`] |
 //! | the tree as rows to look at | [`outline`] |
@@ -31,6 +32,7 @@ pub mod context;
 pub mod cost;
 pub mod entry;
 pub mod find;
+pub mod flat;
 pub mod foreign;
 pub mod format;
 pub mod graph;
@@ -38,6 +40,7 @@ pub mod guard;
 pub mod handoff;
 pub mod id;
 pub mod image;
+pub mod in_force;
 pub mod live;
 pub mod oddity;
 pub mod outline;
@@ -49,7 +52,6 @@ pub mod record;
 pub mod render;
 pub mod said;
 pub mod skeleton;
-pub mod slots;
 pub mod stamps;
 pub mod status;
 pub mod titles;

@@ -19,23 +19,8 @@ use jiff::Timestamp;
 use rpds::VectorSync;
 use thiserror::Error;
 
-use crate::slots::SlotPath;
 use crate::{Block, Body, Entry, EntryId, Record, Reply, SessionTree, Stamps, TurnId};
 use text::GrowingText;
-
-/// Where streamed messages go: a timeline, and the message that is being written there.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cursor {
-    pub path: SlotPath,
-    /// The agent's name for the message.
-    pub streaming: Option<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    Append,
-    ReplaceLast,
-}
 
 /// What has been said so far in turns that are still running.
 #[derive(Clone, Debug, Default)]
@@ -60,7 +45,6 @@ pub struct NotLive(pub TurnId);
 struct LiveTurn {
     /// The last entry the turn has written.
     tip: EntryId,
-    streaming: Option<String>,
     earlier: VectorSync<Piece>,
     last: Option<Piece>,
 }
@@ -91,27 +75,11 @@ enum GrowingBlock {
     Whole(Arc<Block>),
 }
 
-impl Cursor {
-    /// Where the next message goes. The same message comes again whenever more of it is known; a message that the
-    /// agent does not name is always a new one.
-    pub fn place(&mut self, message: Option<&str>) -> Place {
-        place(&mut self.streaming, message)
-    }
-}
-
-fn place(streaming: &mut Option<String>, message: Option<&str>) -> Place {
-    if message.is_some() && streaming.as_deref() == message {
-        return Place::ReplaceLast;
-    }
-    *streaming = message.map(str::to_owned);
-    Place::Append
-}
-
 impl LiveReplies {
     /// Listens to a turn, which has written down to `tip`: its prompt, at first. A turn that is heard already goes on.
     pub fn begin(&mut self, turn: TurnId, tip: EntryId) {
         if let Err(place) = self.turns.binary_search_by(|(known, _)| known.cmp(&turn)) {
-            let live = LiveTurn { tip, streaming: None, earlier: VectorSync::new_sync(), last: None };
+            let live = LiveTurn { tip, earlier: VectorSync::new_sync(), last: None };
             self.turns.insert(place, (turn, live));
         }
     }
@@ -124,27 +92,9 @@ impl LiveReplies {
         self.turns.iter().map(|(turn, _)| turn)
     }
 
-    /// A message as far as it is known: new, or in the place of what was known of it before.
-    pub fn receive(
-        &mut self,
-        turn: &TurnId,
-        message: Option<&str>,
-        body: Body,
-        stamps: &mut dyn Stamps,
-    ) -> Result<(), NotLive> {
-        let live = self.live_mut(turn)?;
-        match place(&mut live.streaming, message) {
-            Place::Append => live.add(body, stamps),
-            Place::ReplaceLast => live.replace_last(body),
-        }
-        Ok(())
-    }
-
     /// A further response; an interruption is one too.
     pub fn append(&mut self, turn: &TurnId, body: Body, stamps: &mut dyn Stamps) -> Result<(), NotLive> {
-        let live = self.live_mut(turn)?;
-        live.streaming = None;
-        live.add(body, stamps);
+        self.live_mut(turn)?.add(body, stamps);
         Ok(())
     }
 
@@ -193,7 +143,6 @@ impl LiveReplies {
         let entries = self.responses(turn);
         if let Ok(live) = self.live_mut(turn) {
             (live.earlier, live.last) = (VectorSync::new_sync(), None);
-            live.streaming = None;
             if let Some(last) = entries.last() {
                 live.tip = last.id.clone();
             }

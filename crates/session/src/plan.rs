@@ -26,6 +26,7 @@ pub mod append;
 pub mod archive;
 pub mod birth;
 pub mod branching;
+pub mod child;
 pub mod config;
 pub mod edit;
 pub mod fork;
@@ -44,7 +45,8 @@ pub use append::{AppendSteps, ManyAppended, NotAppended, WhyNotAppended, plan_ap
 pub use archive::{ArchiveRefused, plan_archive};
 pub use birth::{BeginningRefused, OtherSide, born, other_side, plan_forked, plan_undo_beginning};
 pub use branching::{ConfigChangeBranching, ConfigChangeWay};
-pub use config::{ConfigRefused, plan_config_change, plan_config_session};
+pub use child::{Child, Difference, NewChild, plan_child};
+pub use config::{ConfigRefused, plan_config_change, plan_config_session, splits_configuration};
 pub use edit::{EditRefused, plan_edit, plan_edit_with_files, reworded};
 pub use fork::{
     BeforePrompt, Fork, ForkPosition, ForkRefused, ForkScope, NewSession, before_prompt, branched_session,
@@ -58,7 +60,7 @@ pub use navigation::{
     plan_navigation_to,
 };
 pub use prune::{plan_prune, prunable};
-pub use retry::{RetryRefused, plan_retry};
+pub use retry::{RetryRefused, plan_retry, replace_unanswered};
 pub use rewind::{
     AgentRewind, RewindRefused, RewindScope, agent_may_preview, agent_may_rewind, agent_rewind,
 };

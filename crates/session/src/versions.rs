@@ -180,7 +180,7 @@ fn prompts_in(tree: &SessionTree, slot: Slot) -> Vec<&Arc<Entry>> {
 }
 
 /// Whether a version is counted among the others: neither it nor its settings are archived, or the head is below it.
-fn is_in_sight(tree: &SessionTree, prompt: &Entry) -> bool {
+pub fn is_in_sight(tree: &SessionTree, prompt: &Entry) -> bool {
     let above = |entry: &&Arc<Entry>| tree.parent(&entry.id).filter(|above| is_setting(above));
     let mut own = std::iter::successors(tree.entry(&prompt.id), above);
     !own.any(|entry| tree.is_archived(&entry.id))

@@ -65,6 +65,7 @@ fn a_message_is_counted_from_zero_without_settings() {
     check(&tree, "m:4", "error: no message `m:4` on the active branch, which ends at `m:3`");
 }
 
+/// entries are found by id, by label and by the head.
 #[test]
 fn ids_labels_branches_and_the_head_are_points() {
     let tree = named(&tree_of(TREE), "u2", "counter");
@@ -144,11 +145,14 @@ fn a_turn_ends_before_what_belongs_to_the_next_one() {
     check_wants(&tree_of("u1 - m1*"), "1", ["u1", "u1", "u1", "u1"]);
 }
 
-/// use.md A4: a head between a prompt and its answer does not take the answer away.
+/// a head between a prompt and its answer does not take the answer away.
 #[test]
 fn a_turn_with_a_head_on_its_prompt_still_ends_with_its_answer() {
     check_wants(&tree_of("u1 - a1 - u2* - a2"), "2", ["a2", "u2", "u2", "u2"]);
     check_wants(&tree_of("u1 - a1 - u2 - a2\n u2 - u3 - a3*"), "2", ["a2", "u2", "u2", "u2"]);
+    // Another model was chosen there, and nothing was sent yet.
+    check_wants(&tree_of("u1 - a1 - u2 - a2\n u2 - m1 - m2*"), "2", ["a2", "u2", "u2", "u2"]);
+    check_wants(&tree_of("u1 - m1 - a1\n m1 - m2*"), "1", ["a1", "u1", "u1", "u1"]);
 }
 
 /// C21: a number that the active path does not have names the only turn of that number.

@@ -59,6 +59,7 @@ fn result_of(call: &str) -> Body {
     Body::ToolResult(ToolResult { call: call.into(), tool: "read".into(), blocks: Vec::new(), failed: false })
 }
 
+/// moving changes the context only by changing the path.
 #[test]
 fn a_branch_reads_its_own_path_only() {
     let tree = tree_of(
@@ -100,6 +101,7 @@ fn a_cycle_is_read_once() {
     assert_eq!(reads(&tree, "B"), "A B");
 }
 
+/// the latest compaction is read first, then what it kept, then the rest.
 #[test]
 fn a_compaction_is_read_first_then_what_it_kept() {
     let tree = redrawn(
@@ -184,6 +186,7 @@ fn a_person_sees_everything_where_it_happened() {
     assert_eq!(reads(&tree, "u3"), "k1 u2 a2 u3");
 }
 
+/// the settings of a point are the latest on its path.
 #[test]
 fn settings_are_those_of_the_path() {
     let set = |setting| Body::Setting(setting);
@@ -317,9 +320,22 @@ fn calls_that_nothing_answered_are_stripped() {
     assert_eq!((calls, a1.text().as_str()), (1, "both"));
 
     assert_eq!(transcript(&tree, "c9", false), "u1 a1-t2 t1 u2 c9-t9", "a person sees that it was there");
-    let running = ContextOptions { unanswered_calls: UnansweredCalls::Kept, ..ContextOptions::transcript() };
-    assert_eq!(ids(&at(&tree, "c9", running)), "u1 a1 t1 u2 c9");
     assert_eq!(ids(&at(&tree, "c9", ContextOptions::pi())), "u1 a1 t1 u2 c9");
+}
+
+/// A caller that shows the calls of a running tool must not send them to a model by the same options.
+#[test]
+fn calls_kept_in_the_transcript_are_left_out_of_what_a_model_reads() {
+    let tree =
+        redrawn("u1 - a1 - t1 - u2 - c9", &[("a1", reply("both", &["t1", "t2"], Some(Stop::ToolUse)))]);
+    let kept = |view| ContextOptions {
+        view,
+        unanswered_calls: UnansweredCalls::KeptInTranscript,
+        ..ContextOptions::default()
+    };
+    let shown = kept(View::Transcript { collapse_compacted: false });
+    assert_eq!(ids(&at(&tree, "c9", shown)), "u1 a1 t1 u2 c9");
+    assert_eq!(ids(&at(&tree, "c9", kept(View::Model))), "u1 a1-t2 t1 u2");
 }
 
 #[test]

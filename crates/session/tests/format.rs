@@ -131,6 +131,7 @@ proptest! {
     }
 }
 
+/// every entry has an id and a parent; a root has none.
 #[test]
 fn lines_look_like_this() {
     let at = FixedStamps::start();

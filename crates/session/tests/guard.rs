@@ -40,6 +40,7 @@ fn looking_is_always_allowed() {
     assert_eq!(check(Action::Look), NOW);
 }
 
+/// a branch that is being answered cannot be edited or left.
 #[test]
 fn the_path_of_a_running_turn_is_not_changed_under_it() {
     let (above, own, below): (EntryId, EntryId, EntryId) = ("u1".into(), "u2".into(), "a2".into());
@@ -86,6 +87,7 @@ fn beside_the_running_turn_another_one_starts_on_request() {
     assert_eq!(check(Action::Send { words: "more", place: Place::Beside }), NOW);
 }
 
+/// a message to a busy branch waits.
 #[test]
 fn what_is_sent_to_a_busy_branch_waits() {
     let send = Action::Send { words: "more", place: Place::Here };
@@ -136,6 +138,7 @@ fn who_is_refused_hears_why() {
     assert_eq!(check_in(TREE, running(Phase::Connecting, None), Action::Change), Err(expected));
 }
 
+/// a blank edit is refused.
 #[test]
 fn blank_and_unchanged_text_is_refused_before_anything_else() {
     let at: EntryId = "u2".into();

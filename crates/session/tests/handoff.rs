@@ -83,6 +83,7 @@ fn where_nothing_was_said_there_is_nothing_to_hand_over() {
     assert_eq!(way(&tree("m1 - u1*", ""), "u1", &RESUMES), "begin", "a setting is not said");
 }
 
+/// an agent is reused only for the branch whose session it has open, else it resumes or starts.
 #[test]
 fn the_branch_that_ends_where_the_agents_session_ends_is_continued() {
     let tree = tree("u1/t1 - a1/t1 - u2/t2*", "u1:s1:m1");
@@ -175,7 +176,6 @@ fn an_inherited_session_is_forked_and_never_continued() {
         let copy = fork_records(&origin, &Fork { scope }, &mut FixedStamps::after(100)).unwrap();
         let (mut copy, oddities) = SessionTree::replay(copy.records);
         assert!(oddities.is_empty(), "{oddities:?}");
-        assert_eq!(branch_session(&copy, copy.main_head()), None, "it has none of its own");
         let prompt = Entry {
             id: "u3".into(),
             parent: Some(at.into()),
@@ -196,14 +196,29 @@ fn an_inherited_session_is_forked_and_never_continued() {
     );
 }
 
+/// the agent session in view is that of the branch, or none.
+/// the deepest turn on the path that has a session names the one of the branch, also if that session has
+/// continued elsewhere: then it is forked or its context replayed, which is another question.
 #[test]
-fn the_session_in_view_is_the_branchs_own_or_none() {
-    let tree = tree("u1/t1 - a1/t1 - u2/t2 - a2/t2\n a1 - u3/t3*", "u1:s1:m1 u2:s1:m2");
+fn the_session_of_a_branch_is_that_of_its_deepest_bound_turn() {
+    let tree = tree("u1/t1 - a1/t1 - u2/t2 - a2/t2 - u4 - a4\n a1 - u3/t3*", "u1:s1:m1 u2:s2:m2");
     let at = |entry: &str| branch_session(&tree, Some(&entry.into())).map(|session| session.to_string());
-    assert_eq!(at("a2").as_deref(), Some("s1"));
-    assert_eq!(at("u3"), None, "nothing was sent there yet");
-    assert_eq!(at("a1"), None, "the session has gone on");
+    assert_eq!(at("a2").as_deref(), Some("s2"));
+    assert_eq!(at("a4").as_deref(), Some("s2"), "a turn without a session changes nothing");
+    assert_eq!(at("a1").as_deref(), Some("s1"));
+    assert_eq!(at("u3").as_deref(), Some("s1"), "also before the first answer below it");
     assert_eq!(branch_session(&tree, None), None);
+    assert_eq!(way(&tree, "u4", &RESUMES), "continue s2");
+    assert_eq!(way(&tree, "u3", &RESUMES), "continue s1", "nothing else was said in it");
+}
+
+/// a session that has continued on another branch is named, and not continued.
+#[test]
+fn a_session_that_has_continued_elsewhere_is_named_and_not_continued() {
+    let tree = tree("u1/t1 - a1/t1 - u2/t2 - a2/t2\n a1 - u3/t3*", "u1:s1:m1 u2:s1:m2");
+    assert_eq!(branch_session(&tree, Some(&"u3".into())), Some("s1".into()));
+    assert_eq!(way(&tree, "u3", &RESUMES), "replay");
+    assert_eq!(way(&tree, "u3", &FORKS), "fork s1 at m1");
 }
 
 #[test]
@@ -215,6 +230,8 @@ fn a_move_of_the_head_brings_the_agent_of_the_branch() {
     assert_eq!(switch_agent(Some(&one), None), AgentSwitch::LetGo);
 }
 
+/// a reconstructed context names its limits, prompts, files, tools and interruptions.
+/// it has the text of answers and the names of tools, not their results.
 #[test]
 fn a_branch_told_as_text_says_what_is_missing() {
     let call =
@@ -271,6 +288,18 @@ fn behind_a_clearing_nothing_is_missing() {
     let (tree, _) = SessionTree::replay(records);
     assert_eq!(way(&tree, "u2", &RESUMES), "begin");
     assert_eq!(way(&tree, "u2", &REBUILDS), "begin");
+    let fact = Fact::Bound {
+        at: "u1".into(),
+        agent_session: Some("s1".into()),
+        provenance: Provenance::Continued,
+        last_message: None,
+        agent: None,
+        missing: Missing::default(),
+        inherited: false,
+    };
+    let bound = tree.extended(&[Record::marked(FixedStamps::start(), fact)]).unwrap();
+    assert_eq!(branch_session(&bound, Some(&"a1".into())), Some("s1".into()));
+    assert_eq!(branch_session(&bound, Some(&"u2".into())), None);
 }
 
 /// Where no agent is named, the binding says whose session it is; a later usual agent does not take it for its own.
@@ -313,13 +342,64 @@ fn an_agent_remembers_what_was_undone() {
     };
     tree = tree.extended(&[bound(&"u1".into())]).unwrap();
     let before = tree.main_head().cloned();
-    let own = |tree: &SessionTree, at: Option<&EntryId>| branch_session(tree, at).map(|it| it.to_string());
-    assert_eq!(own(&tree, before.as_ref()).as_deref(), Some("s1"));
+    // How the next prompt would reach the agent.
+    let next = |tree: &SessionTree| {
+        let (parent, written_at) = (tree.main_head().cloned(), FixedStamps::start());
+        let entry = Entry { id: "next".into(), parent, written_at, turn: None, body: Body::prompt("next") };
+        way(&tree.extended(&[Record::entry(entry)]).unwrap(), "next", &RESUMES)
+    };
+    assert_eq!(next(&tree), "continue s1");
     let words = Prompt { blocks: vec![Block::Text("more".to_owned())], ..Prompt::default() };
     let sent = plan_send(&tree, &HeadName::main(), words, &mut stamps).unwrap();
     tree = tree.extended(&sent.plan.records).unwrap().extended(&[bound(&sent.prompt)]).unwrap();
     tree = tree.extended(&plan_undo(&tree, &mut stamps).unwrap()).unwrap();
-    assert_eq!((tree.main_head(), own(&tree, before.as_ref())), (before.as_ref(), None));
+    assert_eq!((tree.main_head(), next(&tree)), (before.as_ref(), "replay".to_owned()));
     tree = tree.extended(&plan_redo(&tree, &mut stamps).unwrap()).unwrap();
-    assert_eq!(own(&tree, Some(&sent.prompt)).as_deref(), Some("s1"));
+    assert_eq!(next(&tree), "continue s1");
+}
+
+/// A prompt with attachments; nothing else about it matters here.
+fn attaching(id: &str, parent: &str, files: &[&str]) -> Record {
+    let attachments = files.iter().map(|file| (*file).to_owned()).collect();
+    let prompt = Prompt { blocks: vec![Block::Text(id.to_owned())], attachments, said_at: None };
+    Record::entry(Entry {
+        id: id.into(),
+        parent: Some(parent.into()),
+        written_at: FixedStamps::start(),
+        turn: None,
+        body: Body::Prompt(prompt),
+    })
+}
+
+/// an edited prompt names the files of the version it replaces, whatever it attaches itself: the files of the new
+/// version come with its own message. They were named instead of the old ones.
+#[test]
+fn a_new_version_names_the_files_of_the_old_one() {
+    let told = |new: &[&str]| {
+        let mut tree = tree("u1 - a1*", "");
+        for record in [attaching("u2", "a1", &["old.csv", "b.png"]), attaching("u3", "a1", new)] {
+            tree.apply(&record).unwrap();
+        }
+        let at_hand = AgentAtHand { name: "agent", can: &RESUMES, live: None };
+        match plan_handoff(&tree, &"u3".into(), &at_hand) {
+            Handoff::ReplayedContext(told, _) => told.text,
+            other => panic!("{other:?}"),
+        }
+    };
+    for new in [&["other.md"][..], &[], &["old.csv", "b.png"]] {
+        let text = told(new);
+        assert!(text.contains("\nPreviously attached files: old.csv, b.png\n"), "{new:?}: {text}");
+        assert!(!text.contains("other.md"), "{text}");
+    }
+}
+
+/// the first version replaces nothing.
+#[test]
+fn a_prompt_that_was_not_edited_names_no_earlier_files() {
+    let mut tree = tree("u1 - a1*", "");
+    tree.apply(&attaching("u2", "a1", &["new.md"])).unwrap();
+    let at_hand = AgentAtHand { name: "agent", can: &RESUMES, live: None };
+    let handoff = plan_handoff(&tree, &"u2".into(), &at_hand);
+    let Handoff::ReplayedContext(told, _) = handoff else { panic!("{handoff:?}") };
+    assert!(!told.text.contains("Previously attached"), "{}", told.text);
 }

@@ -2,10 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
 
-use offshoot_session::live::{Cursor, Delta, LiveReplies, NotLive, Place};
-use offshoot_session::slots::{Conversation, SlotPath, SlotPathSegment, SlotView};
+use offshoot_session::live::{Delta, LiveReplies, NotLive};
 use offshoot_session::{
-    Block, Body, EntryId, HeadMove, HeadName, Interruption, Model, Prompt, Record, Reply, SessionTree, TurnId,
+    Block, Body, HeadMove, HeadName, Interruption, Model, Record, Reply, SessionTree, TurnId,
 };
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 
@@ -14,7 +13,8 @@ fn shown(tree: &SessionTree) -> String {
         Body::Interrupted(_) => "interrupted".to_owned(),
         body => body.text(),
     };
-    SlotView::of(tree).active_messages().iter().map(|entry| words(&entry.body)).collect::<Vec<_>>().join(" ")
+    let path = tree.path_to(tree.main_head());
+    path.iter().map(|entry| words(&entry.body)).collect::<Vec<_>>().join(" ")
 }
 
 fn move_head(tree: &mut SessionTree, to: &str) {
@@ -47,8 +47,13 @@ impl Listening {
         self
     }
 
-    fn receive(&mut self, message: Option<&str>, text: &str) -> &mut Self {
-        self.live.receive(&self.turn, message, Body::reply(text), &mut self.stamps).unwrap();
+    fn whole(&mut self, text: &str) -> &mut Self {
+        self.live.append(&self.turn, Body::reply(text), &mut self.stamps).unwrap();
+        self
+    }
+
+    fn replaced(&mut self, text: &str) -> &mut Self {
+        self.live.replace_last(&self.turn, Body::reply(text)).unwrap();
         self
     }
 
@@ -58,20 +63,11 @@ impl Listening {
 }
 
 #[test]
-fn a_message_that_comes_again_takes_its_own_place() {
-    let mut cursor = Cursor::default();
-    assert_eq!(cursor.place(Some("m1")), Place::Append);
-    assert_eq!(cursor.place(Some("m1")), Place::ReplaceLast);
-    assert_eq!(cursor.place(Some("m2")), Place::Append);
-    assert_eq!(cursor.streaming.as_deref(), Some("m2"));
-    assert_eq!(cursor.place(None), Place::Append);
-    assert_eq!(cursor.place(None), Place::Append, "no name, so no message to come again");
-    assert_eq!(cursor.place(Some("m2")), Place::Append);
-
+fn a_message_that_comes_again_is_replaced_by_the_whole_of_it() {
     let mut listening = Listening::new();
-    listening.receive(Some("m1"), "He").receive(Some("m1"), "Hello");
+    listening.whole("He").replaced("Hello");
     assert_eq!(listening.shown(), "u Hello");
-    listening.receive(Some("m2"), "again").receive(None, "x").receive(None, "y");
+    listening.whole("again").whole("x").whole("y");
     assert_eq!(listening.shown(), "u Hello again x y");
 }
 
@@ -113,12 +109,12 @@ fn a_message_begun_as_a_whole_goes_on_in_words() {
     let mut listening = Listening::new();
     let model = Some(Model { provider: "test".into(), name: "small".into() });
     let begun = Reply { model: model.clone(), ..Reply::default() };
-    listening.live.receive(&listening.turn, Some("m1"), Body::Reply(begun), &mut listening.stamps).unwrap();
+    listening.live.append(&listening.turn, Body::Reply(begun), &mut listening.stamps).unwrap();
     listening.words("Hi");
     let entries = listening.live.responses(&listening.turn);
     let expected = Reply { blocks: vec![Block::Text("Hi".into())], model, ..Reply::default() };
     assert_eq!(entries.iter().map(|entry| &entry.body).collect::<Vec<_>>(), [&Body::Reply(expected)]);
-    listening.receive(Some("m1"), "Hi there");
+    listening.replaced("Hi there");
     assert_eq!(listening.shown(), "u Hi there");
 }
 
@@ -132,13 +128,13 @@ fn a_reply_of_which_nothing_came_is_not_an_entry() {
 #[test]
 fn an_interruption_is_a_response() {
     let mut listening = Listening::new();
-    listening.receive(Some("m1"), "Hel");
+    listening.whole("Hel");
     listening
         .live
         .append(&listening.turn, Body::Interrupted(Interruption::Wanted), &mut listening.stamps)
         .unwrap();
     assert_eq!(listening.shown(), "u Hel interrupted");
-    listening.receive(Some("m1"), "Hello");
+    listening.whole("Hello");
     assert_eq!(
         listening.shown(),
         "u Hel interrupted Hello",
@@ -146,12 +142,13 @@ fn an_interruption_is_a_response() {
     );
 }
 
+/// the last response can be replaced while it is being written.
 #[test]
 fn the_last_response_can_be_replaced_while_there_is_one() {
     let mut listening = Listening::new();
     listening.live.replace_last(&listening.turn, Body::reply("x")).unwrap();
     assert_eq!(listening.shown(), "u");
-    listening.words("one").receive(None, "two");
+    listening.words("one").whole("two");
     listening.live.replace_last(&listening.turn, Body::reply("2")).unwrap();
     assert_eq!(listening.shown(), "u one 2");
 }
@@ -163,7 +160,6 @@ fn a_turn_that_nobody_listens_to_changes_nothing() {
     let other = TurnId::from("other");
     let refused = Err(NotLive("other".into()));
     assert_eq!(live.extend(&other, Delta::Words("x"), stamps), refused);
-    assert_eq!(live.receive(&other, Some("m"), Body::reply("x"), stamps), refused);
     assert_eq!(live.append(&other, Body::reply("x"), stamps), refused);
     assert_eq!(live.replace_last(&other, Body::reply("x")), refused);
     assert!(live.finish(&other).is_empty());
@@ -174,7 +170,7 @@ fn a_turn_that_nobody_listens_to_changes_nothing() {
 #[test]
 fn what_is_finished_looks_as_it_did_live() {
     let mut listening = Listening::new();
-    listening.words("one").receive(Some("m2"), "two");
+    listening.words("one").whole("two");
     let before = draw(&listening.live.over(&listening.tree));
     let records = listening.live.finish(&listening.turn);
     let tree = listening.tree.extended(&records).unwrap();
@@ -209,7 +205,7 @@ fn a_snapshot_never_changes_under_its_reader() {
     let long = "w".repeat(10_000);
     listening.words("a").words(&long);
     let snapshot = listening.live.clone();
-    listening.words("b").receive(None, "c");
+    listening.words("b").whole("c");
     let text =
         |live: &LiveReplies| live.responses(&"t".into()).iter().map(|e| e.body.text()).collect::<Vec<_>>();
     assert_eq!(text(&snapshot), [format!("a{long}")]);
@@ -288,67 +284,4 @@ fn a_head_that_comes_back_to_a_running_turn_goes_along_with_it_again() {
     live.begin("t1".into(), "a1".into());
     live.extend(&"t1".into(), Delta::Words("more"), &mut FixedStamps::after(10)).unwrap();
     assert_eq!(draw(&live.over(&tree)), "u1 - a1 - new1\"more\"*\nu2\n");
-}
-
-fn path(steps: &[(usize, usize)]) -> SlotPath {
-    steps.iter().map(|(slot, timeline)| SlotPathSegment { slot: *slot, timeline: *timeline }).collect()
-}
-
-/// `A`, answered by nobody yet, in a conversation.
-fn asked(stamps: &mut FixedStamps) -> (Conversation, EntryId) {
-    Conversation::default().append_user(prompt("A"), None, stamps).unwrap()
-}
-
-fn prompt(words: &str) -> Prompt {
-    Prompt { blocks: vec![Block::Text(words.into())], ..Prompt::default() }
-}
-
-fn said(conversation: &Conversation) -> String {
-    shown(&conversation.live.over(&conversation.tree))
-}
-
-#[test]
-fn a_cursor_carries_a_stream_into_the_conversation() {
-    let mut stamps = FixedStamps::default();
-    let (mut talk, _) = asked(&mut stamps);
-    let mut cursor = Cursor { path: talk.view().active_leaf_path(), streaming: None };
-    for (message, text) in [("m1", "He"), ("m1", "Hello"), ("m2", "there")] {
-        (talk, cursor) = talk.receive(&cursor, Some(message), Body::reply(text), &mut stamps);
-    }
-    assert_eq!(said(&talk), "A Hello there");
-    assert_eq!(cursor.streaming.as_deref(), Some("m2"));
-}
-
-#[test]
-fn a_response_goes_where_its_address_says() {
-    let mut stamps = FixedStamps::default();
-    let (talk, _) = asked(&mut stamps);
-    let (talk, _) = talk.append_user(prompt("B"), None, &mut stamps).unwrap();
-    let late = talk.append_response(&path(&[(0, 0)]), Body::reply("late"), &mut stamps);
-    assert_eq!(said(&late), "A late B");
-    let nowhere = [path(&[]), path(&[(3, 0)]), path(&[(0, 1)]), path(&[(0, 0), (0, 0), (0, 0)])];
-    for address in nowhere {
-        assert_eq!(said(&talk.append_response(&address, Body::reply("x"), &mut stamps)), "A B");
-        assert_eq!(said(&talk.update_last_response(&address, Body::reply("x"))), "A B");
-    }
-    let updated = late.update_last_response(&path(&[(0, 0)]), Body::reply("later"));
-    assert_eq!(said(&updated), "A later B");
-    assert_eq!(said(&late), "A late B", "the earlier conversation is as it was");
-}
-
-#[test]
-fn a_turn_goes_on_while_the_person_is_elsewhere() {
-    let mut stamps = FixedStamps::default();
-    let (talk, group) = asked(&mut stamps);
-    let talk = talk.append_response(&path(&[(0, 0)]), Body::reply("1"), &mut stamps);
-    let away = talk.edit(&group, "B", None, &mut stamps);
-    let away = away.append_response(&path(&[(0, 0)]), Body::reply("2"), &mut stamps);
-    assert_eq!(said(&away), "B");
-    let turn = away.tree.entry(&group).and_then(|entry| entry.turn.clone()).unwrap();
-    let finished = away.finish(&turn).unwrap();
-    assert_eq!(said(&finished), "B", "a head that left stays where it was put");
-    for talk in [away, finished] {
-        let back = talk.navigate(&group, offshoot_session::plan::VersionStep::Previous, &mut stamps.clone());
-        assert_eq!(said(&back), "A 1 2");
-    }
 }

@@ -88,6 +88,7 @@ const FORK: &str = "
          a1 - u3 - a3 - u4 - a4*
 ";
 
+/// R-078: the tree is listed with the active path marked and its branch first.
 #[test]
 fn the_active_branch_comes_first_and_a_branch_reads_as_a_group() {
     let expected = "
@@ -143,6 +144,7 @@ fn an_empty_tree_has_no_rows() {
 
 const EVERYTHING: &str = "u1[mark] - m1 - c1 - t1 - n1 - a1 - x1 - k1 - s1 - i1 - u2 - a2*";
 
+/// R-079: five filters say which entries the tree shows.
 #[test]
 fn each_filter_shows_its_own_entries() {
     let tree = tree_of(EVERYTHING);
@@ -181,6 +183,7 @@ fn what_is_hidden_leaves_no_gap() {
     check(FORK, &filtered(Filter::UserOnly), "\n• u1\n├⊟ • u3 2/2\n│     • u4\n└─ u2 1/2");
 }
 
+/// R-080: the tree can be searched by what its rows say.
 #[test]
 fn search_wants_every_word_in_any_order_and_case() {
     let drawing = r#"
@@ -364,6 +367,7 @@ fn check_turns(tree: &SessionTree, expected: &str) {
     assert_eq!(turn_picture(tree).trim_end(), unindented(expected));
 }
 
+/// R-086: the tree is drawn in lanes.
 #[test]
 fn turns_are_drawn_in_lanes_with_the_active_branch_first() {
     let tree = tree_of(

@@ -34,6 +34,7 @@ fn undone(tree: &SessionTree) -> SessionTree {
 const A3: &str = r#"{"role":"assistant","id":"a3","text":"a3"}"#;
 const U3: &str = r#"{"role":"user","id":"u3","text":"u3"}"#;
 
+/// R-015: what is appended goes below the head and takes it along.
 #[test]
 fn each_goes_below_the_one_before_it() {
     check(&[U3, A3], "u1 - a1 - u2 - a2 - u3 - a3*");

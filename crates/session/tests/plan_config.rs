@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
 
-use offshoot_session::plan::{ConfigRefused, plan_config_change, plan_config_session};
+use offshoot_session::plan::{
+    Child, ConfigRefused, Difference, NewChild, plan_child, plan_config_change, plan_config_session,
+    splits_configuration,
+};
 use offshoot_session::{
-    Body, BranchReason, HeadName, Model, Record, SessionHeader, SessionTree, Setting, Stamps,
+    Block, Body, BranchReason, Fact, HeadName, Model, Prompt, Record, SessionHeader, SessionTree, Setting,
+    Stamps, TitleSource,
 };
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 use serde_json::json;
@@ -91,6 +95,7 @@ fn an_unknown_head_has_no_settings() {
     );
 }
 
+/// R-061: a change of configuration makes a child session at the last message.
 #[test]
 fn a_change_can_make_a_session_of_its_own() {
     let tree = tree_of(
@@ -126,4 +131,89 @@ fn what_is_said_this_once_counts_more_than_what_was_chosen_for_all() {
     assert_eq!(chosen("sometimes"), None);
     let file = Some(ConfigChangeWay::File);
     assert_eq!(ConfigChangeBranching::default().way(file), file);
+}
+
+/// R-025: the header of the child said the model of the parent.
+#[test]
+fn the_header_of_a_child_carries_the_configuration_it_starts_with() {
+    let mut header = SessionHeader::new("s".into(), FixedStamps::start());
+    header.model = Some(Model { provider: "test".into(), name: "small".into() });
+    header.agent = Some("built-in".into());
+    let records = offshoot_testkit::drawn("u1 - a1*").into_iter().skip(1);
+    let (tree, _) = SessionTree::replay([Record::opened(header)].into_iter().chain(records));
+    let settings = vec![model("big"), Setting::Agent("claude".into())];
+    let mut stamps = FixedStamps::after(100);
+    let session = plan_config_session(&tree, &HeadName::main(), settings, &mut stamps).unwrap().unwrap();
+    let child = SessionTree::default().extended(&session.records).unwrap();
+    let header = child.header().unwrap();
+    assert_eq!(header.model.as_ref().map(|model| model.name.as_str()), Some("big"));
+    assert_eq!(header.agent.as_deref(), Some("claude"));
+    assert_eq!(
+        header.lineage.as_ref().unwrap().metadata,
+        Some(json!({
+            "old_model": "test/small", "new_model": "test/big", "old_agent": "built-in", "new_agent": "claude",
+        }))
+    );
+}
+
+fn prompt(text: &str) -> Prompt {
+    Prompt { blocks: vec![Block::Text(text.to_owned())], attachments: Vec::new(), said_at: None }
+}
+
+/// R-024, R-026: an edit and a retry as sessions, with reason, branch point and what differs.
+#[test]
+fn an_edit_or_a_retry_makes_a_session_that_says_what_differs() {
+    let tree = tree_of(r#"u1 - a1 - u2"Why?" - a2*"#);
+    let edited = "u2".into();
+    let plan = |difference, settings: Vec<Setting>, text: &str| {
+        let (above, prompt) = (Some(&"a1".into()), Some(prompt(text)));
+        let child = Child { difference, above, settings, prompt };
+        let NewChild { session, sent } = plan_child(&tree, child, &mut FixedStamps::after(100));
+        let child = SessionTree::default().extended(&session.records).unwrap();
+        let (prompt, turn) = sent.unwrap();
+        assert_eq!(child.main_head(), Some(&prompt));
+        assert_eq!(child.entry(&prompt).unwrap().turn.as_ref(), Some(&turn));
+        (draw(&child), child.header().unwrap().lineage.clone().unwrap())
+    };
+    let (drawing, lineage) = plan(Difference::Edit { of: &edited }, Vec::new(), "How?\nSlowly.");
+    assert_eq!(drawing, "u1 - a1 - new3\"How?\\nSlowly.\"*\n");
+    assert_eq!((lineage.reason, lineage.at), (Some(BranchReason::MessageEdit), Some("a1".into())));
+    assert_eq!(lineage.message_index, Some(2), "it branches at the message that was edited");
+    assert_eq!(lineage.metadata, Some(json!({ "old_text": "Why?", "new_text": "How?…" })));
+
+    let (drawing, lineage) = plan(Difference::Retry { of: &edited }, vec![model("big")], "Why?");
+    assert_eq!(drawing, "u1 - a1 - new2 - new4\"Why?\"*\n");
+    assert_eq!((lineage.reason, lineage.message_index), (Some(BranchReason::Retry), Some(2)));
+    assert_eq!(lineage.metadata, Some(json!({ "old_model": null, "new_model": "test/big" })));
+}
+
+/// Sessions of one name could not be told apart in a list, nor named in a command.
+#[test]
+fn a_child_is_named_after_what_differs() {
+    let titled = |tree: &SessionTree, title: &str| {
+        let fact = Fact::Title { title: Some(title.to_owned()), source: TitleSource::User };
+        tree.extended(&[Record::marked(FixedStamps::start(), fact)]).unwrap()
+    };
+    let mut stamps = FixedStamps::after(100);
+    let mut child_of = |tree: &SessionTree, settings: Vec<Setting>| {
+        let child = plan_config_session(tree, &HeadName::main(), settings, &mut stamps).unwrap().unwrap();
+        SessionTree::default().extended(&child.records).unwrap()
+    };
+    let tree = titled(&tree_of("u1 - a1*"), "Parser (draft)");
+    let child = child_of(&tree, vec![model("big"), thinking("high")]);
+    assert_eq!(child.title(), Some("Parser (draft) (big, thinking high)"));
+    assert_eq!(child_of(&child, vec![model("small")]).title(), Some("Parser (draft) (small)"));
+    assert_eq!(child_of(&tree_of("u1 - a1*"), vec![model("big")]).title(), None);
+}
+
+/// R-028: what is chosen before anything was said divides nothing.
+#[test]
+fn a_first_choice_divides_a_conversation_only_behind_a_message() {
+    let empty = tree_of("m1\"small\"*");
+    let splits =
+        |tree: &SessionTree, setting: Setting| splits_configuration(tree, tree.main_head(), &[setting]);
+    assert!(!splits(&empty, model("small")), "it is so already");
+    assert!(splits(&empty, model("big")), "another one was chosen");
+    assert!(!splits(&empty, thinking("high")), "nobody had chosen, and nothing was said");
+    assert!(splits(&tree_of("m1\"small\" - u1 - a1*"), thinking("high")));
 }

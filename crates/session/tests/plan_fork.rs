@@ -37,6 +37,8 @@ fn marked(fact: Fact) -> Record {
     Record::marked(FixedStamps::start(), fact)
 }
 
+/// a child session holds all messages up to its branch point.
+/// a copied branch is complete.
 #[test]
 fn a_fork_keeps_the_path_with_its_ids_and_labels() {
     let tree = tree_of(TREE);
@@ -214,6 +216,7 @@ fn a_way_through_a_cycle_becomes_a_line() {
     assert_eq!(draw(&copy), draw(&tree));
 }
 
+/// a branch becomes a session of its own, on disk or in memory.
 #[test]
 fn any_entry_can_end_a_branched_session() {
     let tree = tree_of("u1 - a1 - m1 - u2*");
@@ -241,7 +244,8 @@ fn a_fork_before_a_prompt_begins_above_its_settings() {
     assert!(child.is_empty());
     assert_eq!(child.header().unwrap().lineage.as_ref().unwrap().parent, "drawn");
 
-    assert_eq!(before("a1"), Err(ForkRefused::NotAPrompt("a1".into())));
+    assert_eq!(before("a1"), Err(ForkRefused::InsideTurn("a1".into())));
+    assert_eq!(before("m2"), Err(ForkRefused::NotAMessage("m2".into())));
     assert_eq!(before("zz"), Err(ForkRefused::NotFound("zz".into())));
 }
 

@@ -29,6 +29,8 @@ fn archived(tree: &SessionTree, target: &str, archived: bool) -> Option<SessionT
     after(tree, plan_archive(tree, &target.into(), archived, &mut stamps()).unwrap())
 }
 
+/// the label of an entry is the one given last.
+/// a label is set, changed and cleared, and moves no head.
 /// In pi a label becomes the head and the next message hangs below it; here it is no node at all.
 #[test]
 fn a_label_moves_no_head_and_lengthens_no_path() {
@@ -48,6 +50,7 @@ fn a_label_that_is_there_is_no_step() {
     assert_eq!(refused, Err(NamingRefused::NotFound("zz".into())));
 }
 
+/// a branch can have a name.
 #[test]
 fn a_branch_gets_a_name() {
     let tree = tree_of("u1 - a1*");

@@ -51,6 +51,7 @@ fn check(drawing: &str, target: &str, expected: &str) {
     assert_eq!(moved.len(), tree.len(), "a move writes no entry");
 }
 
+/// R-066: to pick a prompt in the tree goes above it and gives its text back.
 #[test]
 fn picking_a_prompt_goes_before_it_and_gives_its_words_back() {
     check(LINE, "u2", "a1 | second | u2 | a2 u3 a3");
@@ -58,12 +59,14 @@ fn picking_a_prompt_goes_before_it_and_gives_its_words_back() {
     check(FORK, "u2", "a1 | left | a1 | u3 a3");
 }
 
+/// R-067: to pick a message of an extension does the same.
 #[test]
 fn picking_words_of_an_extension_is_picking_a_prompt() {
     check(r#"u1 - a1 - x1"injected" - a2*"#, "x1", "a1 | injected | x1 | a2");
     check(r#"x1"injected" - a2*"#, "x1", "- | injected | x1 | a2");
 }
 
+/// R-068: to pick anything else goes to it.
 #[test]
 fn picking_anything_else_goes_to_it() {
     check(LINE, "a1", "a1 | - | a1 | u2 a2 u3 a3");
@@ -86,6 +89,7 @@ fn between_two_trees_everything_is_left_behind() {
     check("u1 - a1\n u2 - a2*", "u1", "- | u1 | - | u2 a2");
 }
 
+/// R-072: to pick the place of the head changes nothing.
 #[test]
 fn picking_the_head_is_nothing_to_do() {
     check(LINE, "a3", "nothing to do");
@@ -125,6 +129,8 @@ fn check_with_summary(drawing: &str, target: &str, expected: &str) {
     assert_eq!(moved.entry(at).unwrap().body, Body::BranchSummary(expected));
 }
 
+/// R-070: the summary is below the new place, not at the end of what was left.
+/// R-071: a move goes to the entry, below a new summary, or before the first entry.
 #[test]
 fn a_summary_hangs_below_the_new_place() {
     check_with_summary(

@@ -94,6 +94,8 @@ fn what_belongs_to_an_answer_stays_with_it() {
     check("u1 - a1 - t1 - u2 - m2\n u1 - a2*", "u2 m2");
 }
 
+/// old branches are removed only on request.
+/// nothing is deleted on its own.
 #[test]
 fn pruning_archives_the_top_of_each_branch_once() {
     let tree = tree_of("u1 - a1*\n u1 - u2 - m2\n u1 - u3");

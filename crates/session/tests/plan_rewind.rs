@@ -4,6 +4,7 @@ use offshoot_session::agent::Capabilities;
 use offshoot_session::plan::{AgentRewind, RewindRefused, RewindScope, agent_may_rewind, agent_rewind};
 use offshoot_testkit::tree_of;
 
+/// a rewind tells the agent the message it resumes after.
 #[test]
 fn an_agent_goes_on_behind_what_stood_before_the_prompt() {
     let tree = tree_of("u1 - a1 - u2 - a2 - u3 - a3*\n a1 - u4 - a4");
@@ -16,6 +17,7 @@ fn an_agent_goes_on_behind_what_stood_before_the_prompt() {
     assert_eq!(to("x"), Err(RewindRefused::NotFound("x".into())));
 }
 
+/// a rewind of files is previewed and refused if none are kept.
 #[test]
 fn files_go_back_only_where_the_agent_keeps_them() {
     let (keeps, does_not) =

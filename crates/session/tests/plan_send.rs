@@ -56,6 +56,7 @@ fn a_prompt_goes_below_the_head_and_takes_the_head_along() {
     assert_eq!(sent.prompt, "new3".into());
 }
 
+/// the first prompt begins the tree.
 #[test]
 fn the_first_prompt_begins_the_tree() {
     let tree = tree_of("");
@@ -120,6 +121,7 @@ fn an_edit_stands_beside_the_old_prompt() {
     );
 }
 
+/// an edit takes the files of the old version along.
 #[test]
 fn an_edit_carries_images_and_attachments_over() {
     let mut tree = tree_of("u1 - a1*");
@@ -155,6 +157,7 @@ fn the_same_words_with_other_files_are_another_version() {
     assert_eq!(with_files(" ", &["notes.md"]), Err(EditRefused::Blank));
 }
 
+/// an edit with the text of the version shown changes nothing.
 #[test]
 fn an_edit_that_changes_nothing_names_the_version_that_says_the_same() {
     let tree = tree_of(THREE_VERSIONS);

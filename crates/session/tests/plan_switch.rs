@@ -51,6 +51,7 @@ fn a_switch_to_where_the_head_is_is_no_step() {
     assert!(switched(&before_all, None).is_none());
 }
 
+/// a message sent before the first entry begins another root.
 #[test]
 fn before_the_first_entry_the_next_prompt_begins_a_tree() {
     let tree = switched(&tree_of("u1 - a1*"), None).unwrap();
@@ -60,6 +61,7 @@ fn before_the_first_entry_the_next_prompt_begins_a_tree() {
     assert_eq!(draw(&after(&tree, &sent.plan)), "u1 - a1\nnew3\"again\"*\n");
 }
 
+/// to go to an entry that does not exist is refused.
 #[test]
 fn a_head_goes_nowhere_that_does_not_exist() {
     let tree = tree_of(TREE);
@@ -84,6 +86,7 @@ fn a_rewind_discards_nothing() {
     assert_eq!(rewound.operation(&plan.operation).unwrap().name, "rewind");
 }
 
+/// to branch moves the head and rewrites nothing.
 #[test]
 fn after_a_fork_the_next_prompt_begins_a_branch() {
     let tree = tree_of("u1 - a1 - u2 - a2*");

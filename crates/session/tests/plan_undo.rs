@@ -316,6 +316,7 @@ proptest! {
         grow(&steps)?;
     }
 
+    /// a session is a log that only grows, and the tree follows from it.
     #[test]
     fn loading_gives_the_tree_that_was_written(steps in steps(), cut in 0..200_usize) {
         let tree = grow(&steps)?;

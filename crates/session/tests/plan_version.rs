@@ -71,6 +71,8 @@ fn the_arrows_go_to_the_place_last_visited_below_the_version() {
     assert_eq!(head_after(&tree, "u3", VersionStep::Previous).as_deref(), Some("a5"));
 }
 
+/// the arrows stop at the first and the last version.
+/// a prompt with versions shows which one it is, and the arrows end at both ends.
 #[test]
 fn there_is_nothing_beyond_the_ends() {
     let tree = tree_of(TREE);

@@ -51,6 +51,7 @@ fn every_message_has_one_of_four_roles() {
     );
 }
 
+/// summaries of branches and compactions are told to the model by the user.
 #[test]
 fn summaries_are_told_by_the_user() {
     assert_eq!(

@@ -19,6 +19,8 @@ fn rows(graph: &SessionGraph) -> String {
     graph.forest().iter().map(|row| format!("{}{} ", "-".repeat(row.depth), row.session)).collect()
 }
 
+/// the children of a session are those that name it as their parent.
+/// sessions are listed as a tree.
 #[test]
 fn forks_stand_below_the_session_they_came_from() {
     let graph = graph("root haiku<root tools<haiku opus<root");
@@ -28,6 +30,7 @@ fn forks_stand_below_the_session_they_came_from() {
     assert_eq!(graph.tree(&"haiku".into()).len(), 2);
 }
 
+/// the root of a session is found by its parents; a deleted parent ends the search.
 #[test]
 fn a_deleted_parent_makes_a_root() {
     let graph = graph("b<deleted c<b");

@@ -5,6 +5,7 @@ use offshoot_session::status::words::{
 };
 use offshoot_session::status::{State, Status, WaitingFor};
 
+/// the state of a session has a word in each vocabulary.
 #[test]
 fn every_state_has_a_word_in_every_vocabulary() {
     let mut table = String::new();

@@ -60,6 +60,7 @@ fn a_drawing_is_the_drawing_of_its_tree() {
     assert_eq!(draw(&tree_of(&draw(&tree))), draw(&tree));
 }
 
+/// the path to an entry runs from its root to it.
 #[test]
 fn a_path_goes_from_the_root_to_the_entry() {
     let tree = tree_of(TWO_BRANCHES);
@@ -82,6 +83,8 @@ fn branches_meet_at_their_fork_point() {
     assert!(!tree.is_ancestor(&"u2".into(), &"a3".into()));
 }
 
+/// children are ordered by time, oldest first.
+/// the children of an entry are those directly below it.
 #[test]
 fn children_are_oldest_first_whatever_the_order_of_lines() {
     let mut records = drawn("u1 - a1\n u1 - a2");
@@ -91,6 +94,7 @@ fn children_are_oldest_first_whatever_the_order_of_lines() {
     assert_eq!(ids(tree.children(Some(&"u1".into()))), "a1 a2");
 }
 
+/// an entry whose parent is missing is a root.
 #[test]
 fn an_entry_with_a_missing_parent_begins_a_tree() {
     let (tree, oddities) =
@@ -153,6 +157,7 @@ fn the_first_of_two_entries_with_one_id_counts() {
     assert!(matches!(&oddities[..], [odd] if odd.what == Odd::DuplicateId("u1".into())));
 }
 
+/// one head says where the next message goes; it may be before the first entry.
 /// pi and oh-my-pi forget where the head was (hazard pi-hz-002).
 #[test]
 fn a_head_move_survives_loading() {
@@ -245,6 +250,7 @@ fn undo_hides_an_operation_and_all_below_it() {
     assert_eq!(draw(&tree), after);
 }
 
+/// a change gives a new tree; one that is being read stays as it is.
 #[test]
 fn a_snapshot_never_changes_under_its_reader() {
     let mut tree = tree_of("u1 - a1*");

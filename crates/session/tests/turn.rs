@@ -22,6 +22,7 @@ fn permission(command: &str) -> Asking {
     Asking::Permission(Permission { tool: "shell".into(), input, call: None, reason: None })
 }
 
+/// one function takes the events of a turn, however it began.
 #[test]
 fn words_are_shown_at_once_and_written_when_the_message_is_whole() {
     let mut scene = Scene::new("u/t*");
@@ -40,6 +41,7 @@ fn words_are_shown_at_once_and_written_when_the_message_is_whole() {
     assert_eq!(scene.turn.phase(), Phase::Ended);
 }
 
+/// more of the same message replaces it, another message is appended.
 #[test]
 fn another_message_makes_the_one_before_final() {
     let mut scene = Scene::new("u/t*");
@@ -50,6 +52,7 @@ fn another_message_makes_the_one_before_final() {
     assert_eq!(scene.drawn(), "u - new1\"one\" - new2\"two\"*\n");
 }
 
+/// streamed output goes to the turn that it belongs to.
 #[test]
 fn a_turn_writes_below_its_prompt_wherever_the_head_is() {
     let mut scene = Scene::new("u1 - a1 - u/t\n a1 - u2 - a2*");
@@ -58,6 +61,7 @@ fn a_turn_writes_below_its_prompt_wherever_the_head_is() {
     assert_eq!(scene.drawn(), "u1 - a1 - u - new1\"late\"\n     a1 - u2 - a2*\n");
 }
 
+/// output of an older turn is ignored.
 #[test]
 fn what_belongs_to_another_turn_changes_nothing() {
     let mut scene = Scene::new("u/t*");
@@ -66,6 +70,7 @@ fn what_belongs_to_another_turn_changes_nothing() {
     assert_eq!(scene.shown(), "u*\n");
 }
 
+/// a reply with nothing to show is no entry.
 #[test]
 fn a_reply_with_nothing_to_show_writes_no_entry_and_keeps_what_it_cost() {
     let mut scene = Scene::new("u/t*");
@@ -92,6 +97,7 @@ fn a_call_and_its_result_are_entries_in_their_order() {
     assert!(matches!(tool, offshoot_session::Body::ToolResult(result) if result.tool == "read"));
 }
 
+/// what a sub-agent says is kept apart from the conversation.
 #[test]
 fn what_a_sub_agent_says_is_a_tree_of_its_own_that_names_its_call() {
     let mut scene = Scene::new("u/t*");
@@ -119,6 +125,7 @@ fn what_a_sub_agent_says_is_a_tree_of_its_own_that_names_its_call() {
     assert!(!scene.drawn().contains("too late"));
 }
 
+/// an interruption keeps what was said and marks it.
 #[test]
 fn an_interruption_leaves_what_was_said_and_one_entry_and_drops_the_rest() {
     let mut scene = Scene::new("u/t*");
@@ -147,6 +154,7 @@ fn an_agent_that_does_not_stop_is_given_up() {
     assert_eq!(scene.log(), "close Interrupted");
 }
 
+/// a failure ends the turn, and the session is ready again.
 #[test]
 fn a_failure_is_kept_in_the_reply_and_the_session_is_ready_again() {
     let mut scene = Scene::new("u/t*");

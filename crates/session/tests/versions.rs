@@ -33,6 +33,12 @@ fn archived(drawing: &str, at: &str) -> SessionTree {
     SessionTree::replay(drawn(drawing).into_iter().chain([Record::marked(FixedStamps::start(), fact)])).0
 }
 
+/// a prompt with one version shows no version number.
+#[test]
+fn a_prompt_with_one_version_has_no_number() {
+    assert_eq!(told(&tree_of("u1 - a1 - u2 - a2 - m1 - u3*")), ["u1", "u2", "u3"]);
+}
+
 #[test]
 fn prompts_below_one_entry_are_versions() {
     let tree = tree_of("u1 - a1 - u2 - a2\n a1 - u3 - a3*\n u9");

@@ -141,7 +141,7 @@ fn forked(tree: &SessionTree, fork: &Value, stamps: &mut GivenIds) -> Result<Val
     match fork_records(tree, &Fork { scope }, stamps) {
         Ok(new) => Ok(report(&SessionTree::replay(new.records).0)),
         Err(ForkRefused::NotFound(_)) => Ok(json!({"error": "not_found"})),
-        Err(ForkRefused::NotAMessage(_) | ForkRefused::NotAPrompt(_)) => {
+        Err(ForkRefused::NotAMessage(_) | ForkRefused::InsideTurn(_)) => {
             Ok(json!({"error": "invalid_fork_target"}))
         }
     }

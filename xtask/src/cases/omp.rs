@@ -94,7 +94,7 @@ fn context(case: &Case) -> Result<Value> {
         _ => ContextOptions::default(),
     };
     if flag("keep_dangling") == Some(true) {
-        options.unanswered_calls = UnansweredCalls::Kept;
+        options.unanswered_calls = UnansweredCalls::KeptInTranscript;
     }
     if flag("collapse_compacted") == Some(true) {
         options.view = View::Transcript { collapse_compacted: true };

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use anyhow::{Context, Result, bail};
 use offshoot_session::plan::VersionStep;
-use offshoot_session::slots::{Conversation, EditInfo, Slot, SlotPath, SlotPathSegment, SlotView, Timeline};
 use offshoot_session::{
     AgentSessionId, Binding, Block, Body, Entry, EntryId, Interruption, Missing, Prompt, Provenance,
 };
 use serde_json::{Map, Value, json};
 
+use super::slot_view::{Conversation, EditInfo, Slot, SlotPath, SlotPathSegment, SlotView, Timeline};
 use super::stamps::GivenIds;
 use super::{Case, Kind, list, text};
 
@@ -17,7 +17,7 @@ pub(crate) fn kinds() -> Vec<Kind> {
     vec![Kind {
         product: "agent-gui-plugin",
         kind: "tree-edit-navigation",
-        calls: "session::slots::{Conversation, SlotView}",
+        calls: "session::versions, through the nested view of the cases",
         run,
         adjust: unknown_group_is_not_found,
     }]

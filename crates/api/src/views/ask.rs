@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use offshoot_session::address::Place;
 use offshoot_session::agent::Speaker;
-use offshoot_session::asks::{Answer, Ask, Asking, Matches, Question, Rule, Scope};
+use offshoot_session::asks::{Answer, Ask, Asking, Offer, Permission, Question, Reach, Rule, Scope};
 use offshoot_session::{SessionId, SessionTree};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -40,12 +40,32 @@ pub enum AskingView {
         input: Value,
         call: Option<String>,
         reason: Option<String>,
-        /// The rule that "always" would make, as it is shown.
-        always: String,
+        /// The rules that "always" may make: the exact ones first.
+        always: Vec<OfferView>,
     },
     Question {
         questions: Vec<QuestionView>,
     },
+}
+
+/// A rule that may be made, to be shown before it is agreed to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OfferView {
+    /// Names it in the answer.
+    pub offer: OfferName,
+    pub scope: ScopeView,
+    /// What it would allow: one command, or `cargo test *`.
+    pub rule: String,
+    pub exact: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OfferName {
+    Session,
+    Project,
+    WiderSession,
+    WiderProject,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +91,7 @@ pub enum AnswerView {
         input: Option<Value>,
     },
     AllowAlways {
-        scope: ScopeView,
+        offer: OfferName,
     },
     Deny {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,7 +151,7 @@ impl From<&Asking> for AskingView {
                 input: permission.input.clone(),
                 call: permission.call.as_ref().map(ToString::to_string),
                 reason: permission.reason.clone(),
-                always: Matches::from_permission(permission).to_string(),
+                always: OfferView::all(permission),
             },
             Asking::Questions(questions) => {
                 Self::Question { questions: questions.iter().map(QuestionView::from).collect() }
@@ -155,18 +175,53 @@ impl From<AnswerView> for Answer {
     fn from(answer: AnswerView) -> Self {
         match answer {
             AnswerView::Allow { input } => Self::Allow { input },
-            AnswerView::AllowAlways { scope } => Self::AllowAlways { scope: scope.into() },
+            AnswerView::AllowAlways { offer } => {
+                let (scope, reach) = offer.scope_and_reach();
+                Self::AllowAlways { scope, reach }
+            }
             AnswerView::Deny { message } => Self::Deny { message },
             AnswerView::Choose { chosen } => Self::Choose(chosen),
         }
     }
 }
 
-impl From<ScopeView> for Scope {
-    fn from(scope: ScopeView) -> Self {
+impl OfferView {
+    fn all(permission: &Permission) -> Vec<Self> {
+        let offers = Offer::all(permission).into_iter().map(|offer| Self {
+            offer: OfferName::of(offer.scope, offer.reach),
+            scope: offer.scope.into(),
+            rule: offer.pattern.to_string(),
+            exact: offer.reach == Reach::Exact,
+        });
+        offers.collect()
+    }
+}
+
+impl OfferName {
+    fn of(scope: Scope, reach: Reach) -> Self {
+        match (scope, reach) {
+            (Scope::Session, Reach::Exact) => Self::Session,
+            (Scope::Project, Reach::Exact) => Self::Project,
+            (Scope::Session, Reach::Wider) => Self::WiderSession,
+            (Scope::Project, Reach::Wider) => Self::WiderProject,
+        }
+    }
+
+    fn scope_and_reach(self) -> (Scope, Reach) {
+        match self {
+            Self::Session => (Scope::Session, Reach::Exact),
+            Self::Project => (Scope::Project, Reach::Exact),
+            Self::WiderSession => (Scope::Session, Reach::Wider),
+            Self::WiderProject => (Scope::Project, Reach::Wider),
+        }
+    }
+}
+
+impl From<Scope> for ScopeView {
+    fn from(scope: Scope) -> Self {
         match scope {
-            ScopeView::Session => Self::Session,
-            ScopeView::Project => Self::Project,
+            Scope::Session => Self::Session,
+            Scope::Project => Self::Project,
         }
     }
 }
@@ -175,14 +230,11 @@ impl From<&Rule> for RuleView {
     fn from(rule: &Rule) -> Self {
         Self {
             id: rule.id.as_str().to_owned(),
-            scope: match rule.scope {
-                Scope::Session => ScopeView::Session,
-                Scope::Project => ScopeView::Project,
-            },
+            scope: rule.scope.into(),
             session: rule.session.to_string(),
             project: rule.project.clone(),
             tool: rule.tool.clone(),
-            allows: rule.matches.to_string(),
+            allows: rule.pattern.to_string(),
             made_at: rule.made_at,
         }
     }

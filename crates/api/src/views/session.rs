@@ -40,6 +40,9 @@ pub struct SessionView {
     #[serde(default)]
     pub tools: Option<Vec<String>>,
     pub permission_mode: Option<String>,
+    /// The mode of the agent, such as `plan`; `null` where none was set.
+    #[serde(default)]
+    pub mode: Option<String>,
     /// How much the next prompt brings along.
     #[serde(default)]
     pub context: ContextView,

@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Subcommand};
 
 use offshoot_api::Point;
+use offshoot_api::request::VersionTo;
+use offshoot_api::views::ModelView;
 
+use super::talking::model;
 use super::{JsonArgs, Words};
 
 /// What to do where a turn runs on the branch that would be changed.
@@ -14,6 +17,31 @@ pub(crate) struct RunningArgs {
     /// Where a turn runs on this branch: interrupt it, wait for its end, then act
     #[arg(long)]
     pub(crate) abort_first: bool,
+}
+
+/// Who answers, where that is to change.
+#[derive(ClapArgs, Clone, Debug, Default)]
+pub(crate) struct ChosenArgs {
+    /// Who answers from here on
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// With which model from here on
+    #[arg(long, value_name = "PROVIDER/MODEL", value_parser = model)]
+    pub(crate) model: Option<ModelView>,
+}
+
+/// Where another version goes.
+#[derive(ClapArgs, Clone, Copy, Debug, Default)]
+pub(crate) struct NewSessionArgs {
+    /// As a session of its own, which begins with what is above POINT; this one stays as it is
+    #[arg(long)]
+    pub(crate) new_session: bool,
+}
+
+impl NewSessionArgs {
+    pub(crate) fn to(self) -> VersionTo {
+        if self.new_session { VersionTo::NewSession } else { VersionTo::Version }
+    }
 }
 
 /// How a point is read.
@@ -60,7 +88,11 @@ pub(crate) struct EditArgs {
     #[arg(long)]
     pub(crate) send: bool,
     #[command(flatten)]
+    pub(crate) version: NewSessionArgs,
+    #[command(flatten)]
     pub(crate) files: AttachArgs,
+    #[command(flatten)]
+    pub(crate) chosen: ChosenArgs,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     #[command(flatten)]
@@ -78,6 +110,10 @@ pub(crate) struct RetryArgs {
     /// Send it and print the answer
     #[arg(long)]
     pub(crate) send: bool,
+    #[command(flatten)]
+    pub(crate) version: NewSessionArgs,
+    #[command(flatten)]
+    pub(crate) chosen: ChosenArgs,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     #[command(flatten)]
@@ -278,8 +314,17 @@ pub(crate) struct ImportArgs {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Import a session that is stored already once more, as a copy with an id of its own
-    #[arg(long)]
+    #[arg(long, conflicts_with = "flat")]
     pub(crate) again: bool,
+    /// Each FILE is a JSON list of messages, `-` for standard input
+    #[arg(long)]
+    pub(crate) flat: bool,
+    /// Who answers in it
+    #[arg(long, value_name = "AGENT", requires = "flat")]
+    pub(crate) agent: Option<String>,
+    /// The agent's own session that the messages were said in
+    #[arg(long, value_name = "ID", requires = "flat")]
+    pub(crate) agent_session: Option<String>,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
 }

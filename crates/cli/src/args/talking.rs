@@ -4,7 +4,7 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use offshoot_api::views::ModelView;
 
-use super::{AttachArgs, ExactArgs, JsonArgs, Words};
+use super::{AttachArgs, ChosenArgs, ExactArgs, JsonArgs, Words};
 
 /// `PROVIDER/MODEL`; a name alone leaves the provider to the agent.
 pub(crate) fn model(text: &str) -> Result<ModelView, String> {
@@ -26,9 +26,9 @@ pub(crate) struct ChatArgs {
     /// Go on with this session: by id or title
     #[arg(value_name = "SESSION")]
     pub(crate) session: Option<String>,
-    /// Go on with the session used last in this directory
-    #[arg(long = "continue", short = 'c', conflicts_with_all = ["session", "resume"])]
-    pub(crate) go_on: bool,
+    /// Go on with this session, or with the one used last in this directory
+    #[arg(long = "continue", short = 'c', value_name = "SESSION", num_args = 0..=1, conflicts_with_all = ["session", "resume"])]
+    pub(crate) go_on: Option<Option<String>>,
     /// The same as SESSION
     #[arg(long, value_name = "SESSION", conflicts_with = "session")]
     pub(crate) resume: Option<String>,
@@ -38,6 +38,26 @@ pub(crate) struct ChatArgs {
     /// With which model from here on: NAME or PROVIDER/NAME
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+}
+
+/// Which session a chat is about.
+pub(crate) enum WantedSession<'a> {
+    /// It begins with the first message.
+    New,
+    /// The one used last in this directory.
+    Current,
+    Named(&'a str),
+}
+
+impl ChatArgs {
+    pub(crate) fn wanted_session(&self) -> WantedSession<'_> {
+        let continued = self.go_on.as_ref().and_then(Option::as_deref);
+        match self.session.as_deref().or(self.resume.as_deref()).or(continued) {
+            Some(name) => WantedSession::Named(name),
+            None if self.go_on.is_some() => WantedSession::Current,
+            None => WantedSession::New,
+        }
+    }
 }
 
 #[derive(ClapArgs, Debug)]
@@ -64,12 +84,8 @@ pub(crate) struct SendArgs {
     pub(crate) unanswered: bool,
     #[command(flatten)]
     pub(crate) files: AttachArgs,
-    /// Who answers from here on
-    #[arg(long, value_name = "AGENT")]
-    pub(crate) agent: Option<String>,
-    /// With which model from here on
-    #[arg(long, value_name = "PROVIDER/MODEL", value_parser = model)]
-    pub(crate) model: Option<ModelView>,
+    #[command(flatten)]
+    pub(crate) chosen: ChosenArgs,
     /// Where a turn runs on this branch: interrupt it, wait for its end, then act
     #[arg(long)]
     pub(crate) abort_first: bool,
@@ -99,6 +115,9 @@ pub(crate) struct AnswerArgs {
     /// With `always`: in all sessions about this folder
     #[arg(long)]
     pub(crate) project: bool,
+    /// With `always`: the wider rule that the request offers, such as `cargo test *`
+    #[arg(long)]
+    pub(crate) wider: bool,
     /// With `choose`: the answer, once for each question
     #[arg(long = "choice", value_name = "N|WORDS")]
     pub(crate) choices: Vec<String>,

@@ -8,7 +8,9 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 use offshoot_api::event::{EventKind, TurnEnd};
-use offshoot_api::request::{CancelQueued, Edit, IfRunning, Interrupt, Resume, Retry, SayQueued, Send};
+use offshoot_api::request::{
+    CancelQueued, Edit, IfRunning, Interrupt, Resume, Retry, SayQueued, Send, VersionTo,
+};
 use offshoot_api::views::{AskView, AskingView, BlockView, BodyView, EntryView, ModelView, PromptView};
 use offshoot_api::{ApiError, ErrorCode, Event, Point, Request, Response};
 use offshoot_session::{SessionId, Stamps};
@@ -19,7 +21,7 @@ use super::edit::Wording;
 use super::head::session_note;
 use super::json::{printed_line, printed_object};
 use crate::Answer;
-use crate::args::JsonShape;
+use crate::args::{ChosenArgs, JsonShape};
 use crate::engine::{Reached, reach};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
@@ -32,6 +34,7 @@ use crate::talk::telling::{Prompts, Telling, given};
 use crate::talk::{open, open_turn, refused, unexpected, wait_for};
 use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
+use crate::words::chatting::goes_on_in;
 use crate::words::{STOPPED_DURING, talking as words};
 
 /// What is said, and how its answer is printed.
@@ -48,9 +51,9 @@ pub(super) enum Saying {
     /// Below the head, or below a point.
     New { prompt: PromptView, at: Option<Point>, chosen: Chosen },
     /// In the place of an old prompt.
-    Version { at: Point, wording: Wording, chosen: Chosen },
+    Version { at: Point, wording: Wording, chosen: Chosen, to: VersionTo },
     /// The same once more.
-    Again { at: Point },
+    Again { at: Point, chosen: Chosen, to: VersionTo },
     /// The prompt at the head, which nobody has answered.
     Unanswered,
     /// What is held in the queue.
@@ -64,11 +67,19 @@ pub(super) struct Chosen {
     pub(super) model: Option<ModelView>,
 }
 
+impl Chosen {
+    pub(super) fn of(args: &ChosenArgs) -> Self {
+        Self { agent: args.agent.clone(), model: args.model.clone() }
+    }
+}
+
 impl Saying {
     fn chosen(&self) -> Option<&Chosen> {
         match self {
-            Self::New { chosen, .. } | Self::Version { chosen, .. } => Some(chosen),
-            Self::Again { .. } | Self::Unanswered | Self::Queued { .. } => None,
+            Self::New { chosen, .. } | Self::Version { chosen, .. } | Self::Again { chosen, .. } => {
+                Some(chosen)
+            }
+            Self::Unanswered | Self::Queued { .. } => None,
         }
     }
 }
@@ -91,9 +102,11 @@ pub(super) fn answered(message: Message, here: &Here) -> Result<Answer, Failure>
             telling: Telling::new(&here.look),
             out: Printing::begin(),
         };
-        let session = sending.message.session.clone();
         let is_read = sending.message.json.is_none();
-        let answer = sending.answered().await.map(|mut answer| {
+        let answer = sending.answered().await;
+        // The message may have begun another one.
+        let session = sending.message.session.clone();
+        let answer = answer.map(|mut answer| {
             answer.notes.extend(session_note(here, &session).filter(|_| is_read));
             answer
         });
@@ -209,6 +222,12 @@ impl Sending<'_> {
         };
         self.heard.prompt = sent.prompt.clone().or(self.heard.prompt.take());
         self.turn = sent.turn.clone().unwrap_or_else(|| self.turn.clone());
+        if let Some(child) = &sent.new_session {
+            self.message.session = child.id.as_str().into();
+            self.note(&goes_on_in(&short(self.here, &self.message.session)))?;
+            // What was said there meanwhile is caught up with.
+            return Err(Stopped::Behind);
+        }
         let turn = self.turn.clone();
         // Where it ran when it was looked at, its end is among the events that follow, behind its last words.
         if let Some(end) = sent.end.clone().filter(|_| !is_running) {
@@ -348,19 +367,28 @@ impl Sending<'_> {
                 model: chosen.model.clone(),
                 if_running,
                 client_id,
+                branching: None,
             }),
-            Saying::Version { at, wording, chosen } => Request::Edit(Edit {
+            Saying::Version { at, wording, chosen, to } => Request::Edit(Edit {
                 session,
                 at: at.clone(),
+                to: *to,
                 agent: chosen.agent.clone(),
                 model: chosen.model.clone(),
                 if_running,
                 client_id,
                 ..wording.edit()
             }),
-            Saying::Again { at } => {
-                Request::Retry(Retry { session, at: at.clone(), if_running, client_id, ..Retry::default() })
-            }
+            Saying::Again { at, chosen, to } => Request::Retry(Retry {
+                session,
+                at: at.clone(),
+                to: *to,
+                agent: chosen.agent.clone(),
+                model: chosen.model.clone(),
+                if_running,
+                client_id,
+                ..Retry::default()
+            }),
             Saying::Unanswered => {
                 let client_id = client_id.filter(|_| !self.has_turn);
                 Request::Resume(Resume { session, at: None, client_id })

@@ -107,11 +107,13 @@ impl Append<'_> {
     /// Writes what stands before the first line that is wrong, and gives the reason why that one was not written.
     fn write_each(&mut self, lines: &[Line]) -> Result<Option<Trouble>, Failure> {
         let (mut entries, mut trouble) = understood(lines);
+        let mut lines = lines.get(..entries.len()).unwrap_or_default();
         while !entries.is_empty() {
-            match self.write(lines, entries.clone(), Steps::Each)? {
+            match self.write(lines, entries, Steps::Each)? {
                 None => break,
                 Some(wrong) => {
-                    entries.truncate(wrong.index);
+                    lines = lines.get(..wrong.index).unwrap_or_default();
+                    entries = understood(lines).0;
                     trouble = Some(wrong);
                 }
             }
@@ -119,7 +121,7 @@ impl Append<'_> {
         Ok(trouble)
     }
 
-    /// Writes all of them and prints their ids, or none and says which one does not fit.
+    /// Writes all of them and prints their ids, or none and says which one does not fit. `entries` is what the lines say.
     fn write(
         &mut self,
         lines: &[Line],
@@ -127,14 +129,18 @@ impl Append<'_> {
         steps: Steps,
     ) -> Result<Option<Trouble>, Failure> {
         let bytes = lines.iter().map(|line| line.bytes.len()).sum();
-        let request = request::Append {
-            session: self.id.to_string(),
+        let (session, if_running) = (self.id.to_string(), self.if_running);
+        let client_id = self.stamps.operation_id().to_string();
+        let request = |entries| request::Append {
+            session: session.clone(),
             entries,
             each: steps == Steps::Each,
-            if_running: self.if_running,
-            client_id: Some(self.stamps.operation_id().to_string()),
+            if_running,
+            client_id: Some(client_id.clone()),
         };
-        match self.connection.append(request, bytes)? {
+        // The lines are parsed again for a second try: keeping a copy would cost every append what few need.
+        let again = || request(understood(lines).0);
+        match self.connection.append(request(entries), again, bytes)? {
             Ok(changed) => {
                 self.acknowledge(&changed.entries);
                 Ok(None)

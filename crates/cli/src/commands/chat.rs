@@ -29,7 +29,7 @@ use offshoot_api::{ApiError, ErrorCode, Event};
 use self::input::{Block, Came};
 use self::session::Chat;
 use self::signals::{Signals, Told};
-use crate::args::ChatArgs;
+use crate::args::{ChatArgs, WantedSession};
 use crate::engine::reach;
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
@@ -38,10 +38,10 @@ use crate::words::talking as words;
 use crate::{Answer, auto_sync, talk};
 
 pub(crate) fn run(args: &ChatArgs, here: &Here) -> Result<Answer, Failure> {
-    let named = args.resume.as_deref().or(args.session.as_deref());
-    let session = match (named, args.go_on) {
-        (None, false) => None,
-        (named, _) => Some(which::stored(here, named)?.to_string()),
+    let session = match args.wanted_session() {
+        WantedSession::New => None,
+        WantedSession::Current => Some(which::stored(here, None)?.to_string()),
+        WantedSession::Named(name) => Some(which::stored(here, Some(name))?.to_string()),
     };
     let _looking = auto_sync::meanwhile(here);
     let model = args.model.as_deref().map(typed::model).transpose().map_err(Failure::usage)?;

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::here::Here;
 use crate::opened::point;
 use crate::stored::read;
-use crate::which::stored;
+use crate::which::{short, stored};
 use crate::{Answer, editor, stdin, words};
 
 pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
@@ -49,13 +49,17 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
     };
     let wording = Wording { text, files };
     if args.send {
-        let saying = Saying::Version { at: at.into(), wording, chosen: Chosen::default() };
+        let (chosen, to) = (Chosen::of(&args.chosen), args.version.to());
+        let saying = Saying::Version { at: at.into(), wording, chosen, to };
         let if_running = if_running(args.running.abort_first);
         return answered(Message { session: id, saying, if_running, json: args.json.json }, here);
     }
     let request = request::Edit {
         session: id.to_string(),
         at: at.into(),
+        to: args.version.to(),
+        agent: args.chosen.agent.clone(),
+        model: args.chosen.model.clone(),
         if_running: if_running(args.running.abort_first),
         only_write: true,
         client_id: Some(here.client_id()),
@@ -107,6 +111,9 @@ pub(super) fn new_version(
     changed: &Changed,
     json: Option<JsonShape>,
 ) -> Answer {
+    if let Some(child) = &changed.new_session {
+        return version_in_child(here, id, &child.id.as_str().into(), changed, json);
+    }
     let version = head::version_of(changed);
     if wants_json(json) {
         let more = json!({"id": changed.prompt, "version": head::version_json(version)});
@@ -120,6 +127,29 @@ pub(super) fn new_version(
     let answer = words::scripts::answer_with(&with_session(here, "chat", session, id));
     let hint = format!("{answer}   {}", words::take_back(&with_session(here, "undo", session, id)));
     Told { first, rest, hint }.answer(&here.look)
+}
+
+/// `Session 4c1b77 begins before #3 of a3f9d8, with another version`: the same where the version began a session.
+fn version_in_child(
+    here: &Here,
+    origin: &SessionId,
+    child: &SessionId,
+    changed: &Changed,
+    json: Option<JsonShape>,
+) -> Answer {
+    if wants_json(json) {
+        let parent = origin.as_str();
+        return head::as_json(
+            changed,
+            json!({ "id": changed.prompt, "new_session": child.as_str(), "parent": parent }),
+        );
+    }
+    let number = changed.place.as_ref().map_or(1, |place| place.number.max(1));
+    let first = words::scripts::version_begins_session(&short(here, child), number, &short(here, origin));
+    let answer = words::scripts::answer_with(&with_session(here, "chat", None, child));
+    let undo = words::take_back(&with_session(here, "undo", None, child));
+    let back = words::session_of_folder(&short(here, origin));
+    Told { first, rest: String::new(), hint: format!("{back}\n{answer}   {undo}") }.answer(&here.look)
 }
 
 fn old_text(tree: &SessionTree, at: &EntryId) -> Result<String, Failure> {

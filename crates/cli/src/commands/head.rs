@@ -124,9 +124,15 @@ pub(super) fn session_note(here: &Here, session: &SessionId) -> Option<String> {
 /// What to type to take the change back; whoever named the session has to name it again.
 pub(super) fn with_session(here: &Here, command: &str, named: Option<&str>, id: &SessionId) -> String {
     match named {
-        Some(_) => format!("offshoot {command} {}", which::short(here, id)),
+        Some(_) if shows_hints(&here.look) => format!("offshoot {command} {}", which::short(here, id)),
+        // The shortest unique id is in the catalog, and opening that takes longer than many a change.
+        Some(_) => format!("offshoot {command} {}", which::beginning_of(id)),
         None => format!("offshoot {command}"),
     }
+}
+
+fn shows_hints(look: &Look) -> bool {
+    look.for_a_person && !look.quiet
 }
 
 /// The first line is the answer; the rest explains it, and is left out by `--quiet`. The last line is for a person.
@@ -143,7 +149,7 @@ impl Told {
         if !look.quiet {
             text.push_str(&self.rest);
         }
-        if look.for_a_person && !look.quiet && !self.hint.is_empty() {
+        if shows_hints(look) && !self.hint.is_empty() {
             let joins = !text.ends_with('\n');
             text.push_str(if joins { " " } else { "" });
             text.push_str(&self.hint);

@@ -1,6 +1,8 @@
 //! `offshoot import FILE…`: session files of other programs become stored sessions. Ids stay, and so does every line
 //! of the file, so that it can be written back byte for byte.
 
+mod flat;
+
 use std::path::{Path, PathBuf};
 
 use offshoot_api::Request;
@@ -32,14 +34,22 @@ pub(crate) fn run(args: &ImportArgs, here: &Here) -> Result<Answer, Failure> {
     let mut progress = Progress::of("files", &here.look);
     let mut files = Vec::new();
     for path in &args.files {
-        match every_session_in(path) {
+        let found = match args.flat {
+            true => Ok(vec![path.clone()]),
+            false => every_session_in(path),
+        };
+        match found {
             Ok(paths) => files.extend(paths),
             Err(failure) => answer.failures.push(failure),
         }
     }
     for (at, path) in files.iter().enumerate() {
         progress.at(at, files.len());
-        match import(path, args.again, here) {
+        let imported = match args.flat {
+            true => import_flat(path, args, here),
+            false => import(path, args.again, here),
+        };
+        match imported {
             Ok(session) => sessions.push(session),
             Err(failure) => answer.failures.push(failure),
         }
@@ -83,6 +93,8 @@ struct Imported {
     other_id: Option<(SessionId, WhyOther)>,
     dialect: String,
     oddities: usize,
+    /// Messages of a flat list before its first prompt.
+    left_out: usize,
     tree: SessionTree,
 }
 
@@ -114,6 +126,7 @@ fn import(path: &Path, again: bool, here: &Here) -> Result<Imported, Failure> {
         other_id,
         dialect,
         oddities: oddities.len(),
+        left_out: 0,
         tree,
     };
     match stored::create(here, &records) {
@@ -126,6 +139,15 @@ fn import(path: &Path, again: bool, here: &Here) -> Result<Imported, Failure> {
         }
         created => created?,
     }
+    Ok(imported)
+}
+
+fn import_flat(path: &Path, args: &ImportArgs, here: &Here) -> Result<Imported, Failure> {
+    let (mut records, imported) = flat::read(path, args, here)?;
+    let mut stamps = here.stamps();
+    let operation = stamps.operation_id();
+    born(&mut records, words::IMPORT_STEP, operation, &mut stamps);
+    stored::create(here, &records)?;
     Ok(imported)
 }
 
@@ -217,6 +239,9 @@ impl Imported {
         }
         if self.oddities > 0 {
             notes.push(words::is_odd(&self.file, self.oddities));
+        }
+        if self.left_out > 0 {
+            notes.push(words::left_out_of_list(&self.file, self.left_out));
         }
         notes
     }

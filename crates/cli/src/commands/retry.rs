@@ -2,7 +2,7 @@
 
 use offshoot_api::{ErrorCode, Request, request};
 
-use super::answered::{Message, Saying, answered};
+use super::answered::{Chosen, Message, Saying, answered};
 use super::edit::new_version;
 use crate::args::RetryArgs;
 use crate::change::{asked, if_running};
@@ -17,12 +17,15 @@ pub(crate) fn run(args: &RetryArgs, here: &Here) -> Result<Answer, Failure> {
     let id = stored(here, session)?;
     let (at, if_running) = (at.unwrap_or("head").into(), if_running(args.running.abort_first));
     if args.send {
-        let saying = Saying::Again { at };
+        let saying = Saying::Again { at, chosen: Chosen::of(&args.chosen), to: args.version.to() };
         return answered(Message { session: id, saying, if_running, json: args.json.json }, here);
     }
     let request = request::Retry {
         session: id.to_string(),
         at,
+        to: args.version.to(),
+        agent: args.chosen.agent.clone(),
+        model: args.chosen.model.clone(),
         if_running,
         only_write: true,
         client_id: Some(here.client_id()),

@@ -1,6 +1,6 @@
 //! `offshoot send [SESSION] TEXT`: one message and its answer.
 
-use offshoot_api::request::IfRunning;
+use offshoot_api::request::{IfRunning, VersionTo};
 
 use super::answered::{Chosen, Message, Saying, answered};
 use super::edit::{self, Wording};
@@ -13,7 +13,7 @@ use crate::words::scripts;
 use crate::{Answer, stdin, words};
 
 pub(crate) fn run(args: &SendArgs, here: &Here) -> Result<Answer, Failure> {
-    let chosen = Chosen { agent: args.agent.clone(), model: args.model.clone() };
+    let chosen = Chosen::of(&args.chosen);
     let (session, saying) = match args.unanswered {
         true => (stored(here, args.words.only_session()?)?, Saying::Unanswered),
         false => {
@@ -56,7 +56,10 @@ fn saying(
             Err(Failure::refused(words::BLANK_PROMPT))
         }
         Some(_) if is_blank => Err(Failure::refused(words::BLANK_PROMPT)),
-        Some(at) => Ok(Saying::Version { at: at.as_str().into(), wording: Wording { text, files }, chosen }),
+        Some(at) => {
+            let (at, wording, to) = (at.as_str().into(), Wording { text, files }, VersionTo::Version);
+            Ok(Saying::Version { at, wording, chosen, to })
+        }
         None => {
             let prompt = files.unwrap_or_default().with(text);
             let at = args.at.as_deref().map(|at| args.exact.point(at));

@@ -192,6 +192,16 @@ mod tests {
         assert_eq!(hook.events, [HookEvent::TurnEnded]);
     }
 
+    /// pi's spelling of the event is accepted, and everything that prints the setting uses ours.
+    #[test]
+    fn a_hook_may_name_the_compacting_event_as_pi_does() {
+        let read =
+            |event: &str| read_text(Kind::Hooks, &format!("[{{ events = [\"{event}\"], program = \"x\" }}]"));
+        let pi = read("session.compacting").expect("hooks");
+        assert_eq!(Ok(&pi), read("session_compacting").as_ref());
+        assert!(pi.to_toml().to_string().contains("session_compacting"));
+    }
+
     #[test]
     fn what_is_wrong_with_a_hook_is_named() {
         for (text, what) in [

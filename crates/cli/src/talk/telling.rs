@@ -415,9 +415,16 @@ impl<'l> Telling<'l> {
         match &ask.asking {
             AskingView::Permission { tool, input, always, .. } => {
                 let mut out = self.permission(tool, &given(input));
-                let always = harmless_command(always, self.look.ascii);
-                for answers in chatting::permission_answers(&always).iter().filter(|_| is_person) {
-                    out.push_str(&self.line(Ink::Plain, answers));
+                if is_person {
+                    out.push_str(&self.line(Ink::Plain, chatting::PERMISSION_ANSWERS));
+                    out.push_str(&self.line(Ink::Plain, chatting::ALWAYS_ALLOW));
+                }
+                if let Some(wider) = always.iter().find(|offer| !offer.exact).filter(|_| is_person) {
+                    let rule = match wider.rule.as_str() {
+                        "*" => chatting::any_file(&harmless_line(tool, self.look.ascii)),
+                        rule => harmless_command(rule, self.look.ascii),
+                    };
+                    out.push_str(&self.line(Ink::Plain, &chatting::always_allow_wider(&rule)));
                 }
                 out
             }

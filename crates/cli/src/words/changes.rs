@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use offshoot_session::SessionId;
+use offshoot_session::flat::NotAFlatList;
 
 use crate::numbers::counted;
 
@@ -61,6 +62,19 @@ pub(crate) const BLANK_PROMPT: &str = "a prompt needs some text";
 
 pub(crate) fn not_a_prompt(id: &str) -> String {
     format!("`{id}` is not a prompt")
+}
+
+/// `reason` is the engine's word for it.
+pub(crate) fn cannot_fork_before(id: &str, reason: Option<&str>) -> String {
+    let why = match reason {
+        Some("inside_turn") => "it is inside a turn",
+        _ => "it is not a message",
+    };
+    format!("cannot fork before `{id}`: {why}")
+}
+
+pub(crate) fn fork_before_prompt(prompt: &str) -> String {
+    format!("the prompt of its turn is `{prompt}`; without `--before` the fork begins at the entry")
 }
 
 pub(crate) fn prompt_of_turn(id: &str) -> String {
@@ -280,6 +294,18 @@ pub(crate) fn copy_of(file: &str, id: &str) -> String {
 
 pub(crate) fn other_id(file: &str, id: &str) -> String {
     format!("`{file}` gets another id, because `{id}` cannot name a file")
+}
+
+pub(crate) fn not_a_flat_list(file: &str, why: &NotAFlatList) -> String {
+    format!("cannot import `{file}`: {why}")
+}
+
+pub(crate) fn no_prompt_in_list(file: &str) -> String {
+    format!("cannot import `{file}`: it has no message with the role `user`")
+}
+
+pub(crate) fn left_out_of_list(file: &str, count: usize) -> String {
+    format!("`{file}`: {} before the first prompt left out", counted(count, "message", "messages"))
 }
 
 pub(crate) fn is_odd(file: &str, oddities: usize) -> String {

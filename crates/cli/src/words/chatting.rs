@@ -119,12 +119,20 @@ pub(crate) fn asks_elsewhere(text: &str) -> String {
 
 // What is asked.
 
-pub(crate) fn permission_answers(always: &str) -> [String; 2] {
-    [
-        "  y: yes   n: no   n WORDS: no, and say why   c TEXT: yes, with TEXT instead".to_owned(),
-        format!("  always ({always}):   a: in this session   p: in this project"),
-    ]
+pub(crate) const PERMISSION_ANSWERS: &str =
+    "  y: allow   n: deny   n TEXT: deny and say why   c TEXT: allow with TEXT instead";
+pub(crate) const ALWAYS_ALLOW: &str =
+    "  always allow exactly this:   a: in this session   p: in this project";
+
+pub(crate) fn always_allow_wider(rule: &str) -> String {
+    format!("  always allow {rule}:   A: in this session   P: in this project")
 }
+
+pub(crate) fn any_file(tool: &str) -> String {
+    format!("{tool} on any file")
+}
+
+pub(crate) const NO_WIDER_RULE: &str = "there is no wider rule for this: a and p allow exactly what is asked";
 
 pub(crate) const SEVERAL_ANSWERS: &str = "  Several: numbers with `,` between. `=WORDS`: in your own words.";
 pub(crate) const ONE_ANSWER: &str = "  A number, or your own words (`=2` for a number that is meant).";
@@ -141,7 +149,7 @@ pub(crate) fn answered_elsewhere(answer: Option<&AnswerView>, when: &str) -> Str
 }
 
 pub(crate) fn not_a_choice(word: &str) -> String {
-    format!("`{word}` is none of the answers: y, n, c, a, p")
+    format!("`{word}` is none of the answers: y, n, c, a, p, A, P")
 }
 
 pub(crate) const CHANGE_IS_NO_JSON: &str =
@@ -264,12 +272,13 @@ pub(crate) fn somebody_forked(id: &str) -> String {
     format!("Somebody has forked this conversation to a new session, {id}. You stay in this one.")
 }
 
-pub(crate) fn in_force(view: &SessionView, tools: Option<&[String]>, usage: &str) -> String {
+pub(crate) fn in_force(view: &SessionView, usage: &str) -> String {
     let none = "of the agent";
     let model = view.model.as_ref().map(model_name);
-    let tools = tools.map(|tools| tools.join(", "));
+    let tools = view.tools.as_ref().map(|tools| tools.join(", "));
+    let mode = view.mode.as_ref().map(|mode| format!(" Mode: {mode}.")).unwrap_or_default();
     format!(
-        "Agent: {}. Model: {}. Thinking: {}. Tools: {}. Permission mode: {}. To change it: {usage}",
+        "Agent: {}. Model: {}. Thinking: {}. Tools: {}. Permission mode: {}.{mode} To change it: {usage}",
         view.agent.as_deref().unwrap_or("none"),
         model.as_deref().unwrap_or(none),
         view.thinking,

@@ -113,6 +113,10 @@ pub(crate) fn left_behind(turns: &str, count: usize) -> String {
     format!("  {turns} {stay} in the tree; files stay as they are\n")
 }
 
+pub(crate) fn version_begins_session(id: &str, turn: usize, origin: &str) -> String {
+    format!("Session {id} begins before #{turn} of {origin}, with another version of it\n")
+}
+
 pub(crate) fn forked_before(id: &str, origin: &str, turn: usize) -> String {
     format!("Session {id} begins before #{turn} of {origin}\n")
 }
@@ -161,6 +165,8 @@ pub(crate) fn questions(questions: usize) -> String {
 }
 
 pub(crate) const ONE_CHOICE: &str = "this question takes one choice";
+pub(crate) const NO_WIDER_RULE: &str =
+    "there is no wider rule for this: `always` without `--wider` allows exactly what is asked";
 pub(crate) const PERMISSION_IS_ASKED: &str = "permission is asked: allow, always or deny";
 pub(crate) const QUESTION_IS_ASKED: &str = "a question is asked: choose --choice N, or deny";
 

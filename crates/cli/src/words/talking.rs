@@ -11,7 +11,7 @@ pub(crate) fn cannot_wait(error: &std::io::Error) -> String {
 pub(crate) const ABORT_FIRST_HINT: &str = "`offshoot abort` or `--abort-first` interrupts the turn first";
 pub(crate) const REDO_HINT: &str = "`redo` brings it back";
 pub(crate) const SAY_BRANCHING_HINT: &str =
-    "`config_change_branching` is `ask`; `offshoot config set config_change_branching entry` asks no more";
+    "`--set config_change_branching=entry` keeps it in this session, `=file` begins another one";
 pub(crate) const SAY_TURN_HINT: &str = "`--at POINT` says which; `offshoot status` lists them";
 pub(crate) const NO_AGENT_HINT: &str = "`offshoot agents` lists those that can answer";
 pub(crate) const DISCONNECTED_HINT: &str = "the process that was the engine has ended; what was said is kept, and the next command starts another one";
@@ -107,6 +107,12 @@ pub(crate) const NO_RULE_HINT: &str = "`offshoot permissions` lists them, each w
 pub(crate) const ABORTED: &str = "Interrupted. What had arrived is kept.\n";
 pub(crate) const ANSWERED: &str = "Answered.\n";
 pub(crate) const REVOKED: &str = "It is asked for again from now on.\n";
+
+pub(crate) fn no_such_choice(typed: &str, choices: usize) -> String {
+    format!(
+        "there is no choice {typed}: type 1 to {choices}, or `={typed}` to answer with the text \"{typed}\""
+    )
+}
 
 pub(crate) fn bad_answer(word: &str) -> String {
     format!("`{word}` is no answer: allow, always, deny or choose")

@@ -141,6 +141,7 @@ fn a_file_that_may_not_be_read_is_not_sent() {
     );
 }
 
+/// files go with one message and no other.
 #[test]
 fn while_talking_a_file_goes_with_the_next_message_and_no_other() {
     let folder = with_files();

@@ -108,6 +108,7 @@ fn a_text_comes_from_standard_input_or_an_editor() {
     insta::assert_snapshot!("no-editor", folder.run("edit 1 --editor"));
 }
 
+/// R-053: before the first entry is a place of its own, with an option of its own.
 #[test]
 fn going_somewhere_moves_the_head() {
     check(
@@ -175,6 +176,7 @@ fn versions_are_left_and_right_of_each_other() {
     );
 }
 
+/// R-113: a fork begins at any point.
 #[test]
 fn a_fork_starts_a_branch_or_a_session() {
     check(
@@ -517,4 +519,42 @@ fn session_files_are_imported_with_every_line() {
         let file = std::fs::read(folder.path().join(file)).expect("a file of these tests");
         assert_eq!(String::from_utf8_lossy(&exported.stdout), String::from_utf8_lossy(&file));
     }
+}
+
+/// R-049, R-050: a flat list becomes one branch with the head at its end, and every turn keeps the agent's session.
+#[test]
+fn a_flat_list_of_messages_is_imported_as_one_branch() {
+    let folder = Folder::new();
+    let list = r#"[{"role":"assistant","content":"Hello, how can I help?"},
+        {"role":"user","content":"Why is the last row lost?"},
+        {"role":"assistant","content":[{"type":"text","text":"The loop ends too early."}]},
+        {"role":"user","text":"Fix it."},
+        {"role":"assistant","text":"Done."}]"#;
+    folder.write("list.json", list.as_bytes());
+    folder.write("empty.json", b"[]");
+    folder.write("object.json", b"{}");
+    folder.write("wrong.json", br#"[{"role":"user","text":"hi"},{"role":"nobody","text":"hi"}]"#);
+    insta::assert_snapshot!(
+        "import-flat",
+        folder.story(&[
+            "import --flat list.json --agent claude --agent-session 0c9e",
+            "tree",
+            "show --context",
+            "import --flat list.json --json",
+            "import --flat empty.json",
+            "import --flat object.json",
+            "import --flat wrong.json",
+            "import --flat gone.json",
+            "import --flat list.json --again",
+            "import list.json --agent claude",
+        ])
+    );
+    // From a pipe, without what is left out.
+    let list = r#"[{"role":"user","text":"one"},{"role":"assistant","text":"1"},
+        {"role":"user","text":"two"},{"role":"assistant","text":"2"}]"#;
+    let told = folder.run_with("import --flat - --agent-session 0c9e --json", list);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    let session = told["sessions"][0]["id"].as_str().expect("an id");
+    let shown = folder.run(&format!("show {session} --json"));
+    assert_eq!(shown.matches(r#""agent_session": "0c9e""#).count(), 2, "{shown}");
 }

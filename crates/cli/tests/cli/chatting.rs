@@ -310,3 +310,28 @@ fn a_message_of_several_lines_is_told_as_such_and_a_long_one_by_its_beginning() 
     assert_eq!([(); 8].map(|()| chat.line()).last().map(String::as_str), Some("  (+4 lines)\n"));
     assert_eq!(chat.end(), Some(0));
 }
+
+/// a chat is resumed and continued without its command word, by any name of a session.
+#[test]
+fn a_chat_is_resumed_without_its_command_word() {
+    let folder = Folder::new();
+    for (title, text) in [("Old", "first words"), ("New", "other words")] {
+        assert_eq!(run(&folder, &["new", title]).1, Some(0));
+        assert_eq!(run(&folder, &["send", title, text]).1, Some(0));
+    }
+    for (words, shown) in [
+        (&["--resume", "Old"][..], "first words"),
+        (&["--continue"], "first words"),
+        (&["--continue", "New"], "other words"),
+        (&["chat", "--continue"], "other words"),
+        (&["chat", "--continue", "Old"], "first words"),
+        (&["-q", "-c"], "first words"),
+    ] {
+        let mut chat = Talk::begin(&folder, words);
+        chat.until(shown);
+        assert_eq!(chat.end(), Some(0), "{words:?}");
+    }
+    for words in [&["--resume", "Nowhere"][..], &["--continue", "Nowhere"]] {
+        assert_eq!(run(&folder, words).1, Some(3), "{words:?}");
+    }
+}

@@ -71,6 +71,8 @@ fn only_programs_go_on() {
     assert_eq!(code, Some(2));
 }
 
+/// a session of Claude Code is renamed in its file, not by a message to the model.
+/// a rename appends a title line to the file of Claude Code.
 #[test]
 fn a_title_is_appended_to_the_file_of_claude_code_and_to_no_other() {
     let folder = Folder::with_talk();

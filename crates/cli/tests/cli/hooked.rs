@@ -131,6 +131,7 @@ fn a_program_calls_a_move_off_and_counts_no_more_when_it_is_taken_out() {
     host.end();
 }
 
+/// a hook's summary is kept with its details and its origin.
 #[test]
 fn a_program_writes_the_summary_and_it_is_kept_with_what_belongs_to_it() {
     let folder = Folder::new();
@@ -208,6 +209,7 @@ fn two_turns_and_a_slow_hook(folder: &Folder) -> (Talk, TcpListener) {
     (chat, listener)
 }
 
+/// cancelling ends the hook that is asked.
 /// Whoever is asked first does not answer. Ctrl-C does not wait for it, and nothing has changed, then or later.
 #[test]
 fn ctrl_c_calls_off_what_a_hook_is_asked_about() {

@@ -78,6 +78,7 @@ fn tree_draws_one_row_per_entry_on_request() {
     );
 }
 
+/// the tree can be printed with parents and labels.
 #[test]
 fn tree_is_data_for_scripts() {
     let folder = Folder::new();
@@ -101,6 +102,8 @@ fn tree_is_data_for_scripts() {
     assert!(found.starts_with("{\"id\":\"90aa5101\"") && found.lines().count() == 1, "{found}");
 }
 
+/// the active branch is a flat list of prompts and responses.
+/// the flat list is computed from the tree, so there is nothing to migrate.
 #[test]
 fn show_prints_the_branch_turn_by_turn() {
     check(

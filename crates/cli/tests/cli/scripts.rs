@@ -74,6 +74,33 @@ fn a_new_version_is_answered_at_once_or_later() {
     assert_eq!((&told["end"]["how"], &told["entries"][0]["text"]), (&"done".into(), &"for scripts".into()));
 }
 
+/// a prompt has an id, an edit group, its text and its files.
+#[test]
+fn a_prompt_is_told_with_its_edit_group_text_and_files() {
+    let folder = Folder::new();
+    folder.write("notes.md", b"notes");
+    folder.run("new Files");
+    folder.run("send first --attach notes.md");
+    let prompt = || {
+        let shown: Value = serde_json::from_str(&folder.run("show --json")).expect("JSON");
+        shown["entries"]
+            .as_array()
+            .expect("entries")
+            .iter()
+            .find(|entry| entry["role"] == "user")
+            .cloned()
+            .expect("a prompt")
+    };
+    let first = prompt();
+    folder.run("edit 1 second --send");
+    let second = prompt();
+    assert_ne!(first["id"], second["id"]);
+    for (prompt, text) in [(&first, "first"), (&second, "second")] {
+        assert_eq!((&prompt["text"], &prompt["edit_group"]), (&json!(text), &first["id"]), "{prompt}");
+        assert!(prompt["attachments"].to_string().contains("notes.md"), "{prompt}");
+    }
+}
+
 #[test]
 fn what_was_asked_of_nobody_knows_its_prompt() {
     let folder = Folder::new();
@@ -278,6 +305,7 @@ fn a_session_begins_before_a_prompt_and_the_words_come_back() {
         "fork Burst 1 --new-session --before --title Anew --json",
         "show Anew",
         "fork Burst head --new-session --before",
+        "fork Burst nowhere --before",
         "fork Burst --new-session --before",
         "fork Burst 2 --before",
         "fork Burst 2 --at 2",
@@ -420,6 +448,8 @@ fn a_tool_is_given_something_else_and_a_whole_folder_is_allowed() {
     assert!(told.contains("two"), "{told}");
     let mut send = started(&folder, &["send", "run echo three"]);
     until_noted(&mut send, "offshoot answer");
+    let (told, code) = run(&folder, &["answer", "always", "--wider"]);
+    assert_eq!(code, Some(4), "{told}");
     assert_eq!(run(&folder, &["answer", "always", "--project"]).1, Some(0));
     assert_eq!(ended(send).1, Some(0));
     let (rules, _) = run(&folder, &["permissions"]);
@@ -458,6 +488,7 @@ fn hooks_have_a_say_also_where_no_engine_runs() {
     assert!(!folder.path().join("told.json").exists(), "nobody asked for it");
 }
 
+/// a branch whose context was reconstructed says so.
 #[test]
 fn what_an_agent_was_not_told_is_said_wherever_the_branch_is_shown() {
     let folder = Folder::new();

@@ -69,6 +69,8 @@ fn an_agent_that_answers_is_named_and_so_is_its_turn() {
     talk.kill();
 }
 
+/// prompts, replies and interruptions are told apart.
+/// an interrupted answer is marked as such.
 /// Whoever interrupts knows why it stopped; after a crash everybody is told.
 #[test]
 fn a_crash_is_told_apart_from_an_interruption() {

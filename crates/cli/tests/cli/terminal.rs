@@ -171,7 +171,7 @@ fn a_person_takes_the_tour_and_talks() {
     terminal.until("May it use shell?");
     terminal.until("p: in this project\n> ");
     terminal.type_line("perhaps");
-    terminal.until("is none of the answers: y, n, c, a, p\n> ");
+    terminal.until("is none of the answers: y, n, c, a, p, A, P\n> ");
     terminal.type_line("y");
     terminal.until("→ from-the-shell\n> ");
 

@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::mpsc;
 
+use offshoot_api::PROTOCOL;
 use serde_json::{Value, json};
 
 use crate::home::{Home, PATIENCE, Wire};
@@ -157,9 +158,9 @@ fn a_program_of_another_version_and_the_same_protocol_is_served() {
     let stream = UnixStream::connect(home.run_path("engine.sock")).expect("an engine");
     let mut wire = Wire::over(stream);
     let plain = wire.call(&json!({ "type": "hello" }));
-    assert_eq!(plain["response"]["protocol"], 1, "{plain}");
+    assert_eq!(plain["response"]["protocol"], PROTOCOL, "{plain}");
     let client = json!({ "name": "page", "version": "99.0.0" });
-    let hello = wire.call(&json!({ "type": "hello", "client": client, "protocol": 1 }));
+    let hello = wire.call(&json!({ "type": "hello", "client": client, "protocol": PROTOCOL }));
     assert_eq!(hello["response"]["program"], "offshoot", "{hello}");
     let stopped = wire.call(&json!({ "type": "engine", "action": "stop" }));
     assert_eq!(stopped["response"]["type"], "engine", "{stopped}");

@@ -405,6 +405,7 @@ fn a_file_and_its_journal_are_one_session() {
     assert_eq!(person.bytes_of_agents(), before);
 }
 
+/// a rename needs neither the agent nor the ids of messages.
 #[test]
 fn a_title_for_claude_code_is_written_only_when_asked() {
     let person = Person::with_agents();

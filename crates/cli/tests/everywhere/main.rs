@@ -20,6 +20,7 @@ mod watching;
 use offshoot_testkit::deadline::BoundedCommand;
 use person::{NOW, Person};
 
+/// transcripts are found where Claude Code keeps them.
 #[test]
 fn sessions_of_all_agents_are_in_one_list() {
     let person = Person::with_agents();

@@ -49,6 +49,7 @@ fn rollouts_are_one_file_per_branch() {
     assert!(!forced.contains("exit"), "{forced}");
 }
 
+/// a branch is exported to read it.
 #[test]
 fn a_branch_can_be_read() {
     check(

@@ -7,7 +7,7 @@ use offshoot_api::{Response, request};
 use offshoot_session::TurnId;
 use offshoot_session::agent::Speaker;
 use offshoot_session::asks::{
-    Answer, AnswerRefused, Answered, Ask, AskId, Asking, Matches, Rule, RuleId, Scope, Taken,
+    Answer, AnswerRefused, Answered, Ask, AskId, Asking, Offer, Reach, Rule, RuleId, Scope, Taken,
 };
 use serde_json::json;
 
@@ -30,7 +30,7 @@ impl SessionActor {
             Asking::Permission(permission) if self.asks.ask(&id).is_none() => rules.allow(permission),
             Asking::Permission(_) | Asking::Questions(_) => None,
         };
-        let allowed = rule.map(|rule| format!("{} is allowed by the rule `{}`", rule.tool, rule.matches));
+        let allowed = rule.map(|rule| format!("{} is allowed by the rule `{}`", rule.tool, rule.pattern));
         match self.asks.take(ask, &rules) {
             Taken::Waits => {
                 self.tell_hooks(HookEvent::PromptWaiting, || json!({ "ask": view.clone() }));
@@ -59,8 +59,8 @@ impl SessionActor {
         let answered = self.asks.answer(&id, answer.clone()).map_err(|why| self.answer_refused(why))?;
         let Answered::Tell(input) = answered else { return Ok(Response::Done { changed: false }) };
         let Some(ask) = self.asks.ask(&id).cloned() else { return Ok(Response::Done { changed: false }) };
-        if let (Answer::AllowAlways { scope }, true) = (&answer, is_first) {
-            self.make_rule(&ask, *scope).await;
+        if let (Answer::AllowAlways { scope, reach }, true) = (&answer, is_first) {
+            self.make_rule(&ask, *scope, *reach).await;
         }
         if let Some(running) = self.turns.get_mut(&ask.turn) {
             running.turn.answered(&id);
@@ -91,15 +91,16 @@ impl SessionActor {
     }
 
     /// A rule that cannot be kept allows this once all the same, and says so.
-    async fn make_rule(&mut self, ask: &Ask, scope: Scope) {
+    async fn make_rule(&mut self, ask: &Ask, scope: Scope, reach: Reach) {
         let Asking::Permission(permission) = &ask.asking else { return };
+        let Some(offer) = Offer::find(permission, scope, reach) else { return };
         let rule = Rule {
             id: RuleId::named(self.stamps.operation_id().as_str()),
             scope,
             session: self.id.clone(),
             project: self.project().map(str::to_owned),
             tool: permission.tool.clone(),
-            matches: Matches::from_permission(permission),
+            pattern: offer.pattern,
             made_at: self.stamps.now(),
         };
         let rules = self.shared.rules.clone();

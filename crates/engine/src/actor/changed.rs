@@ -5,7 +5,7 @@ use offshoot_api::views::{HeadView, OperationView, PlaceView, SessionBrief, Vers
 use offshoot_api::{ApiError, ErrorCode, ErrorData, Request, Response, TurnRef};
 use offshoot_session::address::Place;
 use offshoot_session::handoff::branch_session;
-use offshoot_session::plan::Plan;
+use offshoot_session::plan::{OtherSide, Plan, other_side};
 use offshoot_session::{
     Change, ChosenIds, EntryId, Fact, HeadName, OperationId, Record, SessionId, SessionTree, Stamps, TurnId,
 };
@@ -62,10 +62,13 @@ impl SessionActor {
         require_client_id(client_id)?;
         let id = OperationId::from(client_id);
         let operation = match request {
-            // What became of a turn is told by the turn.
-            Request::Send(_) | Request::Resume(_) => return Ok(None),
-            Request::Edit(edit) if !edit.only_write => return Ok(None),
-            Request::Retry(retry) if !retry.only_write => return Ok(None),
+            Request::Resume(_) => return Ok(None),
+            // What became of a turn is told by the turn, and where it is: in the child that began with it.
+            Request::Send(_) | Request::Edit(_) | Request::Retry(_)
+                if begins_turn(request) && !self.began_child(&id) =>
+            {
+                return Ok(None);
+            }
             Request::Undo(_) | Request::Redo(_) => match marked_under(&self.tree, &id) {
                 Some((operation, done)) if done.is_of(request) => operation,
                 // Another session has done it for this request and restored it since.
@@ -89,10 +92,16 @@ impl SessionActor {
             place: self.place(place),
             version: place.and_then(|at| VersionBrief::of(&self.tree, at)),
             prompt: outcome.prompt.map(|prompt| prompt.to_string()),
+            turn: begins_turn(request).then(|| client_id.to_owned()),
             entries: outcome.entries.iter().map(ToString::to_string).collect(),
             operation: Some(view),
             ..self.changed(head_before, None)
         }))
+    }
+
+    /// Whether another session came out of this one in a step. In the child the step is its own beginning.
+    fn began_child(&self, operation: &OperationId) -> bool {
+        matches!(other_side(&self.tree, operation), Some(OtherSide::Child(_)))
     }
 
     /// Errors are made where only ids are known; here they are given what a front end prints.
@@ -121,6 +130,16 @@ impl SessionActor {
             agent: running.agent.name().to_owned(),
             agent_title: running.agent.title().to_owned(),
         })
+    }
+}
+
+/// Whether a message is to be answered.
+pub(super) fn begins_turn(request: &Request) -> bool {
+    match request {
+        Request::Send(_) => true,
+        Request::Edit(edit) => !edit.only_write,
+        Request::Retry(retry) => !retry.only_write,
+        _ => false,
     }
 }
 
@@ -171,15 +190,17 @@ fn session_of_client_id(client_id: &str) -> SessionId {
 /// Under which names the step of a request may have been recorded.
 fn kinds(request: &Request) -> &'static [&'static str] {
     match request {
-        Request::Edit(_) => &["edit", "send"],
-        Request::Retry(_) => &["retry", "send"],
+        Request::Send(_) => &["fork"],
+        Request::Edit(_) => &["edit", "send", "fork"],
+        Request::Retry(_) => &["retry", "send", "fork"],
         Request::Append(_) => &["append"],
         Request::Version(_) => &["switch version"],
+        // A move with a summary is a step of its own kind.
         Request::Switch(_) => &["switch", "navigate"],
         Request::Navigate(_) => &["navigate"],
-        Request::Rewind(_) => &["rewind"],
+        Request::Rewind(_) => &["rewind", "navigate"],
         Request::Configure(_) => &["change settings", "fork"],
-        Request::Fork(_) => &["fork"],
+        Request::Fork(_) => &["fork", "navigate"],
         Request::Compact(_) => &["compact"],
         Request::Rename(_) => &["rename"],
         Request::Label(_) => &["label"],

@@ -1,10 +1,10 @@
 //! Settings, names, clearing, and sessions that come out of this one.
 
+use offshoot_api::Response;
 use offshoot_api::event::EventKind;
-use offshoot_api::request::{self, ConfigBranching, IfRunning};
+use offshoot_api::request::{self, IfRunning};
 use offshoot_api::response::Changed;
 use offshoot_api::views::SessionBrief;
-use offshoot_api::{ApiError, ErrorCode, Hint, Response};
 use offshoot_session::address::Want;
 use offshoot_session::guard::{Action, AgentState, Refusal};
 use offshoot_session::plan::{
@@ -34,37 +34,22 @@ impl SessionActor {
         configure: request::Configure,
         brought: &Brought,
     ) -> Result<Response, Halt> {
-        let this_once = configure.branching.map(|branching| match branching {
-            ConfigBranching::Entry => ConfigChangeWay::Entry,
-            ConfigBranching::File => ConfigChangeWay::File,
-        });
         if configure.agent.as_ref().is_some_and(|agent| !self.shared.agents.contains_key(agent)) {
             return Err(refused(Refusal::NoAgent));
         }
-        let way = self.settings.config_change_branching.way(this_once);
-        let (if_running, client_id) = (configure.if_running, configure.client_id.clone());
+        let (this_once, if_running) = (configure.branching, configure.if_running);
+        let client_id = configure.client_id.clone();
         let client_id = client_id.as_deref();
         let settings = settings(configure);
+        let way = self.way_of_settings(self.tree.main_head(), &settings, this_once)?;
+        self.may(Action::Change, AgentState::Reachable, if_running)?;
+        let (head, ids) = (HeadName::main(), &mut chosen_ids(self.stamps.as_mut(), client_id));
         match way {
-            None => {
-                let mut error = ApiError::new(
-                    ErrorCode::Invalid,
-                    "say whether the change goes into this session (`entry`) or into one of its own (`file`)",
-                );
-                error.hint = Some(Hint::SayBranching);
-                Err(refused(error))
-            }
-            Some(ConfigChangeWay::Entry) => {
-                self.may(Action::Change, AgentState::Reachable, if_running)?;
-                let head = HeadName::main();
-                let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
+            ConfigChangeWay::Entry => {
                 let plan = plan_config_change(&self.tree, &head, settings, ids);
                 Ok(answered(self.take(plan.map_err(refused)?).await?))
             }
-            Some(ConfigChangeWay::File) => {
-                self.may(Action::Change, AgentState::Reachable, if_running)?;
-                let head = HeadName::main();
-                let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
+            ConfigChangeWay::File => {
                 let session = plan_config_session(&self.tree, &head, settings, ids);
                 let Some(session) = session.map_err(refused)? else {
                     return Ok(answered(self.take(None).await?));
@@ -90,7 +75,7 @@ impl SessionActor {
     }
 
     /// A session out of this one. It stands by itself; what this one knows of it only helps to take it back.
-    async fn begin_another(
+    pub(super) async fn begin_another(
         &mut self,
         session: NewSession,
         step: &str,

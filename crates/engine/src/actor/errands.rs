@@ -28,7 +28,7 @@ use super::shared_step::{Other, SharedStep, StepsLock, TakenThere, putting_back,
 use super::{Call, Message, SessionActor};
 use crate::engine::disconnected;
 use crate::failure::internal;
-use crate::hooks::{self, Hook, HookEvent, HookRequest, Verdict, Wish};
+use crate::hooks::{self, Hook, HookEvent, HookRequest, Supplied, Verdict, Wish};
 use crate::summary::Writer;
 use crate::view::settings_of;
 
@@ -76,6 +76,8 @@ impl Taken {
 #[derive(Clone, Default)]
 pub(crate) struct Brought {
     verdict: Option<Box<Heard>>,
+    /// What hooks said to the session that the message begins, beside what they said to the message.
+    branch_verdict: Option<Box<Heard>>,
     summary: Option<Written>,
     steps_lock: Option<Arc<StepsLock>>,
     other_side: Option<Box<Taken>>,
@@ -93,13 +95,6 @@ pub(crate) struct Brought {
 struct Heard {
     verdict: Verdict,
     head: Option<EntryId>,
-}
-
-impl Heard {
-    /// A summary says something about one head only; yes and no hold for any.
-    fn is_about_another(&self, head: Option<&EntryId>) -> bool {
-        self.verdict.summary.is_some() && self.head.as_ref() != head
-    }
 }
 
 /// Who wants it.
@@ -139,6 +134,11 @@ impl Brought {
     /// Hooks were asked before and have no say any more.
     pub(super) fn asked() -> Self {
         Self { verdict: Some(Box::default()), ..Self::default() }
+    }
+
+    /// The same for a caller.
+    pub(crate) fn asked_for(caller: CallerId) -> Self {
+        Self { verdict: Some(Box::default()), ..Self::by_caller(caller) }
     }
 
     pub(super) fn from_queue(pending: Pending) -> Self {
@@ -222,7 +222,8 @@ impl Brought {
 
     /// What hooks want to happen when the request is answered.
     pub(super) fn take_wishes(&mut self) -> Vec<Wish> {
-        self.verdict.as_mut().map(|heard| std::mem::take(&mut heard.verdict.wishes)).unwrap_or_default()
+        let heard = self.verdict.iter_mut().chain(&mut self.branch_verdict);
+        heard.flat_map(|heard| std::mem::take(&mut heard.verdict.wishes)).collect()
     }
 }
 
@@ -243,6 +244,7 @@ pub(super) struct Away {
 
 enum AwayFor {
     Hooks {
+        event: HookEvent,
         head: Option<EntryId>,
     },
     Summary {
@@ -320,7 +322,7 @@ impl SessionActor {
                     let verdict = hooks::ask(hooks, &place, event, session, payload).await;
                     let _ = to_self.send(Message::Back { errand: id, back: Back::Verdict(verdict) }).await;
                 });
-                (task, AwayFor::Hooks { head })
+                (task, AwayFor::Hooks { event, head })
             }
             Errand::Summary { requests } => {
                 let writer = match self.writer() {
@@ -461,7 +463,7 @@ impl SessionActor {
             (Back::Verdict(_) | Back::Written(_) | Back::StepsLocked(_), _) if nobody_waits => {
                 self.withdrawn(&call);
             }
-            (Back::Verdict(mut verdict), AwayFor::Hooks { head }) => {
+            (Back::Verdict(mut verdict), AwayFor::Hooks { event, head }) => {
                 self.report(&mut verdict);
                 match verdict.cancelled.take() {
                     Some(reason) => {
@@ -469,7 +471,13 @@ impl SessionActor {
                         self.grant(verdict.wishes);
                     }
                     None => {
-                        call.brought.verdict = Some(Box::new(Heard { verdict, head }));
+                        let heard = Some(Box::new(Heard { verdict, head }));
+                        match event {
+                            HookEvent::SessionBeforeBranch if call.brought.pending().is_some() => {
+                                call.brought.branch_verdict = heard;
+                            }
+                            _ => call.brought.verdict = heard,
+                        }
                         self.afterwards.push_back(Message::Call(call));
                     }
                 }
@@ -553,18 +561,38 @@ impl SessionActor {
         brought.verdict.is_some() || matches!(brought.by, By::Hook(_)) || self.hooks_for(event).is_empty()
     }
 
-    /// What hooks say to this; they are asked where they were not yet.
-    pub(super) fn verdict(
+    /// Whether a message may begin a session, or has no hooks to ask about it.
+    pub(super) fn has_branch_verdict(&self, brought: &Brought) -> bool {
+        let event = HookEvent::SessionBeforeBranch;
+        brought.branch_verdict.is_some()
+            || matches!(brought.by, By::Hook(_))
+            || self.hooks_for(event).is_empty()
+    }
+
+    /// Asks the hooks unless they have been asked; a request that one of them cancels does not come again.
+    pub(super) fn ask_hooks(
         &self,
         event: HookEvent,
         brought: &Brought,
         payload: impl FnOnce() -> Value,
-    ) -> Result<Verdict, Halt> {
-        match brought.verdict.as_deref() {
-            Some(heard) if heard.is_about_another(self.tree.main_head()) => Err(went_on(&brought.by)),
-            Some(heard) => Ok(heard.verdict.clone()),
-            None if self.has_verdict(event, brought) => Ok(Verdict::default()),
-            None => Err(Halt::Errand(Errand::Hooks { event, payload: payload() })),
+    ) -> Result<(), Halt> {
+        match self.has_verdict(event, brought) {
+            true => Ok(()),
+            false => Err(Halt::Errand(Errand::Hooks { event, payload: payload() })),
+        }
+    }
+
+    /// The summary that a hook supplied for this request, if it applies. It describes one head only: if the head has moved
+    /// since, the request is refused.
+    pub(super) fn summary_by_hook(
+        &self,
+        brought: &Brought,
+        is_wanted: bool,
+    ) -> Result<Option<Supplied>, Halt> {
+        let Some(heard) = brought.verdict.as_deref() else { return Ok(None) };
+        match heard.verdict.summary(is_wanted) {
+            Some(_) if heard.head.as_ref() != self.tree.main_head() => Err(went_on(&brought.by)),
+            summary => Ok(summary.cloned()),
         }
     }
 

@@ -27,7 +27,7 @@ impl SessionActor {
     pub(super) fn session_view(&mut self, open: &request::Open) -> Response {
         let spent = SpentView::from(&self.spent());
         let (shown, settled) = (self.shown(), self.settled());
-        let context = context_of(&settled, settled.main_head(), &ContextOptions::pi());
+        let context = context_of(&settled, settled.main_head(), &ContextOptions::default());
         let agent = context.agent.or_else(|| self.settings.default_agent.clone());
         let tokens = context_tokens(&context.messages).tokens;
         let window = self.window(agent.as_deref(), context.model.as_ref());
@@ -46,6 +46,7 @@ impl SessionActor {
             thinking: context.thinking,
             tools: context.tools,
             permission_mode: context.permission_mode,
+            mode: context.mode,
             context: ContextView { tokens, window },
             spent,
             status: StatusView::from(Status::of_stream(self.state())),

@@ -11,14 +11,14 @@ use offshoot_session::branch_summary::{LeftBehind, collect_left_behind, prepare_
 use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::pending::PendingTurn;
 use offshoot_session::plan::{
-    Navigation, Plan, SummaryChoice, VersionStep, WrittenSummary, before_prompt, branched_session, plan_fork,
-    plan_navigation, plan_navigation_to, plan_redo, plan_rewind_conversation, plan_switch, plan_undo,
-    plan_version, step_of,
+    Navigation, Plan, SummaryChoice, SwitchRefused, VersionStep, WrittenSummary, before_prompt,
+    branch_with_summary, branched_session, plan_fork, plan_navigation, plan_navigation_to, plan_redo,
+    plan_rewind_conversation, plan_switch, plan_undo, plan_version, step_of,
 };
 use offshoot_session::render::prompts::{BRANCH, summary_request, with_files};
 use offshoot_session::render::serialize_for_summary;
 use offshoot_session::versions::{active_version, last_with_versions, slot_place, turn_prompt, versions_of};
-use offshoot_session::{Entry, EntryId, HeadName, OperationId, Record, TurnId};
+use offshoot_session::{Entry, EntryId, HeadName, OperationId, Record, SessionTree, Stamps, TurnId};
 use serde_json::json;
 
 use super::changed::{answered, chosen_ids};
@@ -72,19 +72,18 @@ impl SessionActor {
             (Some(_), Summary::None | Summary::Default | Summary::With { .. }) | (None, _) => {}
         }
         self.may(Action::MoveHead, AgentState::Reachable, switch.if_running)?;
-        self.before_going(to.as_ref(), brought)?;
-        let ids = &mut chosen_ids(self.stamps.as_mut(), switch.client_id.as_deref());
-        let plan = plan_switch(&self.tree, &HeadName::main(), to.as_ref(), ids);
-        Ok(answered(self.go(plan.map_err(refused)?).await?))
+        let summary = self.before_going(to.as_ref(), brought)?;
+        Ok(answered(self.go(to.as_ref(), summary, switch.client_id.as_deref(), plan_switch).await?))
     }
 
-    /// Hooks have a say in every move to another place, also where nobody wants a summary.
-    fn before_going(&self, to: Option<&EntryId>, brought: &Brought) -> Result<(), Halt> {
+    /// Asks the hooks about a move to another place, for which no summary is wanted. Gives the summary that one of them
+    /// insists on.
+    fn before_going(&self, to: Option<&EntryId>, brought: &Brought) -> Result<Option<WrittenSummary>, Halt> {
         let old = self.tree.main_head();
         if old == to {
-            return Ok(());
+            return Ok(None);
         }
-        let verdict = self.verdict(HookEvent::SessionBeforeTree, brought, || {
+        self.ask_hooks(HookEvent::SessionBeforeTree, brought, || {
             let left = match to {
                 Some(to) => collect_left_behind(&self.tree, old, to),
                 None => LeftBehind { entries: self.tree.path_to(old), common_ancestor: None },
@@ -98,16 +97,28 @@ impl SessionActor {
                     "userWantsSummary": false,
                 },
             })
-        });
-        verdict.map(|_| ())
+        })?;
+        Ok(self.summary_by_hook(brought, false)?.map(written_by_hook))
     }
 
-    /// A move that hooks were asked about.
-    async fn go(&mut self, plan: Option<Plan>) -> Result<Changed, Halt> {
-        let old = self.tree.main_head().cloned();
-        let changed = self.take(plan).await?;
+    /// Moves the head as [`Self::before_going`] allowed: with the summary that a hook insists on, else by `plan`.
+    async fn go(
+        &mut self,
+        to: Option<&EntryId>,
+        summary: Option<WrittenSummary>,
+        client_id: Option<&str>,
+        plan: PlanMove,
+    ) -> Result<Changed, Halt> {
+        let (old, head) = (self.tree.main_head().cloned(), HeadName::main());
+        let is_summarised = summary.is_some();
+        let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
+        let plan = match summary {
+            Some(summary) => branch_with_summary(&self.tree, &head, to, summary, ids).map(Some),
+            None => plan(&self.tree, &head, to, ids),
+        };
+        let changed = self.take(plan.map_err(refused)?).await?;
         if old.as_ref() != self.tree.main_head() {
-            self.tell_hooks_of_move(old, false, false);
+            self.tell_hooks_of_move(old, is_summarised, is_summarised);
         }
         Ok(changed)
     }
@@ -148,7 +159,7 @@ impl SessionActor {
         let old = self.tree.main_head().cloned();
         let left: Vec<Arc<Entry>> =
             to_summarize.iter().filter_map(|id| self.tree.entry(id)).cloned().collect();
-        let verdict = self.verdict(HookEvent::SessionBeforeTree, brought, || {
+        self.ask_hooks(HookEvent::SessionBeforeTree, brought, || {
             json!({
                 "preparation": {
                     "targetId": to.as_str(),
@@ -159,10 +170,8 @@ impl SessionActor {
                 },
             })
         })?;
-        let summary = match verdict.summary {
-            Some(Supplied { summary, details }) => {
-                Some(WrittenSummary { summary, details, from_extension: true, ..WrittenSummary::default() })
-            }
+        let summary = match self.summary_by_hook(brought, choice == SummaryChoice::Summarize)? {
+            Some(supplied) => Some(written_by_hook(supplied)),
             None if wants_summary => Some(self.summary_of(&left, selecting.summary, brought)?),
             None => None,
         };
@@ -233,11 +242,10 @@ impl SessionActor {
             return Err(refused(no_checkpoints()));
         }
         self.may(Action::MoveHead, AgentState::Reachable, rewind.if_running)?;
-        self.before_going(to.as_ref(), brought)?;
+        let summary = self.before_going(to.as_ref(), brought)?;
         let turns_left_behind = Some(self.turns_left_behind(to.as_ref()));
-        let ids = &mut chosen_ids(self.stamps.as_mut(), rewind.client_id.as_deref());
-        let plan = plan_rewind_conversation(&self.tree, &HeadName::main(), to.as_ref(), ids);
-        let changed = self.go(plan.map_err(refused)?).await?;
+        let client_id = rewind.client_id.as_deref();
+        let changed = self.go(to.as_ref(), summary, client_id, plan_rewind_conversation).await?;
         let place = self.place(Some(&prompt.id));
         Ok(answered(Changed { place, editor_text, turns_left_behind, ..changed }))
     }
@@ -294,10 +302,8 @@ impl SessionActor {
         let changed = match fork.to {
             ForkTo::Here => {
                 self.may(Action::MoveHead, AgentState::Reachable, fork.if_running)?;
-                self.before_going(at.as_ref(), brought)?;
-                let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
-                let plan = plan_fork(&self.tree, &HeadName::main(), at.as_ref(), ids);
-                self.go(plan.map_err(refused)?).await?
+                let summary = self.before_going(at.as_ref(), brought)?;
+                self.go(at.as_ref(), summary, client_id, plan_fork).await?
             }
             ForkTo::NewSession => {
                 let ids = &mut chosen_ids(self.stamps.as_mut(), client_id);
@@ -318,7 +324,7 @@ impl SessionActor {
 
     pub(super) fn before_branch(&self, at: Option<&EntryId>, brought: &Brought) -> Result<(), Halt> {
         let payload = || json!({ "entryId": at.map(|at| at.as_str()) });
-        self.verdict(HookEvent::SessionBeforeBranch, brought, payload).map(|_| ())
+        self.ask_hooks(HookEvent::SessionBeforeBranch, brought, payload)
     }
 
     pub(super) async fn undo(
@@ -400,6 +406,15 @@ impl SessionActor {
         let loses_place = |pending: &&PendingTurn| pending.landing().check(&after).is_err();
         Ok(lost.or_else(|| pending.iter().find(loses_place).map(|pending| pending.id().clone())))
     }
+}
+
+/// A move of the head under a name of its own: switch, rewind or fork.
+type PlanMove =
+    fn(&SessionTree, &HeadName, Option<&EntryId>, &mut dyn Stamps) -> Result<Option<Plan>, SwitchRefused>;
+
+fn written_by_hook(supplied: Supplied) -> WrittenSummary {
+    let Supplied { summary, details, .. } = supplied;
+    WrittenSummary { summary, details, from_extension: true, ..WrittenSummary::default() }
 }
 
 /// What going to a prompt means.

@@ -53,7 +53,7 @@ pub(super) enum Needs {
     /// The agent of an interrupted turn in its way has stopped.
     Stopped(TurnId),
     /// Hooks agree. Their payload.
-    Hooks(Value),
+    Hooks(HookEvent, Value),
 }
 
 /// A message that is about to be sent.
@@ -64,6 +64,8 @@ pub(super) struct Outgoing<'m> {
     pub(super) text: &'m str,
     pub(super) attachments: &'m [String],
     pub(super) agent: &'m Arc<dyn Agent>,
+    /// Its prompt is written in a session that begins with it.
+    pub(super) begins_session: bool,
 }
 
 /// The ids of a message: those that its sender chose, and the turn that it got when it was accepted.
@@ -109,12 +111,19 @@ impl SessionActor {
         let stopping = || self.stopping_on_path(message.at.or(below.as_ref()));
         let needs = match aborted.or_else(stopping) {
             Some(turn) => Needs::Stopped(turn),
-            None if self.has_verdict(HookEvent::BeforeSend, brought) => return Ok(()),
-            None => Needs::Hooks(json!({
-                "text": message.text,
-                "attachments": message.attachments,
-                "below": below.as_ref().map(EntryId::as_str),
-            })),
+            None if !self.has_verdict(HookEvent::BeforeSend, brought) => {
+                let payload = json!({
+                    "text": message.text,
+                    "attachments": message.attachments,
+                    "below": below.as_ref().map(EntryId::as_str),
+                });
+                Needs::Hooks(HookEvent::BeforeSend, payload)
+            }
+            None if message.begins_session && !self.has_branch_verdict(brought) => {
+                let payload = json!({ "entryId": below.as_ref().map(EntryId::as_str) });
+                Needs::Hooks(HookEvent::SessionBeforeBranch, payload)
+            }
+            None => return Ok(()),
         };
         let pending = match brought.pending() {
             Some(pending) => pending.clone(),
@@ -148,9 +157,9 @@ impl SessionActor {
                 call.brought.hold(pending);
                 self.park(turn, call);
             }
-            Needs::Hooks(payload) => {
+            Needs::Hooks(event, payload) => {
                 call.brought.hold(Pending { turn: pending.turn.asking_hooks(), ..pending });
-                self.send_on_errand(call, Errand::Hooks { event: HookEvent::BeforeSend, payload });
+                self.send_on_errand(call, Errand::Hooks { event, payload });
             }
         }
     }

@@ -38,10 +38,10 @@ impl SessionActor {
         if preparation.messages_to_summarize.is_empty() && preparation.turn_prefix.is_empty() {
             return Err(nothing_to_do(&too_short(&preparation, &self.settings.compaction)));
         }
-        let verdict = self.verdict(HookEvent::SessionBeforeCompact, brought, || {
+        self.ask_hooks(HookEvent::SessionBeforeCompact, brought, || {
             told(&preparation, compact.instructions.as_deref())
         })?;
-        let compaction = match verdict.summary {
+        let compaction = match self.summary_by_hook(brought, true)? {
             Some(supplied) => Compaction {
                 details: supplied.details,
                 from_extension: true,
@@ -114,7 +114,7 @@ impl SessionActor {
     /// In percent, where the window of whoever answered is nearly full and the head stands there.
     fn how_full(&self, ended: &Ended) -> Option<i64> {
         let head = self.tree.main_head().filter(|head| self.tree.is_ancestor(&ended.prompt, head))?;
-        let context = context_of(&self.tree, Some(head), &ContextOptions::pi());
+        let context = context_of(&self.tree, Some(head), &ContextOptions::default());
         let window = self.window(Some(&ended.agent), context.model.as_ref())?;
         let tokens = context_tokens(&context.messages).tokens;
         let settings = CompactionSettings { enabled: true, ..self.settings.compaction };

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use offshoot_agents::Agent;
-use offshoot_api::request::{self, IfRunning};
+use offshoot_api::request::{self, ConfigBranching, IfRunning, VersionTo};
 use offshoot_api::response::Changed;
 use offshoot_api::views::{HeadView, ModelView, OperationView, PromptView, VersionBrief};
 use offshoot_api::{ApiError, ErrorCode, Response};
 use offshoot_session::address::Want;
 use offshoot_session::guard::{Action, AgentState, Allowed, Place, Refusal};
-use offshoot_session::pending::Landing;
+use offshoot_session::pending::{Landing, PendingTurn};
 use offshoot_session::plan::{
-    Plan, Sent, plan_edit, plan_edit_with_files, plan_retry, plan_send_aside, plan_send_at, reworded,
+    Child, ConfigChangeWay, Difference, Plan, Sent, plan_edit, plan_edit_with_files, plan_retry,
+    plan_send_aside, plan_send_at, replace_unanswered, reworded,
 };
 use offshoot_session::queue::Queued;
 use offshoot_session::versions::turn_prompt;
@@ -40,11 +41,12 @@ struct Words<'a> {
     text: &'a str,
     /// Those of the prompt come along where none are named.
     attachments: Option<&'a [String]>,
+    begins_session: bool,
 }
 
 impl<'a> Words<'a> {
     fn alone(text: &'a str) -> Self {
-        Self { text, attachments: None }
+        Self { text, attachments: None, begins_session: false }
     }
 }
 
@@ -64,24 +66,54 @@ impl SessionActor {
             return Ok(said);
         }
         images::check(&send.prompt.images).map_err(refused)?;
-        let landing = match self.accepted_landing(brought)? {
-            Some(landing) => landing,
-            None => match self.place_for(&send)? {
+        let chosen = chosen(send.agent.as_ref(), send.model.as_ref());
+        let way = self.way_of_message(&send, &chosen, brought)?;
+        let landing = match (self.accepted_landing(brought)?, way) {
+            (Some(landing), _) => landing,
+            (None, ConfigChangeWay::File) => Landing::Below(self.branch_point_of(&send)?),
+            (None, ConfigChangeWay::Entry) => match self.place_for(&send)? {
                 Destination::Below(below) => Landing::Below(below),
                 Destination::Behind(turn) => return self.enqueue(send, turn).await,
                 Destination::After(held) => return self.say_after(send, &held).await,
             },
         };
         let below = landing.below(&self.tree).cloned();
-        let chosen = chosen(send.agent.as_ref(), send.model.as_ref());
         let agent = self.agent_for(&chosen, below.as_ref()).map_err(refused)?;
         let (client_id, PromptView { text, attachments, .. }) = (send.client_id.as_deref(), &send.prompt);
-        let message = Outgoing { landing: &landing, at: None, client_id, text, attachments, agent: &agent };
+        let message = Outgoing {
+            landing: &landing,
+            at: None,
+            client_id,
+            text,
+            attachments,
+            agent: &agent,
+            begins_session: way == ConfigChangeWay::File,
+        };
         self.prepare(&message, brought)?;
         let ids = MessageIds::of(client_id, brought);
         let prompt = send.prompt.clone().into_prompt();
+        if way == ConfigChangeWay::File {
+            let settings = begins_with(settings_of(&self.tree, below.as_ref()), chosen, &self.settings);
+            let (difference, above, prompt) = (Difference::Settings, below.as_ref(), Some(prompt));
+            return self.begin_child(Child { difference, above, settings, prompt }, ids, false).await;
+        }
         let sent = self.plan_saying(below.as_ref(), prompt, chosen, ids, Head::Goes)?;
         self.say(sent, agent).await
+    }
+
+    /// Whether a message goes into this session or begins one.
+    fn way_of_message(
+        &self,
+        send: &request::Send,
+        chosen: &[Setting],
+        brought: &Brought,
+    ) -> Result<ConfigChangeWay, Halt> {
+        let below = match (self.accepted_landing(brought)?, &send.at) {
+            (Some(landing), _) => landing.below(&self.tree).cloned(),
+            (None, Some(at)) => Some(self.point(at, Want::End)?),
+            (None, None) => self.tree.main_head().cloned(),
+        };
+        self.way_of_settings(below.as_ref(), chosen, send.branching)
     }
 
     /// Where a message goes that was not accepted before.
@@ -177,7 +209,10 @@ impl SessionActor {
             None => self.point(&edit.at, Want::Selection)?,
         };
         let chosen = self.changing(&at, chosen(edit.agent.as_ref(), edit.model.as_ref()));
-        let (place, words) = (place_of(edit.if_running), edit.text.as_str());
+        let is_child = self.goes_into_child(&chosen, edit.to, edit.branching)?;
+        // Nothing is written on the path of a turn that runs here.
+        let place = if is_child { Place::Beside } else { place_of(edit.if_running) };
+        let words = edit.text.as_str();
         let brings_files = edit.attachments.is_some() || edit.images.is_some();
         let action = match (chosen.is_empty() && !brings_files) || words.trim().is_empty() {
             true => Action::Edit { at: &at, words, place },
@@ -190,16 +225,22 @@ impl SessionActor {
         let client_id = edit.client_id.as_deref();
         let ids = MessageIds::of(client_id, brought);
         let agent = match edit.only_write {
+            true if is_child => self.before_branch(self.above_prompt_of(&at), brought).map(|()| None)?,
             true => {
                 self.after_aborting(&at, brought)?;
                 None
             }
             false => {
-                let words = Words { text: words, attachments: edit.attachments.as_deref() };
+                let (attachments, begins_session) = (edit.attachments.as_deref(), is_child);
+                let words = Words { text: words, attachments, begins_session };
                 Some(self.agent_saying_again(&at, words, &chosen, client_id, brought)?)
             }
         };
         let sent = match self.tree.entry(&at).map(|entry| &entry.body) {
+            Some(Body::Prompt(prompt)) if is_child => {
+                let (difference, prompt) = (difference(prompt, &at, edit), edited(prompt, edit));
+                return self.say_in_child(&at, difference, prompt, chosen, ids, edit.only_write).await;
+            }
             Some(Body::Prompt(prompt)) if !chosen.is_empty() => {
                 self.plan_saying_otherwise(&at, edited(prompt, edit), chosen, ids)?
             }
@@ -228,11 +269,54 @@ impl SessionActor {
         self.plan_saying(above.as_ref(), prompt, chosen, ids, Head::Goes)
     }
 
+    /// Whether an edit or a retry begins a session: it is wanted so, or brings settings that go into one.
+    fn goes_into_child(
+        &self,
+        chosen: &[Setting],
+        to: VersionTo,
+        branching: Option<ConfigBranching>,
+    ) -> Result<bool, Halt> {
+        match to {
+            VersionTo::NewSession => Ok(true),
+            VersionTo::Version if chosen.is_empty() => Ok(false),
+            VersionTo::Version => Ok(self.way_of_change(branching)? == ConfigChangeWay::File),
+        }
+    }
+
+    fn above_prompt_of(&self, at: &EntryId) -> Option<&EntryId> {
+        let prompt = turn_prompt(&self.tree, at).map(|prompt| &prompt.id);
+        prompt.and_then(|prompt| self.tree.parent(prompt)).map(|above| &above.id)
+    }
+
+    /// In a session that begins with what is above a prompt.
+    async fn say_in_child(
+        &mut self,
+        at: &EntryId,
+        difference: Difference<'_>,
+        prompt: Prompt,
+        chosen: Vec<Setting>,
+        ids: MessageIds<'_>,
+        only_write: bool,
+    ) -> Result<Response, Halt> {
+        let above = self.above_prompt_of(at).cloned();
+        let settings = begins_with(settings_of(&self.tree, above.as_ref()), chosen, &self.settings);
+        let child = Child { difference, above: above.as_ref(), settings, prompt: Some(prompt) };
+        self.begin_child(child, ids, only_write).await
+    }
+
+    /// Lets the same prompt replace the old one, unless that has an answer or is about to get one.
+    fn replacing(&mut self, old: &EntryId, sent: Sent) -> Sent {
+        let runs = self.turns.values().any(|running| running.turn.prompt() == old);
+        let is_next = |turn: &PendingTurn| matches!(turn.landing(), Landing::Answer(prompt) if prompt == old);
+        if runs || self.pending_turns().iter().any(is_next) {
+            return sent;
+        }
+        replace_unanswered(&self.tree, &HeadName::main(), old, sent, self.stamps.as_mut())
+    }
+
     /// What was chosen for what is said in the place of a prompt, without what is in force there.
     fn changing(&self, at: &EntryId, chosen: Vec<Setting>) -> Vec<Setting> {
-        let prompt = turn_prompt(&self.tree, at).map(|prompt| &prompt.id);
-        let above = prompt.and_then(|prompt| self.tree.parent(prompt)).map(|above| &above.id);
-        let known = settings_of(&self.tree, above);
+        let known = settings_of(&self.tree, self.above_prompt_of(at));
         chosen.into_iter().filter(|setting| !known.contains(setting)).collect()
     }
 
@@ -252,24 +336,37 @@ impl SessionActor {
             None => self.point(&retry.at, Want::Turn)?,
         };
         let chosen = self.changing(&at, chosen(retry.agent.as_ref(), retry.model.as_ref()));
-        let action = Action::Retry { at: &at, place: place_of(retry.if_running) };
+        let is_child = self.goes_into_child(&chosen, retry.to, retry.branching)?;
+        let place = if is_child { Place::Beside } else { place_of(retry.if_running) };
+        let action = Action::Retry { at: &at, place };
         if accepted.is_none() {
             self.may(action, AgentState::Reachable, retry.if_running)?;
         }
         let client_id = retry.client_id.as_deref();
         let ids = MessageIds::of(client_id, brought);
         let agent = match retry.only_write {
+            true if is_child => self.before_branch(self.above_prompt_of(&at), brought).map(|()| None)?,
             true => {
                 self.after_aborting(&at, brought)?;
                 None
             }
             false => {
                 let words = turn_prompt(&self.tree, &at).map(|prompt| prompt.body.text()).unwrap_or_default();
-                Some(self.agent_saying_again(&at, Words::alone(&words), &chosen, client_id, brought)?)
+                let words = Words { begins_session: is_child, ..Words::alone(&words) };
+                Some(self.agent_saying_again(&at, words, &chosen, client_id, brought)?)
             }
         };
         let prompt = turn_prompt(&self.tree, &at).cloned();
         let sent = match prompt.as_ref().map(|prompt| (&prompt.id, &prompt.body)) {
+            Some((of, Body::Prompt(prompt))) if is_child => {
+                let difference = match retry.to {
+                    VersionTo::NewSession => Difference::Retry { of },
+                    VersionTo::Version => Difference::Settings,
+                };
+                return self
+                    .say_in_child(of, difference, prompt.clone(), chosen, ids, retry.only_write)
+                    .await;
+            }
             Some((at, Body::Prompt(prompt))) if !chosen.is_empty() => {
                 self.plan_saying_otherwise(at, prompt.clone(), chosen, ids)?
             }
@@ -277,6 +374,11 @@ impl SessionActor {
                 let ids = &mut ids_of_version(self.stamps.as_mut(), ids, retry.only_write);
                 plan_retry(&self.tree, &HeadName::main(), &at, ids).map_err(refused)?
             }
+        };
+        // A version that is only written is wanted for itself.
+        let sent = match &prompt {
+            Some(prompt) if !retry.only_write => self.replacing(&prompt.id, sent),
+            Some(_) | None => sent,
         };
         self.say_or_write(sent, agent).await
     }
@@ -324,13 +426,15 @@ impl SessionActor {
             _ => Vec::new(),
         };
         let attachments = words.attachments.unwrap_or(&attachments);
-        let text = words.text;
-        self.prepare(&Outgoing { landing, at: Some(at), client_id, text, attachments, agent }, brought)
+        let Words { text, begins_session, .. } = words;
+        let at = Some(at);
+        let message = Outgoing { landing, at, client_id, text, attachments, agent, begins_session };
+        self.prepare(&message, brought)
     }
 
-    /// A prompt that nobody has begun to answer, such as one that a crash left alone. The head stays where it is. Where
-    /// settings were changed behind the prompt they are meant for its answer: it is said again below them. So is one that
-    /// belongs to no turn, because it was said elsewhere.
+    /// Answers a prompt without an answer, such as one that a crash left alone. The head stays where it is. Settings
+    /// that were changed below the prompt are meant for its answer: it is replaced by the same prompt below them
+    /// ([`replace_unanswered`]). So is one that belongs to no turn, because it was appended or another program wrote it.
     pub(super) async fn resume(
         &mut self,
         resume: &request::Resume,
@@ -415,6 +519,7 @@ impl SessionActor {
             }
             false => self.plan_saying_otherwise(prompt, said, chosen, ids)?,
         };
+        let sent = self.replacing(prompt, sent);
         self.say(sent, agent).await
     }
 
@@ -481,7 +586,7 @@ impl SessionActor {
 }
 
 /// A version that nobody is asked to answer yet begins no turn, so its turn does not have the id of the request.
-fn ids_of_version<'s>(
+pub(super) fn ids_of_version<'s>(
     stamps: &'s mut (dyn Stamps + Send),
     ids: MessageIds<'_>,
     only_write: bool,
@@ -494,6 +599,15 @@ fn ids_of_version<'s>(
 pub(super) fn chosen(agent: Option<&String>, model: Option<&ModelView>) -> Vec<Setting> {
     let model = model.map(|model| Setting::Model { role: None, model: model.clone().into() });
     agent.cloned().map(Setting::Agent).into_iter().chain(model).collect()
+}
+
+/// The same words under other settings are no edit.
+fn difference<'e>(old: &Prompt, at: &'e EntryId, edit: &request::Edit) -> Difference<'e> {
+    let is_same = text_of(&old.blocks) == edit.text && edit.attachments.is_none() && edit.images.is_none();
+    match edit.to {
+        VersionTo::Version if is_same => Difference::Settings,
+        VersionTo::Version | VersionTo::NewSession => Difference::Edit { of: at },
+    }
 }
 
 /// The new words, with the files that were named for them or else those of the old ones.

@@ -184,7 +184,15 @@ impl SessionActor {
         let agent = self.agent_for(&chosen, below.as_ref()).map_err(refused)?;
         let (client_id, text) = (Some(queued.id.as_str()), text_of(&queued.prompt.blocks));
         let attachments = queued.prompt.attachments.as_slice();
-        let message = Outgoing { landing, at: None, client_id, text: &text, attachments, agent: &agent };
+        let message = Outgoing {
+            landing,
+            at: None,
+            client_id,
+            text: &text,
+            attachments,
+            agent: &agent,
+            begins_session: false,
+        };
         self.prepare(&message, brought)?;
         let head = if self.tree.head(&queued.head) == below.as_ref() { Head::Goes } else { Head::Stays };
         let ids = MessageIds { client_id, turn: None };

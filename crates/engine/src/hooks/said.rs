@@ -24,6 +24,9 @@ pub(crate) struct Supplied {
     pub(crate) summary: String,
     #[serde(default)]
     pub(crate) details: Option<Value>,
+    /// The hook insists: the summary is written also if nobody asked for one.
+    #[serde(default)]
+    always: bool,
 }
 
 /// What a hook wants to happen afterwards.
@@ -55,7 +58,8 @@ pub(crate) struct Wish {
 pub(crate) struct Verdict {
     /// Why it shall not be done.
     pub(crate) cancelled: Option<String>,
-    pub(crate) summary: Option<Supplied>,
+    /// In the order in which the hooks were asked.
+    summaries: Vec<Supplied>,
     pub(crate) wishes: Vec<Wish>,
     pub(crate) failures: Vec<HookFailure>,
 }
@@ -71,11 +75,16 @@ impl Said {
 }
 
 impl Verdict {
+    /// The first summary that applies: any if one is wanted, else one that a hook insists on.
+    pub(crate) fn summary(&self, is_wanted: bool) -> Option<&Supplied> {
+        self.summaries.iter().find(|summary| is_wanted || summary.always)
+    }
+
     pub(super) fn hear(&mut self, said: Said, hook: &str) {
         if said.cancel {
             self.cancelled = Some(said.reason.unwrap_or_else(|| format!("hook `{hook}` said no")));
         }
-        self.summary = self.summary.take().or(said.summary);
+        self.summaries.extend(said.summary);
         let wishes = said.requests.into_iter();
         self.wishes.extend(wishes.map(|request| Wish { hook: hook.to_owned(), request }));
     }

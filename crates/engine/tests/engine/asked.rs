@@ -23,6 +23,7 @@ fn running() -> ScriptedAgent {
     ScriptedAgent::new().on("go", vec![Do::AskToRun("rm -r target"), Do::Say(whole("Well."))])
 }
 
+/// what an agent asks can be answered.
 #[tokio::test(start_paused = true)]
 async fn questions_are_answered_with_choices_and_words_of_ones_own() {
     let question = |text: &str, several: bool| Question {

@@ -32,6 +32,8 @@ fn configure(branching: ConfigBranching, if_running: IfRunning) -> request::Conf
     }
 }
 
+/// a change of configuration or an edit can begin a session of its own.
+/// a change of configuration branches, and the list shows where sessions come from.
 /// Whoever follows the old session hears where the conversation went, and nothing of the old one is lost.
 #[tokio::test(start_paused = true)]
 async fn a_change_goes_into_a_session_of_its_own() {
@@ -122,6 +124,7 @@ async fn a_branch_is_put_out_of_sight_and_brought_back() {
     assert!(!world.tree().is_archived(&old.as_str().into()), "it is a step like any other");
 }
 
+/// settings do not change inside a turn.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_changed_inside_a_turn() {
     for branching in [ConfigBranching::Entry, ConfigBranching::File] {
@@ -139,6 +142,7 @@ async fn nothing_is_changed_inside_a_turn() {
     }
 }
 
+/// clearing ends the agents and keeps model and permissions.
 #[tokio::test(start_paused = true)]
 async fn clearing_ends_every_agent_and_keeps_what_was_set() {
     let mut world = World::new(waiting()).await;

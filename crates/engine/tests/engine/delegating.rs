@@ -42,6 +42,9 @@ fn delegating() -> ScriptedAgent {
     )
 }
 
+/// sub-agents are shown with the branch that started them.
+/// a sub-agent has its call, tool, task, entries and times.
+/// only sub-agents of the branch are shown.
 #[tokio::test(start_paused = true)]
 async fn a_sub_agent_is_told_under_its_turn() {
     let mut world = World::new(delegating()).await;
@@ -83,6 +86,7 @@ fn session() -> request::Session {
     request::Session { session: "s".to_owned() }
 }
 
+/// hooks are told when a sub-agent starts and ends.
 /// Each once, also where the turn is cut off before the sub-agent is done.
 #[tokio::test]
 async fn hooks_are_told_when_a_sub_agent_starts_and_ends() {

@@ -9,7 +9,7 @@ use offshoot_api::request::{self, ForkTo};
 use offshoot_api::views::{BodyView, EntryView, PromptView, ProvenanceView, SessionView};
 use offshoot_api::{ErrorCode, EventKind, EventStream, Request, Response, Service, TurnEnd};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings, Shelf};
-use offshoot_session::asks::{Matches, Rule, RuleId, Scope};
+use offshoot_session::asks::{Rule, RuleId, RulePattern, Scope};
 use offshoot_session::plan::plan_rename;
 use offshoot_session::{Record, SessionHeader, SessionId, SessionTree, Stamps, TitleSource};
 use offshoot_store::catalog::{Catalog, Sources};
@@ -327,19 +327,19 @@ async fn the_usual_agent_goes_on_in_its_session() {
 fn rules_are_there_again_when_the_list_is_read_again() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("home").join("permissions.json");
-    let rule = |id: &str, scope, matches| Rule {
+    let rule = |id: &str, scope, pattern| Rule {
         id: RuleId::named(id),
         scope,
         session: "s".into(),
         project: Some("/p".to_owned()),
         tool: "shell".to_owned(),
-        matches,
+        pattern,
         made_at: FixedStamps::start(),
     };
     let rules = vec![
-        rule("a", Scope::Session, Matches::Anything),
-        rule("b", Scope::Project, Matches::Beginning("cargo test".to_owned())),
-        rule("c", Scope::Project, Matches::Exactly("a; b".to_owned())),
+        rule("a", Scope::Session, RulePattern::AnyFile),
+        rule("b", Scope::Project, RulePattern::Prefix(vec!["cargo".to_owned(), "test".to_owned()])),
+        rule("c", Scope::Project, RulePattern::Exact("a; b".to_owned())),
     ];
     let book = RuleBook::at(path.clone()).unwrap();
     for rule in &rules {

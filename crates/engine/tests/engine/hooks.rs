@@ -4,16 +4,17 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use offshoot_api::event::EventKind;
-use offshoot_api::request::{self, ForkTo, Summary};
+use offshoot_api::request::{self, ConfigBranching, ForkTo, Summary};
+use offshoot_api::views::ModelView;
 use offshoot_api::{ErrorCode, Request, Response};
-use offshoot_engine::{Hook, HookEvent, Run, Settings};
+use offshoot_engine::{Hook, HookEvent, Run, Settings, Shelf};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::scripted::ScriptedAgent;
 use crate::summaries::{navigate, two_turns};
-use crate::world::World;
+use crate::world::{World, send};
 
 pub(crate) fn hook(name: &str, events: &[HookEvent], run: Run) -> Hook {
     Hook { name: name.to_owned(), events: events.to_vec(), run, limit: Duration::from_secs(20) }
@@ -37,6 +38,7 @@ async fn with_hooks(hooks: Vec<Hook>) -> World {
     two_turns(ScriptedAgent::new(), Settings { hooks, ..Settings::default() }).await
 }
 
+/// R-172: before a move a hook is told what would happen; it can cancel or write the summary.
 #[tokio::test]
 async fn a_hook_is_told_what_would_happen_and_calls_it_off() {
     let folder = TempDir::new().unwrap();
@@ -68,6 +70,8 @@ async fn a_hook_is_told_what_would_happen_and_calls_it_off() {
     assert_eq!(told, expected);
 }
 
+/// R-069: hooks are asked before a move, then the summary is written, then the head moves, then hooks are told.
+/// R-173: after a move hooks are told both places and the summary.
 #[tokio::test]
 async fn a_hook_supplies_the_summary_and_another_hears_of_it() {
     let folder = TempDir::new().unwrap();
@@ -166,6 +170,26 @@ async fn an_endpoint_is_asked_and_what_it_wants_is_done() {
             break;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// A message that begins a session is asked about as a message and as a session; whichever hook says no, none begins.
+#[tokio::test]
+async fn a_message_that_would_begin_a_session_can_be_called_off() {
+    let (no, yes) = (shell(r#"cat > /dev/null; echo '{"cancel":true}'"#), shell("cat > /dev/null"));
+    for (message, session) in [(no.clone(), yes.clone()), (yes, no)] {
+        let hooks = vec![
+            hook("message", &[HookEvent::BeforeSend], message),
+            hook("session", &[HookEvent::SessionBeforeBranch], session),
+        ];
+        let settings = Settings { hooks, ..Settings::default() };
+        let world = World::set(ScriptedAgent::new(), settings).await;
+        let model = Some(ModelView { provider: "p".to_owned(), name: "m".to_owned() });
+        let branching = Some(ConfigBranching::File);
+        let send = request::Send { model, branching, ..send("two") };
+        let refused = world.call(Request::Send(send)).await.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::Cancelled, "{refused}");
+        assert_eq!(world.shelf.list().unwrap().len(), 1);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
-use offshoot_api::views::{AnswerView, ModelView, ScopeView};
+use offshoot_api::views::{AnswerView, ModelView, OfferName};
 use offshoot_api::{ErrorCode, Hint, Request, Response};
 use offshoot_engine::Shelf;
 use offshoot_session::agent::Said;
@@ -120,7 +120,7 @@ async fn a_permission_is_asked_answered_and_confirmed() {
         Request::Answer(request::Answer {
             session: s(),
             ask: ask.clone(),
-            answer: AnswerView::AllowAlways { scope: ScopeView::Session },
+            answer: AnswerView::AllowAlways { offer: OfferName::WiderSession },
         })
     };
     let deny = Request::Answer(request::Answer {
@@ -165,6 +165,7 @@ async fn what_is_sent_meanwhile_waits_and_can_be_changed_and_cancelled() {
     insta::assert_snapshot!(world.story());
 }
 
+/// an agent that cannot be reached leaves the session ready.
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_cannot_be_reached_leaves_the_session_ready() {
     let mut world = World::new(ScriptedAgent::new()).await;
@@ -208,6 +209,7 @@ async fn what_is_in_the_way_of_a_turn_is_refused_unless_it_is_aborted_first() {
     insta::assert_snapshot!(world.story());
 }
 
+/// two turns of one session each write on their own branch.
 #[tokio::test(start_paused = true)]
 async fn a_second_turn_runs_beside_and_each_writes_below_its_own_prompt() {
     let mut world = World::new(waiting()).await;
@@ -222,6 +224,9 @@ async fn a_second_turn_runs_beside_and_each_writes_below_its_own_prompt() {
     insta::assert_snapshot!(world.story());
 }
 
+/// a new branch gets an agent session that is told the conversation above it.
+/// a branch without an agent session gets one with its next message.
+/// an imported branch without an agent session gets one with its first message.
 #[tokio::test(start_paused = true)]
 async fn an_imported_branch_without_an_agent_session_gets_one_with_the_first_send() {
     let mut world = World::drawn(ScriptedAgent::new(), "u1 - a1 - u2 - a2\n     a1 - u3 - a3*").await;
@@ -283,6 +288,8 @@ async fn settings_names_steps_and_clearing() {
     insta::assert_snapshot!(world.story());
 }
 
+/// conversation and files are rewound independently.
+/// rename, fork and rewind exist, in whatever order they were built.
 #[tokio::test(start_paused = true)]
 async fn rewind_navigate_and_fork() {
     let mut world = World::new(ScriptedAgent::new()).await;
@@ -434,6 +441,7 @@ async fn attachments_travel_with_an_edit_and_an_agent_is_chosen_with_a_send() {
     assert!(!tree.entries().any(|entry| matches!(entry.body, offshoot_session::Body::Setting(_))));
 }
 
+/// an edit that is only written starts no agent session.
 #[tokio::test(start_paused = true)]
 async fn a_prompt_is_written_now_and_answered_later() {
     let mut world = World::new(ScriptedAgent::new()).await;

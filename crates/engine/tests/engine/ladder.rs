@@ -37,6 +37,7 @@ async fn edited(agent: ScriptedAgent) -> World {
     world
 }
 
+/// an agent that can is forked at a message, with all it knows.
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_can_is_forked_at_the_message_above() {
     let mut agent = agent();
@@ -48,6 +49,7 @@ async fn an_agent_that_can_is_forked_at_the_message_above() {
     insta::assert_snapshot!(world.story());
 }
 
+/// a fork of a session forks the agent session, at its end or at a message.
 /// The copy forks the agent's session, and the origin goes on in it.
 #[tokio::test(start_paused = true)]
 async fn a_session_that_came_from_another_forks_its_agents_session() {

@@ -255,6 +255,11 @@ impl Model {
         (!nodes.clone().any(goes_on) && !nodes.any(is_elsewhere)).then_some(session)
     }
 
+    /// the agent's session of the branch that ends here, whether or not it can be continued.
+    fn branch_session(&self, at: Option<usize>) -> Option<usize> {
+        self.path_to(at).into_iter().rev().find_map(|node| self.nodes[node].session)
+    }
+
     fn step(&mut self) -> usize {
         self.next_step += 1;
         self.steps.push(self.next_step);
@@ -836,9 +841,9 @@ impl Play {
             assert_eq!(offshoot_testkit::draw(&again), offshoot_testkit::draw(&tree));
         }
         turns_write_below_their_prompts(&tree);
-        // Whoever looks at a branch looks at its agent's session, or at none.
+        // A turn that has begun is bound when its agent has said so.
         if self.model.here().is_none() {
-            let own = self.model.session_at(place.head).map(|session| format!("agent-{session}"));
+            let own = self.model.branch_session(place.head).map(|session| format!("agent-{session}"));
             let drawn = offshoot_testkit::draw(&tree);
             assert_eq!(view.branch.agent_session, own, "{drawn}\n{:?}", self.done);
         }
@@ -901,6 +906,7 @@ fn agent_sessions_belong_to_one_branch(tree: &SessionTree) {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
+    /// the active agent session is that of the head after every step.
     /// 100 times 100 to 110 steps.
     #[test]
     fn whatever_a_person_does_the_session_is_what_the_model_says(acts in prop::collection::vec(act(), 100..110)) {

@@ -4,7 +4,7 @@ use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning};
 use offshoot_api::{ErrorCode, Hint, Request, Response};
 
-use crate::scripted::{Do, ScriptedAgent};
+use crate::scripted::{Do, ScriptedAgent, whole};
 use crate::world::{World, send};
 
 fn s() -> String {
@@ -68,6 +68,33 @@ async fn a_branch_at_a_turn_begins_below_its_answer() {
     let said: Vec<String> =
         tree.path_to(tree.main_head()).into_iter().map(|entry| entry.body.text()).collect();
     assert_eq!(said, ["one", "re: one", "three", "re: three"]);
+}
+
+/// a fork does not stop the session it came from.
+#[tokio::test(start_paused = true)]
+async fn a_fork_does_not_stop_the_turn_that_runs() {
+    let agent = ScriptedAgent::new().on("slow", vec![Do::Gate, Do::Say(whole("done"))]);
+    let mut world = World::new(agent).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    let Response::Changed(sent) = world.send("slow").await.unwrap() else { panic!("not sent") };
+    let fork = request::Fork {
+        session: s(),
+        at: Some("#1".into()),
+        to: ForkTo::NewSession,
+        ..request::Fork::default()
+    };
+    let Response::Changed(forked) = world.call(Request::Fork(fork)).await.unwrap() else {
+        panic!("not forked")
+    };
+    let there = request::Send { session: forked.continues_in().to_owned(), ..send("meanwhile") };
+    world.call(Request::Send(there)).await.unwrap();
+    let runs: Vec<String> = world.view().await.turns.into_iter().map(|row| row.turn).collect();
+    assert_eq!(runs, [sent.turn.unwrap()], "it runs on where it was");
+    world.agent.open_gate();
+    world.until_ready().await;
+    let tree = world.tree();
+    assert_eq!(tree.path_to(tree.main_head()).last().map(|entry| entry.body.text()).as_deref(), Some("done"));
 }
 
 /// `u` waits for `t` on one branch; meanwhile the head goes to another one, where a turn runs too.

@@ -42,6 +42,7 @@ fn counted(text: &str, model: &str, usage: Usage) -> Do {
     Do::Say(Said::Message { message: None, reply })
 }
 
+/// a session is shown with its settings, context, cost, turns and questions.
 /// What is in force, how full the window is and what it has cost so far.
 #[tokio::test(start_paused = true)]
 async fn a_session_says_what_is_set_how_full_it_is_and_what_it_has_used() {
@@ -88,6 +89,7 @@ async fn a_session_says_what_is_set_how_full_it_is_and_what_it_has_used() {
     );
 }
 
+/// two branches that ask something are told apart.
 /// Two branches of one session ask at the same time; each is told apart and answered by itself.
 #[tokio::test(start_paused = true)]
 async fn two_turns_that_wait_are_told_apart() {
@@ -179,6 +181,9 @@ async fn what_an_agent_was_not_told_is_known_afterwards() {
     assert_eq!((branch.provenance, branch.missing), (Some(ProvenanceView::Continued), missing));
 }
 
+/// a session begins before a prompt only, and the text of the prompt comes back.
+/// before the first prompt the new session is empty and names its parent.
+/// before a later prompt it holds everything above that prompt.
 /// A session before a prompt: its words come back, what stands above it comes along. Only a prompt will do.
 #[tokio::test(start_paused = true)]
 async fn a_session_begins_before_a_prompt_and_its_words_come_back() {
@@ -193,7 +198,11 @@ async fn a_session_begins_before_a_prompt_and_its_words_come_back() {
     };
     let answer = world.view().await.branch.tip.unwrap();
     let before = world.tree().log().count();
-    assert_eq!(world.call(fork(&answer)).await.unwrap_err().code, ErrorCode::NotAPrompt);
+    let refused = world.call(fork(&answer)).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::CannotForkHere);
+    assert_eq!(refused.data.reason.as_deref(), Some("inside_turn"));
+    assert_eq!(refused.data.place.unwrap().entry, answer);
+    assert_eq!(world.call(fork("nowhere")).await.unwrap_err().code, ErrorCode::PointNotFound);
     assert_eq!(world.tree().log().count(), before, "a refusal leaves no trace");
     for (at, text, said) in [("#2", "two", vec!["one", "re: one"]), ("#1", "one", vec![])] {
         let moved = moved(world.call(fork(at)).await.unwrap());
@@ -309,6 +318,7 @@ async fn a_prompt_is_said_again_to_another_model() {
     assert_eq!(tree.children(None).len(), 2);
 }
 
+/// what an agent can do is listed.
 /// One answer has all of them: who answers, who else is here, and how to get the others.
 #[tokio::test]
 async fn every_agent_that_is_known_is_listed() {

@@ -60,6 +60,7 @@ async fn a_branch_is_left_with_a_summary_below_the_new_place() {
     insta::assert_snapshot!(world.story());
 }
 
+/// a cancelled summary leaves the head where it was.
 #[tokio::test(start_paused = true)]
 async fn a_summary_that_is_given_up_or_fails_moves_nothing() {
     let agent = ScriptedAgent::new().on(SUMMARY, vec![Do::Gate]);
@@ -86,6 +87,7 @@ async fn a_summary_that_is_given_up_or_fails_moves_nothing() {
     assert_eq!(world.tree().log().count(), before);
 }
 
+/// a summary without a model is refused before anything moves.
 #[tokio::test(start_paused = true)]
 async fn without_a_model_it_fails_before_anything_moves() {
     let settings = Settings { summary_agent: Some("nobody".to_owned()), ..Settings::default() };

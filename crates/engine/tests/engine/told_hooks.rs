@@ -116,6 +116,7 @@ async fn compaction_is_called_off_or_written_by_a_hook() {
     assert!(world.agent.told().is_empty(), "no model was asked");
 }
 
+/// hooks are asked and told about branches and compactions.
 #[tokio::test]
 async fn a_compaction_is_told_when_it_begins_and_when_it_is_done() {
     let events = [HookEvent::SessionCompacting, HookEvent::SessionCompact];
@@ -393,6 +394,7 @@ async fn what_hooks_want_at_the_end_and_cannot_have_is_reported() {
     assert!(world.log.last().unwrap().contains("the session was closed"), "{:?}", world.log);
 }
 
+/// a hook can branch and go to another entry.
 /// What a hook wants is done when the request it was asked about is done, not before.
 #[tokio::test]
 async fn what_a_hook_wants_is_done_afterwards() {
@@ -427,6 +429,96 @@ async fn what_a_hook_wants_and_is_refused_is_reported_under_its_name() {
         () = world.until(failed) => {}
         () = answering => {}
     }
+}
+
+/// Every way to leave the second turn without asking for a summary.
+fn ways_to_the_first_turn() -> Vec<Request> {
+    let to = || Some(Point::from("#1"));
+    vec![
+        Request::Switch(request::Switch { session: s(), to: to(), ..Default::default() }),
+        Request::Rewind(request::Rewind { session: s(), to: "#1".into(), ..Default::default() }),
+        Request::Fork(request::Fork { session: s(), at: to(), ..Default::default() }),
+        navigate("#2", Summary::None),
+    ]
+}
+
+/// The summary below the new place, if one was written.
+fn summary_at_head(world: &World) -> Option<String> {
+    let tree = world.tree();
+    match &tree.entry(tree.main_head()?)?.body {
+        Body::BranchSummary(summary) => Some(summary.summary.clone()),
+        _ => None,
+    }
+}
+
+/// a hook's summary replaces the one that was asked for. `switch`, `rewind` and `fork` ignored it even if the hook
+/// meant it, and `navigate` wrote it uninvited.
+#[tokio::test]
+async fn a_summary_nobody_asked_for_is_written_only_if_its_hook_insists() {
+    for (always, written) in [(false, None), (true, Some("From outside.".to_owned()))] {
+        for request in ways_to_the_first_turn() {
+            let name = format!("{request:?}");
+            let (world, mut ear) =
+                with_ear(summarising(), &[HookEvent::SessionBeforeTree, HookEvent::SessionTree]).await;
+            let answer = json!({ "summary": { "summary": "From outside.", "always": always } });
+            let writes = async {
+                let told = ear.hear("session_before_tree").await;
+                assert_eq!(told.what["preparation"]["userWantsSummary"], false, "{name}");
+                told.answer(&answer);
+                ear.hear("session_tree").await.what
+            };
+            let (moved, told) = tokio::join!(world.call(request), writes);
+            moved.unwrap();
+            assert_eq!(summary_at_head(&world), written, "{name}");
+            assert_eq!(told["fromExtension"], always, "{name}");
+            assert_eq!(told["summaryEntry"].is_object(), always, "{name}");
+        }
+    }
+}
+
+/// the step is another one with the summary of a hook, and the request that is sent twice is recognised all the same.
+#[tokio::test]
+async fn a_move_with_an_insisted_summary_is_made_once() {
+    for request in ways_to_the_first_turn() {
+        let (name, client_id) = (format!("{request:?}"), Some("client-id-1".to_owned()));
+        let request = match request {
+            Request::Switch(switch) => Request::Switch(request::Switch { client_id, ..switch }),
+            Request::Rewind(rewind) => Request::Rewind(request::Rewind { client_id, ..rewind }),
+            Request::Fork(fork) => Request::Fork(request::Fork { client_id, ..fork }),
+            Request::Navigate(navigate) => Request::Navigate(request::Navigate { client_id, ..navigate }),
+            other => panic!("{other:?}"),
+        };
+        let (world, mut ear) = with_ear(summarising(), &[HookEvent::SessionBeforeTree]).await;
+        let answer = json!({ "summary": { "summary": "From outside.", "always": true } });
+        let writes = async { ear.next().await.answer(&answer) };
+        let (moved, ()) = tokio::join!(world.call(request.clone()), writes);
+        moved.unwrap();
+        let before = records(&world);
+        let again = world.call(request).await.unwrap();
+        let Response::Changed(again) = again else { panic!("{again:?}") };
+        assert!(again.repeated, "{name}");
+        assert_eq!(records(&world), before, "{name}");
+    }
+}
+
+/// an opinion about a summary that nobody asked for does not hold up the move if the head has moved meanwhile.
+#[tokio::test]
+async fn an_ignored_summary_for_another_head_is_no_reason_to_refuse() {
+    let (world, mut ear) = with_ear(summarising(), &[HookEvent::SessionBeforeTree]).await;
+    let ids: Vec<String> = world.tree().entries().map(|entry| entry.id.to_string()).collect();
+    let to = |id: &String| Some(Point::Entry { entry: id.clone() });
+    let switch =
+        |id: &String| Request::Switch(request::Switch { session: s(), to: to(id), ..Default::default() });
+    let meanwhile = async {
+        let told = ear.next().await;
+        let agreeing = async { ear.next().await.answer(&json!({})) };
+        let (switched, ()) = tokio::join!(world.call(switch(&ids[0])), agreeing);
+        switched.unwrap();
+        told.answer(&json!({ "summary": { "summary": "Of another branch." } }));
+    };
+    let (moved, ()) = tokio::join!(world.call(switch(&ids[1])), meanwhile);
+    moved.unwrap();
+    assert_eq!(world.tree().main_head().map(|head| head.as_str()), Some(ids[1].as_str()));
 }
 
 /// While the hook writes, the conversation goes on: what it wrote is about something else by then.

@@ -106,6 +106,7 @@ async fn what_is_said_with_abort_first_does_not_wait_for_an_agent_that_is_looked
     assert_eq!(tree.entry(tree.main_head().unwrap()).unwrap().body.text(), "re: two");
 }
 
+/// each branch keeps its own agent; idle ones are closed beyond a limit.
 /// Each branch has its agent; those that have nothing to do stay, up to so many.
 #[tokio::test(start_paused = true)]
 async fn of_agents_without_work_only_so_many_stay() {

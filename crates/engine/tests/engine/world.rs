@@ -54,6 +54,11 @@ impl World {
         Self::on(MemoryShelf::new(), stamps, agent, &records, Settings::default()).await
     }
 
+    /// A session `s` with these records.
+    pub(crate) async fn of(agent: ScriptedAgent, records: &[Record]) -> Self {
+        Self::on(MemoryShelf::new(), SharedStamps::default(), agent, records, Settings::default()).await
+    }
+
     async fn on(
         shelf: MemoryShelf,
         stamps: SharedStamps,

@@ -1,16 +1,9 @@
-//! What need not be asked again.
-//!
-//! A rule allows one tool, and of a command only what begins with the same words. A command that starts further
-//! commands (`;`, `&&`, `|`, `$(…)`) is never allowed by the words it begins with: only that very command is.
+//! Permission rules: what need not be asked again.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
-use super::Permission;
+use super::{Permission, RulePattern};
 use crate::SessionId;
-
-/// So many words of a command say what it does: `cargo test`, `git commit`.
-const TELLING_WORDS: usize = 2;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RuleId(String);
@@ -30,17 +23,40 @@ pub struct Rule {
     pub session: SessionId,
     pub project: Option<String>,
     pub tool: String,
-    pub matches: Matches,
+    pub pattern: RulePattern,
     pub made_at: Timestamp,
 }
 
+/// How much "always" allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reach {
+    Exact,
+    Wider,
+}
+
+/// One of the ways to say "always".
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Matches {
-    /// Whatever the tool is given.
-    Anything,
-    /// A single command that begins with these words.
-    Beginning(String),
-    Exactly(String),
+pub struct Offer {
+    pub scope: Scope,
+    pub reach: Reach,
+    pub pattern: RulePattern,
+}
+
+impl Offer {
+    /// All that a person may choose from: the exact ones first, a wider rule only where there is one.
+    pub fn all(permission: &Permission) -> Vec<Self> {
+        let exact = (Reach::Exact, RulePattern::exact(permission));
+        let patterns = std::iter::once(exact)
+            .chain(RulePattern::wider(permission).map(|pattern| (Reach::Wider, pattern)));
+        let offers = patterns.flat_map(|(reach, pattern)| {
+            [Scope::Session, Scope::Project].map(|scope| Self { scope, reach, pattern: pattern.clone() })
+        });
+        offers.collect()
+    }
+
+    pub fn find(permission: &Permission, scope: Scope, reach: Reach) -> Option<Self> {
+        Self::all(permission).into_iter().find(|offer| offer.scope == scope && offer.reach == reach)
+    }
 }
 
 /// The rules that reach a session.
@@ -59,45 +75,6 @@ impl RuleId {
     }
 }
 
-impl Matches {
-    /// What "always" would mean for this permission; it is shown before it is agreed to.
-    pub fn from_permission(permission: &Permission) -> Self {
-        let Some(command) = command_of(&permission.input) else { return Self::Anything };
-        if starts_others(command) {
-            return Self::Exactly(command.to_owned());
-        }
-        let words: Vec<&str> = command.split_whitespace().take(TELLING_WORDS).collect();
-        // An option says how, not what: `rm -rf` is no reason to allow it everywhere.
-        if words.len() < TELLING_WORDS || words.iter().any(|word| word.starts_with('-') || word.contains('='))
-        {
-            return Self::Exactly(command.to_owned());
-        }
-        Self::Beginning(words.join(" "))
-    }
-
-    fn covers(&self, input: &Value) -> bool {
-        let command = command_of(input);
-        match self {
-            Self::Anything => command.is_none(),
-            Self::Exactly(allowed) => command == Some(allowed),
-            Self::Beginning(allowed) => command.is_some_and(|command| {
-                let mut words = command.split_whitespace();
-                !starts_others(command) && allowed.split(' ').all(|word| words.next() == Some(word))
-            }),
-        }
-    }
-}
-
-impl std::fmt::Display for Matches {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Anything => f.write_str("*"),
-            Self::Beginning(words) => write!(f, "{words} *"),
-            Self::Exactly(command) => f.write_str(command),
-        }
-    }
-}
-
 impl Rules {
     pub fn new(rules: impl IntoIterator<Item = Rule>) -> Self {
         Self { rules: rules.into_iter().collect() }
@@ -110,7 +87,7 @@ impl Rules {
                 && known.session == rule.session
                 && known.project == rule.project
                 && known.tool == rule.tool
-                && known.matches == rule.matches
+                && known.pattern == rule.pattern
         });
         if is_new {
             self.rules.push(rule);
@@ -138,15 +115,6 @@ impl Rules {
 
     /// The rule that allows this, if one does.
     pub fn allow(&self, permission: &Permission) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.tool == permission.tool && rule.matches.covers(&permission.input))
+        self.rules.iter().find(|rule| rule.tool == permission.tool && rule.pattern.covers(permission))
     }
-}
-
-fn command_of(input: &Value) -> Option<&str> {
-    input.get("command").and_then(Value::as_str)
-}
-
-/// Whether a shell would run more than one command, or send what it prints into a file.
-fn starts_others(command: &str) -> bool {
-    command.contains(['\n', '\r', ';', '|', '&', '`', '<', '>', '$', '(', ')', '{', '}', '\\'])
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{ContextOptions, FailedTurns, Message, UnansweredCalls, View};
+use super::{ContextOptions, FailedTurns, Message, View};
 use crate::{Block, Body, CustomMessage, Reply, ToolCallId};
 
 /// oh-my-pi keeps the thinking of an interrupted reply in a message of this kind right behind it. The pair is
@@ -25,7 +25,7 @@ pub trait Spoken {
 
 /// Whether [`settled`] looks at replies and at what answers them.
 pub fn looks_at_answers(options: &ContextOptions) -> bool {
-    options.failed_turns == FailedTurns::Dropped || options.unanswered_calls == UnansweredCalls::Stripped
+    options.failed_turns == FailedTurns::Dropped || options.strips_unanswered_calls()
 }
 
 /// The messages that can be read again, less what cannot.
@@ -33,7 +33,7 @@ pub fn settled<M: Spoken>(mut messages: Vec<M>, options: &ContextOptions) -> Vec
     if options.failed_turns == FailedTurns::Dropped {
         messages = without_failed_turns(messages);
     }
-    if options.unanswered_calls == UnansweredCalls::Stripped {
+    if options.strips_unanswered_calls() {
         messages = without_unanswered_calls(messages, options.view);
     }
     messages

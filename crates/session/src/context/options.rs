@@ -41,7 +41,10 @@ pub enum UnansweredCalls {
     /// Left out and noted in [`super::Message::stripped`]. A reply that has nothing else to say is left out of
     /// what a model reads; a transcript shows it empty.
     Stripped,
-    /// Right while the tool is still running, and for agents that answer such calls themselves.
+    /// A transcript shows them, which is right while the tool is still running. A model never reads them: providers
+    /// refuse a call without its result.
+    KeptInTranscript,
+    /// Also in what a model reads: pi answers such calls itself when it sends them.
     Kept,
 }
 
@@ -57,6 +60,16 @@ impl Default for ContextOptions {
 }
 
 impl ContextOptions {
+    /// Whether calls that nothing answered are left out.
+    pub(super) fn strips_unanswered_calls(&self) -> bool {
+        match (self.unanswered_calls, self.view) {
+            (UnansweredCalls::Stripped, _) | (UnansweredCalls::KeptInTranscript, View::Model) => true,
+            (UnansweredCalls::KeptInTranscript, View::Transcript { .. }) | (UnansweredCalls::Kept, _) => {
+                false
+            }
+        }
+    }
+
     pub fn pi() -> Self {
         Self {
             view: View::Model,

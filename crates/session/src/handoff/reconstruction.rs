@@ -29,9 +29,9 @@ pub struct Reconstruction {
     pub missing: Missing,
 }
 
-/// The text for a path, root first. `original_attachments` are the files of the prompt that the next one takes the place
+/// The text for a path, root first. `earlier_attachments` are the files of the prompt that the next one is a new version
 /// of.
-pub fn reconstruct(path: &[&Arc<Entry>], original_attachments: &[String]) -> Reconstruction {
+pub fn reconstruct(path: &[&Arc<Entry>], earlier_attachments: &[String]) -> Reconstruction {
     let reach = Reach::of(path);
     let mut told = Told { text: format!("{PREAMBLE}\n"), missing: Missing::default() };
     told.missing.forgotten = path.iter().take(reach.start).filter(|entry| entry.body.is_prompt()).count();
@@ -41,9 +41,9 @@ pub fn reconstruct(path: &[&Arc<Entry>], original_attachments: &[String]) -> Rec
     for entry in path.iter().skip(reach.start) {
         told.entry(&entry.body);
     }
-    if !original_attachments.is_empty() {
+    if !earlier_attachments.is_empty() {
         told.line("");
-        told.line(&format!("Previously attached files: {}", original_attachments.join(", ")));
+        told.line(&format!("Previously attached files: {}", earlier_attachments.join(", ")));
     }
     told.line("");
     told.line(CLOSING);

@@ -102,6 +102,7 @@ fn append_one(
     plan.push(Record::entry(Entry { id: id.clone(), parent, written_at, turn: None, body: said.body }));
     let to = Some(id.clone());
     plan.push(Record::head_moved(HeadMove { head: HeadName::main(), moved_at: now, from: head, to }));
-    *tree = tree.extended(plan.records.get(before..).unwrap_or_default())?;
+    // In place: a tree that was refused something is not used any more.
+    plan.records.iter().skip(before).try_for_each(|record| tree.apply(record))?;
     Ok(id)
 }

@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::in_force::InForce;
 use crate::versions::slot_place;
 use crate::{
     Binding, Body, BranchReason, Change, Entry, EntryId, Fact, HeadMove, HeadName, Lineage, RawLine, Record,
@@ -65,8 +66,9 @@ pub enum ForkRefused {
     NotFound(EntryId),
     #[error("entry `{0}` is not a message")]
     NotAMessage(EntryId),
-    #[error("entry `{0}` is not a prompt")]
-    NotAPrompt(EntryId),
+    /// Asked for the place before it: an answer is left as a whole, with its prompt.
+    #[error("entry `{0}` is inside a turn")]
+    InsideTurn(EntryId),
 }
 
 pub fn fork_records(
@@ -109,28 +111,37 @@ pub fn branched_session(
 pub fn before_prompt(tree: &SessionTree, at: &EntryId) -> Result<BeforePrompt, ForkRefused> {
     let entry = tree.entry(at).ok_or_else(|| ForkRefused::NotFound(at.clone()))?;
     if !entry.body.is_prompt() {
-        return Err(ForkRefused::NotAPrompt(at.clone()));
+        let is_answer = is_message(&entry.body) || matches!(entry.body, Body::Interrupted(_));
+        let why = if is_answer { ForkRefused::InsideTurn } else { ForkRefused::NotAMessage };
+        return Err(why(at.clone()));
     }
     let (place, editor_text) = (slot_place(tree, at), entry.body.text());
     Ok(BeforePrompt { prompt: at.clone(), place, editor_text })
 }
 
-/// Why a copy is made, as its header tells.
-pub(super) struct Copied {
+/// Why a copy is made, as its header tells, and what its header has of its own.
+pub(super) struct Copied<'c> {
     pub(super) reason: BranchReason,
     pub(super) metadata: Option<Value>,
+    /// With what it begins; `None` as in the origin.
+    pub(super) in_force: Option<&'c InForce>,
+    /// It branches at the message behind the last one it shares.
+    pub(super) begins_at_next_message: bool,
+    /// Instead of that of the origin.
+    pub(super) title: Option<String>,
 }
 
-impl Copied {
+impl Copied<'_> {
     fn as_fork() -> Self {
-        Self { reason: BranchReason::Fork, metadata: None }
+        let (reason, begins_at_next_message) = (BranchReason::Fork, false);
+        Self { reason, metadata: None, in_force: None, begins_at_next_message, title: None }
     }
 }
 
 pub(super) fn copy_path(
     tree: &SessionTree,
     leaf: Option<&EntryId>,
-    copied: Copied,
+    copied: Copied<'_>,
     stamps: &mut dyn Stamps,
 ) -> NewSession {
     let mut copy = Copy::begin(tree, leaf, copied, stamps);
@@ -161,6 +172,7 @@ struct Copy<'t> {
     sources: HashMap<&'t EntryId, &'t RawLine>,
     kept: HashSet<&'t EntryId>,
     turns: Vec<&'t TurnId>,
+    title: Option<String>,
     session: NewSession,
 }
 
@@ -168,25 +180,36 @@ impl<'t> Copy<'t> {
     fn begin(
         tree: &'t SessionTree,
         last_shared: Option<&EntryId>,
-        copied: Copied,
+        copied: Copied<'_>,
         stamps: &mut dyn Stamps,
     ) -> Self {
         let id = stamps.session_id();
         let mut header = SessionHeader::new(id.clone(), stamps.now());
         if let Some(origin) = tree.header() {
             header.project = origin.project.clone();
-            header.agent = origin.agent.clone();
-            header.model = origin.model.clone();
+            header.agent = match copied.in_force {
+                Some(in_force) => in_force.agent().map(str::to_owned),
+                None => origin.agent.clone(),
+            };
+            header.model = match copied.in_force {
+                Some(in_force) => in_force.chosen_model().cloned(),
+                None => origin.model.clone(),
+            };
+            let messages = messages_to(tree, last_shared);
             header.lineage = Some(Lineage {
                 parent: origin.id.to_string(),
                 at: last_shared.cloned(),
-                message_index: last_message_index(tree, last_shared),
+                message_index: match copied.begins_at_next_message {
+                    true => Some(messages),
+                    false => messages.checked_sub(1),
+                },
                 reason: Some(copied.reason),
                 metadata: copied.metadata,
             });
         }
         let session = NewSession { id, records: vec![Record::opened(header)], head: None };
-        Self { tree, sources: sources(tree), kept: HashSet::new(), turns: Vec::new(), session }
+        let title = copied.title.or_else(|| tree.title().map(str::to_owned));
+        Self { tree, sources: sources(tree), kept: HashSet::new(), turns: Vec::new(), title, session }
     }
 
     /// Below its nearest ancestor in the copy. The line it was read from names the old parent: where that is
@@ -204,9 +227,9 @@ impl<'t> Copy<'t> {
     fn facts(&mut self, stamps: &mut dyn Stamps) {
         let tree = self.tree;
         let mut facts = Vec::new();
-        if let Some(title) = tree.title() {
+        if let Some(title) = self.title.take() {
             let source = if tree.title_is_by_user() { TitleSource::User } else { TitleSource::Auto };
-            facts.push(Fact::Title { title: Some(title.to_owned()), source });
+            facts.push(Fact::Title { title: Some(title), source });
         }
         for (target, label) in tree.labels() {
             facts.push(Fact::Label { target: target.clone(), label: Some(label.to_owned()) });
@@ -277,10 +300,9 @@ fn sources(tree: &SessionTree) -> HashMap<&EntryId, &RawLine> {
     sources
 }
 
-/// Where the entry stands when only messages are counted, from 0.
-fn last_message_index(tree: &SessionTree, at: Option<&EntryId>) -> Option<u64> {
-    let messages = tree.path_to(at).into_iter().filter(|entry| is_message(&entry.body)).count() as u64;
-    messages.checked_sub(1)
+/// So many messages are on the path.
+fn messages_to(tree: &SessionTree, at: Option<&EntryId>) -> u64 {
+    tree.path_to(at).into_iter().filter(|entry| is_message(&entry.body)).count() as u64
 }
 
 /// Said by the person, the agent or a tool.

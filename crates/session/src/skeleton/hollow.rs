@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::Kind;
+use crate::in_force::INJECTED_RULES;
 use crate::{
     Body, BranchSummary, Compaction, CustomMessage, FileLists, Foreign, Interruption, Merge, Model, Note,
     Prompt, Reply, Setting, Shell, System, ToolResult,
@@ -61,6 +62,7 @@ impl Kind {
             Self::ModeSetting => Body::Setting(Setting::Mode { mode: String::new(), data: None }),
             Self::ServiceTierSetting => Body::Setting(Setting::ServiceTier(None)),
             Self::ConfigSetting => Body::Setting(Setting::Config(Value::Null)),
+            Self::InjectedRules => Body::Foreign(Foreign { kind: INJECTED_RULES.to_owned(), text: None }),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What an entry is, in one byte.
 
+use crate::in_force::INJECTED_RULES;
 use crate::{Body, Setting};
 
 macro_rules! kinds {
@@ -45,6 +46,8 @@ kinds! {
     ModeSetting = 19,
     ServiceTierSetting = 20,
     ConfigSetting = 21,
+    /// Rules that oh-my-pi has told the model; all of a path count.
+    InjectedRules = 22,
 }
 
 impl Kind {
@@ -62,6 +65,7 @@ impl Kind {
             Body::Note(_) => Self::Note,
             Body::System(_) => Self::System,
             Body::Cleared => Self::Cleared,
+            Body::Foreign(foreign) if foreign.kind == INJECTED_RULES => Self::InjectedRules,
             Body::Foreign(_) => Self::Foreign,
             Body::Setting(setting) => match setting {
                 Setting::Agent(_) => Self::AgentSetting,
@@ -77,6 +81,7 @@ impl Kind {
         }
     }
 
+    /// It says how the agent runs from there on.
     pub fn is_setting(self) -> bool {
         self >= Self::AgentSetting
     }
@@ -84,6 +89,11 @@ impl Kind {
     /// Nothing above it is read by a model, but for what a compaction keeps.
     pub fn is_boundary(self) -> bool {
         matches!(self, Self::Compaction | Self::Cleared)
+    }
+
+    /// Whether several of the kind hold at once, rather than the latest alone.
+    pub fn adds_up(self) -> bool {
+        matches!(self, Self::RoleModelSetting | Self::InjectedRules)
     }
 
     /// It may be a message of a context: a summary without words is none.
@@ -107,7 +117,8 @@ impl Kind {
             | Self::PermissionSetting
             | Self::ModeSetting
             | Self::ServiceTierSetting
-            | Self::ConfigSetting => false,
+            | Self::ConfigSetting
+            | Self::InjectedRules => false,
         }
     }
 

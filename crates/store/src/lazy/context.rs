@@ -216,7 +216,7 @@ impl LazySession {
         while let Some(node) = setting {
             let Some(kind) = self.skeleton.kind(node) else { break };
             let is_new = seen.get_mut(kind as usize).is_some_and(|seen| !std::mem::replace(seen, true));
-            if is_new || kind == Kind::RoleModelSetting {
+            if is_new || kind.adds_up() {
                 nodes.push(node);
             }
             setting = self.skeleton.parent(node).and_then(|parent| self.skeleton.setting(parent));

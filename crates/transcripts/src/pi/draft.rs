@@ -1,6 +1,7 @@
 //! One line of a pi file, understood by itself.
 
 use jiff::Timestamp;
+use offshoot_session::in_force::INJECTED_RULES;
 use offshoot_session::skeleton::{Fields, Kind, Moment};
 use offshoot_session::{
     Body, EntryId, Fact, Foreign, Lineage, Model, RawLine, SessionId, Setting, TitleSource,
@@ -98,7 +99,7 @@ const OH_MY_PI_TYPES: &[&str] = &[
     "session_init",
     "title",
     "title_change",
-    "ttsr_injection",
+    INJECTED_RULES,
 ];
 
 const OH_MY_PI_HEADER_FIELDS: &[&str] =
@@ -221,8 +222,15 @@ fn body(kind: &str, line: &Map) -> Body {
         "service_tier_change" => Body::Setting(Setting::ServiceTier(service_tier(line))),
         "reset_boundary" => Body::Cleared,
         "session_init" => foreign(text(line, "task")),
+        INJECTED_RULES => foreign(Some(&injected_rules(line))),
         _ => foreign(words_of_foreign(line).as_deref()),
     }
+}
+
+/// The names of the rules, one in each line.
+fn injected_rules(line: &Map) -> String {
+    let rules = line.get("injectedRules").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    rules.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
 }
 
 /// Words that a person may look for in a line of an unknown kind.

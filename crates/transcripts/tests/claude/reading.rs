@@ -8,6 +8,7 @@ use crate::file::{
     answer, call, chained, drawing, forgiven, leaf, lines, load, reply, said, tree, tree_of, user, with,
 };
 
+/// ids of messages are kept as entry ids.
 #[test]
 fn a_file_is_a_tree_and_its_last_entry_is_the_head() {
     let file = [said("u1", None), said("a1", Some("u1")), said("u2", Some("a1")), said("u3", Some("a1"))];

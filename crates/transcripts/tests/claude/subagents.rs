@@ -51,6 +51,7 @@ fn a_sub_agent_in_the_same_file_is_found_by_its_task() {
     assert_eq!(starts(&tree(&file)), [start(None, "t2", "c3")]);
 }
 
+/// transcripts of Claude Code are read as trees, sub-agents apart.
 #[test]
 fn a_sub_agent_that_hangs_in_the_session_is_taken_out_of_it() {
     let file = [

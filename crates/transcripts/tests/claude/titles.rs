@@ -96,6 +96,7 @@ fn the_first_prompt_is_not_that_of_a_sub_agent() {
     assert_eq!(list(&[said("a0", None), aside, said("u2", None)]), (false, Some("u2".into())));
 }
 
+/// the index of sessions of Claude Code is read.
 #[test]
 fn the_older_index_is_read() {
     let index = json!({ "version": 1, "entries": [

@@ -72,6 +72,7 @@ fn blank_and_bad_lines_do_not_count() {
     assert_eq!(way(&file).1.as_deref(), Some("two"));
 }
 
+/// files of older versions are migrated when they are read.
 #[test]
 fn version_1_is_migrated_field_by_field() {
     let mut odd = spoken("one");

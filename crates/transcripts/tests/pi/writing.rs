@@ -1,9 +1,10 @@
 //! What is written, and what is said to be lost.
 
 use jiff::SignedDuration;
+use offshoot_session::plan::{WrittenSummary, branch_with_summary};
 use offshoot_session::{
-    Body, Change, Entry, Fact, Interruption, Merge, Missing, Model, Prompt, Provenance, Record,
-    SessionHeader, SessionTree, Setting, TitleSource, Usage,
+    Body, Change, Entry, Fact, FileLists, HeadName, Interruption, Merge, Missing, Model, Prompt, Provenance,
+    Record, SessionHeader, SessionTree, Setting, TitleSource, Usage,
 };
 use offshoot_testkit::{FixedStamps, draw, drawn, tree_of as drawn_tree};
 use offshoot_transcripts::pi::{self, Written};
@@ -39,6 +40,26 @@ fn a_file_that_was_read_is_written_as_it_was() {
     let written = pi::write(&load(&file).records);
     assert_eq!(text(&written), file);
     assert_eq!(lost(&written), Vec::<String>::new());
+}
+
+/// a summary of what was left is written below the new place, also before the first entry.
+#[test]
+fn a_summary_before_the_first_entry_names_the_root() {
+    let tree = drawn_tree("u1 - a1*");
+    let summary = WrittenSummary {
+        summary: "tried".to_owned(),
+        files: FileLists::default(),
+        details: None,
+        from_extension: false,
+    };
+    let plan =
+        branch_with_summary(&tree, &HeadName::main(), None, summary, &mut FixedStamps::after(100)).unwrap();
+    let records: Vec<Record> = tree.extended(&plan.records).unwrap().log().cloned().collect();
+    let written = text(&pi::write(&records));
+    let lines = written.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let line = lines.into_iter().find(|line| line["type"] == "branch_summary").expect("a summary");
+    assert_eq!((&line["parentId"], &line["fromId"]), (&json!(null), &json!("root")));
+    assert_eq!((&line["summary"], &line["abandonedLeafId"]), (&json!("tried"), &json!("a1")));
 }
 
 #[test]

@@ -51,6 +51,7 @@ fn a_change_of_the_configuration_copies_everything_and_says_what_changed() {
     assert_eq!((lineage.message_index, lineage.metadata), (None, Some(json!({ "tools": [] }))));
 }
 
+/// a message of any role can be edited in a child session.
 #[test]
 fn an_edit_keeps_the_role_and_what_came_before() {
     let first = branch_for_edit(&source(), 0, "hey", child("m")).expect("a branch");

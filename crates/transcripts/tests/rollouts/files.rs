@@ -31,6 +31,8 @@ const CHILD: &str = r#"{"type": "session", "id": "c1", "timestamp": "2025-01-01T
 {"type": "message", "role": "assistant", "content": "hi there"}
 "#;
 
+/// R-025: a session file begins with its id, time, directory, provider and model.
+/// R-026: a child session says its parent, the branch point, the reason and what changed.
 #[test]
 fn a_header_tells_the_parent_and_why_the_branch_was_made() {
     let transcript = load(CHILD);
@@ -46,6 +48,8 @@ fn a_header_tells_the_parent_and_why_the_branch_was_made() {
     assert_eq!(said(&tree), ["hello", "hi there"]);
 }
 
+/// R-029: a session file without a parent is a root and still loads.
+/// R-202: changes of configuration in old files load, and the file is written back as it was.
 #[test]
 fn an_old_file_is_a_root_and_its_changes_are_settings() {
     let file = r#"{"type":"session","id":"old","provider":"p","model":"m"}
@@ -145,6 +149,8 @@ fn an_earlier_point_is_written_without_what_came_behind() {
     assert_eq!(String::from_utf8_lossy(&written.bytes), two_lines);
 }
 
+/// R-028: an exported trajectory has one configuration.
+/// R-203: files are named after their sessions, and children nest to any depth.
 #[test]
 fn every_branch_of_a_tree_is_a_file_that_stands_alone() {
     let tree = drawn_tree("u1 - a2 - u3 - a4\n a2 - u5 - a6\n u5 - a7\n a2 - m8 - u9*");

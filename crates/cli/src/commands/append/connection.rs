@@ -36,16 +36,18 @@ impl<'h> Connection<'h> {
         Ok(connection)
     }
 
-    /// The request has an id, so it is written once, also where the engine ends before it answers.
+    /// The request has an id, so it is written once, also where the engine ends before it answers. `again` makes the same
+    /// request for another try.
     pub(super) fn append(
         &mut self,
-        append: request::Append,
+        mut append: request::Append,
+        again: impl Fn() -> request::Append,
         bytes: usize,
     ) -> Result<Result<Changed, ApiError>, Failure> {
         let mut tries = 0;
         loop {
             tries += 1;
-            let answer = match self.ask(Request::Append(append.clone()), bytes)? {
+            let answer = match self.ask(Request::Append(append), bytes)? {
                 Ok(Response::Changed(changed)) => return Ok(Ok(*changed)),
                 Ok(other) => return Err(unexpected(other)),
                 Err(error) => error,
@@ -55,6 +57,7 @@ impl<'h> Connection<'h> {
                 return Ok(Err(answer));
             }
             self.leave();
+            append = again();
         }
     }
 

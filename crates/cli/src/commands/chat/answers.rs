@@ -1,29 +1,42 @@
 //! What a line means as an answer to what an agent asks.
 
-use offshoot_api::views::{AnswerView, AskingView, QuestionView, ScopeView};
+use offshoot_api::views::{AnswerView, AskingView, OfferName, OfferView, QuestionView};
 use serde_json::Value;
 
 use super::typed::first_word;
+use crate::talk::choices;
 use crate::talk::telling::TELLING_FIELDS;
 use crate::words::chatting as words;
 
 /// The message says what is wrong with it.
 pub(super) fn answer(line: &str, asking: &AskingView) -> Result<AnswerView, String> {
     match asking {
-        AskingView::Permission { input, .. } => permission(line.trim(), input),
+        AskingView::Permission { input, always, .. } => permission(line.trim(), input, always),
         AskingView::Question { questions } => {
-            Ok(AnswerView::Choose { chosen: chosen(line.trim(), questions) })
+            Ok(AnswerView::Choose { chosen: chosen(line.trim(), questions)? })
         }
     }
 }
 
-fn permission(line: &str, input: &Value) -> Result<AnswerView, String> {
+fn permission(line: &str, input: &Value, always: &[OfferView]) -> Result<AnswerView, String> {
     let (word, rest) = first_word(line);
     let said = (!rest.is_empty()).then(|| rest.to_owned());
+    let wider = match (word, &said) {
+        ("A", None) => Some(OfferName::WiderSession),
+        ("P", None) => Some(OfferName::WiderProject),
+        _ => None,
+    };
+    if let Some(offer) = wider {
+        let is_offered = always.iter().any(|known| known.offer == offer);
+        return match is_offered {
+            true => Ok(AnswerView::AllowAlways { offer }),
+            false => Err(words::NO_WIDER_RULE.to_owned()),
+        };
+    }
     match (word.to_lowercase().as_str(), said) {
         ("y" | "yes" | "allow", None) => Ok(AnswerView::Allow { input: None }),
-        ("a" | "always", None) => Ok(AnswerView::AllowAlways { scope: ScopeView::Session }),
-        ("p" | "project", None) => Ok(AnswerView::AllowAlways { scope: ScopeView::Project }),
+        ("a" | "always", None) => Ok(AnswerView::AllowAlways { offer: OfferName::Session }),
+        ("p" | "project", None) => Ok(AnswerView::AllowAlways { offer: OfferName::Project }),
         ("n" | "no" | "deny", message) => Ok(AnswerView::Deny { message }),
         ("c" | "change", Some(said)) => Ok(AnswerView::Allow { input: Some(changed(&said, input)?) }),
         ("c" | "change", None) => Err(words::needs("c TEXT")),
@@ -45,46 +58,36 @@ fn changed(said: &str, input: &Value) -> Result<Value, String> {
     Ok(changed)
 }
 
-/// Several questions are answered in one line, with `;` between; of several choices with `,` between.
-fn chosen(line: &str, questions: &[QuestionView]) -> Vec<Vec<String>> {
+/// Several questions are answered in one line, with `;` between.
+fn chosen(line: &str, questions: &[QuestionView]) -> Result<Vec<Vec<String>>, String> {
     let mut parts = match questions {
         [_] => vec![line],
         _ => line.split(';').map(str::trim).collect(),
     }
     .into_iter();
     let one = |question: &QuestionView| match parts.next() {
-        None | Some("") => Vec::new(),
-        Some(said) => match in_own_words(said) {
-            Some(own) => vec![own.to_owned()],
-            None if question.several => said.split(',').map(|one| choice(one.trim(), question)).collect(),
-            None => vec![choice(said, question)],
-        },
+        None | Some("") => Ok(Vec::new()),
+        Some(said) => choices::chosen(question, said),
     };
     questions.iter().map(one).collect()
 }
 
-/// `=2` says "2" and not the second choice.
-fn in_own_words(said: &str) -> Option<&str> {
-    said.strip_prefix('=').map(str::trim).filter(|own| !own.is_empty())
-}
-
-/// A number stands for the choice, anything else for itself.
-fn choice(said: &str, question: &QuestionView) -> String {
-    let by_number =
-        said.parse::<usize>().ok().and_then(|number| question.choices.get(number.checked_sub(1)?));
-    by_number.map_or_else(|| said.to_owned(), |choice| choice.label.clone())
-}
-
 #[cfg(test)]
 mod tests {
-    use offshoot_api::views::ChoiceView;
+    use offshoot_api::views::{ChoiceView, ScopeView};
     use serde_json::json;
 
     use super::*;
 
     fn asks(input: Value) -> AskingView {
-        let (tool, always) = ("shell".to_owned(), "echo *".to_owned());
-        AskingView::Permission { tool, input, call: None, reason: None, always }
+        let offer = |offer, exact| OfferView {
+            offer,
+            scope: ScopeView::Session,
+            rule: "cargo test *".to_owned(),
+            exact,
+        };
+        let always = vec![offer(OfferName::Session, true), offer(OfferName::WiderSession, false)];
+        AskingView::Permission { tool: "shell".to_owned(), input, call: None, reason: None, always }
     }
 
     fn question(several: bool) -> QuestionView {
@@ -103,10 +106,12 @@ mod tests {
     #[test]
     fn a_permission_is_given_once_always_changed_or_not_at_all() {
         let asking = asks(json!({ "command": "echo a", "timeout": 3 }));
-        let always = |scope| Ok(AnswerView::AllowAlways { scope });
+        let always = |offer| Ok(AnswerView::AllowAlways { offer });
         assert_eq!(answer(" Y ", &asking), Ok(AnswerView::Allow { input: None }));
-        assert_eq!(answer("a", &asking), always(ScopeView::Session));
-        assert_eq!(answer("p", &asking), always(ScopeView::Project));
+        assert_eq!(answer("a", &asking), always(OfferName::Session));
+        assert_eq!(answer("p", &asking), always(OfferName::Project));
+        assert_eq!(answer("A", &asking), always(OfferName::WiderSession));
+        assert!(answer("P", &asking).is_err(), "it is not offered");
         assert_eq!(answer("n", &asking), Ok(AnswerView::Deny { message: None }));
         assert_eq!(answer("n not now", &asking), Ok(AnswerView::Deny { message: Some("not now".into()) }));
         let changed = |input| Ok(AnswerView::Allow { input: Some(input) });
@@ -127,8 +132,8 @@ mod tests {
         check_chosen("1, home", &[question(true)], &[&["Up", "home"]]);
         check_chosen("= up, then home", &[question(true)], &[&["up, then home"]]);
         check_chosen("2; 1, home", &[question(false), question(true)], &[&["Down"], &["Up", "home"]]);
-        check_chosen("0", &[question(false), question(true)], &[&["0"], &[]]);
-        let long = "99999999999999999999999";
-        check_chosen(long, &[question(false)], &[&[long]]);
+        check_chosen("home", &[question(false), question(true)], &[&["home"], &[]]);
+        let asking = AskingView::Question { questions: vec![question(false), question(true)] };
+        assert!(answer("0", &asking).is_err(), "no choice has this number");
     }
 }

@@ -3,7 +3,7 @@
 
 use offshoot_api::views::{EntryView, ModelView, SettingView};
 use offshoot_session::context::{Context, ContextOptions, context_of};
-use offshoot_session::{Body, EntryId, Model, SessionTree, Setting};
+use offshoot_session::{Body, EntryId, SessionTree};
 
 use super::session::Chat;
 use crate::failure::Failure;
@@ -27,7 +27,7 @@ impl Chat<'_> {
         let id = EntryId::from(entry.id.as_str());
         let above = tree.parent(&id).map(|parent| &parent.id);
         let before = context_of(tree, above, &ContextOptions::default());
-        let told = match (name(setting), was(setting, &before, tree, above), is(setting)) {
+        let told = match (name(setting), was(setting, &before), is(setting)) {
             (Some(what), Some(old), Some(new)) => {
                 words::changes_here(what, &old, self.here.look.sign(Sign::GoesTo), &new)
             }
@@ -65,33 +65,15 @@ fn is(setting: &SettingView) -> Option<String> {
 }
 
 /// `None` where nobody has said it.
-fn was(
-    setting: &SettingView,
-    before: &Context,
-    tree: &SessionTree,
-    above: Option<&EntryId>,
-) -> Option<String> {
-    let header = tree.header();
+fn was(setting: &SettingView, before: &Context) -> Option<String> {
     match setting {
-        SettingView::Agent(_) => before.agent.clone().or_else(|| header?.agent.clone()),
-        SettingView::Model { .. } => {
-            let model =
-                chosen_model(tree, above).or_else(|| header?.model.as_ref()).or(before.model.as_ref());
-            model.map(|model| model_name(&ModelView::from(model)))
-        }
+        SettingView::Agent(_) => before.agent.clone(),
+        SettingView::Model { .. } => before.model.as_ref().map(|model| model_name(&ModelView::from(model))),
         SettingView::Thinking(_) => Some(before.thinking.clone()),
         SettingView::Tools(_) => before.tools.as_ref().map(|tools| tools.join(", ")),
         SettingView::PermissionMode(_) => before.permission_mode.clone(),
         SettingView::Mode { .. } | SettingView::ServiceTier(_) | SettingView::Config(_) => None,
     }
-}
-
-/// What somebody chose, and not what answered for want of it.
-fn chosen_model<'t>(tree: &'t SessionTree, at: Option<&EntryId>) -> Option<&'t Model> {
-    tree.path_to(at).into_iter().rev().find_map(|entry| match &entry.body {
-        Body::Setting(Setting::Model { role: None, model }) => Some(model),
-        _ => None,
-    })
 }
 
 /// Something else goes on from where it was changed. Several changes at once stand below each other.

@@ -3,14 +3,12 @@
 
 use offshoot_api::request::{ConfigBranching, Configure};
 use offshoot_api::{ErrorCode, Hint, Request, Response};
-use offshoot_session::context::{ContextOptions, context_of};
 
 use super::session::Chat;
 use crate::failure::Failure;
 use crate::look::Ink;
 use crate::programs;
 use crate::refusals::cannot_answer;
-use crate::stored::read;
 use crate::talk::{open, refused};
 use crate::words::chatting as words;
 
@@ -70,15 +68,7 @@ impl Chat<'_> {
             Err(error) => Err(error),
         };
         match view {
-            Ok(view) => {
-                // Only the journal knows which tools were named.
-                let tree = read(self.here, &session.as_str().into()).map(|loaded| loaded.tree);
-                let tools = tree.ok().and_then(|tree| {
-                    let options = ContextOptions::pi();
-                    context_of(&tree, tree.main_head(), &options).tools
-                });
-                self.tell(Ink::Plain, &words::in_force(&view, tools.as_deref(), usage))
-            }
+            Ok(view) => self.tell(Ink::Plain, &words::in_force(&view, usage)),
             Err(error) => {
                 self.is_refused(&error);
                 Ok(())

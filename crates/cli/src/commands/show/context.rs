@@ -59,13 +59,27 @@ impl Read {
         self.context.model.as_ref().map(|model| format!("{}/{}", model.provider, model.name))
     }
 
+    /// How much there is, and the settings that hold at the point.
+    fn about(&self) -> String {
+        let context = &self.context;
+        let mut about = vec![counted(self.count, "message", "messages")];
+        about.extend(self.model());
+        about.push(format!("thinking {}", context.thinking));
+        let told = |name: &'static str| move |value: &String| format!("{name} {value}");
+        about.extend(context.agent.as_ref().map(told("agent")));
+        about.extend(context.tools.as_ref().map(|tools| format!("tools {}", tools.join(" "))));
+        about.extend(context.permission_mode.as_ref().map(told("permission mode")));
+        about.extend(context.mode.as_ref().map(told("mode")));
+        if !context.injected_rules.is_empty() {
+            about.push(format!("injected rules {}", context.injected_rules.join(" ")));
+        }
+        about.join(", ")
+    }
+
     fn drawn(&self, look: &Look) -> String {
         let mut drawn = String::new();
         if !look.quiet {
-            let count = counted(self.count, "message", "messages");
-            let model = self.model().map(|model| format!(", {model}")).unwrap_or_default();
-            let thinking = &self.context.thinking;
-            let about = text::harmless_line(&format!("{count}{model}, thinking {thinking}"), look.ascii);
+            let about = text::harmless_line(&self.about(), look.ascii);
             drawn.push_str(&format!("{}\n", look.paint(Ink::Faint, &about)));
         }
         for (at, message) in self.context.messages.iter().enumerate() {
@@ -115,6 +129,12 @@ impl Read {
             "at": point.map(|point| point.as_str()),
             "model": self.model(),
             "thinking": self.context.thinking,
+            "agent": self.context.agent,
+            "tools": self.context.tools,
+            "permission_mode": self.context.permission_mode,
+            "mode": self.context.mode,
+            "mode_data": self.context.mode_data,
+            "injected_rules": self.context.injected_rules,
             "messages": messages,
         })
     }

@@ -1,21 +1,19 @@
 //! The computed view against a plain nested model, under random steps: slots that hold timelines that hold slots,
 //! with an index of what is shown in each. They must always tell the same story.
 
-#![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
-
 use std::sync::Arc;
 
 use offshoot_session::plan::VersionStep;
-use offshoot_session::slots::{
-    Conversation, Slot, SlotPath, SlotPathSegment, SlotView, Timeline, version_arrows,
-};
+use offshoot_session::versions::{edit_group, versions_of};
 use offshoot_session::{
     Binding, Block, Body, Entry, EntryId, HeadMove, HeadName, Missing, Prompt, Provenance, Record,
-    SessionTree,
+    SessionTree, Setting,
 };
 use offshoot_testkit::FixedStamps;
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
+
+use super::{Conversation, Slot, SlotPath, SlotPathSegment, SlotView, Timeline};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Model {
@@ -319,7 +317,8 @@ impl Both {
                 let Some(turn) = self.real.tree.entry(&group).and_then(|entry| entry.turn.clone()) else {
                     return;
                 };
-                self.real = self.real.finish(&turn).unwrap();
+                let settled = self.real.live.finish(&turn);
+                self.real.tree = self.real.tree.extended(&settled).unwrap();
                 let first = &mut self.model.slot_mut(&group).unwrap().timelines[0];
                 first.settled = first.responses.len();
             }
@@ -352,8 +351,8 @@ impl Both {
             assert_eq!(view.resolve(path).map(|timeline| timeline.prompt.body.text()), expected);
         }
         for (timeline, segment) in view.active_timelines().zip(view.active_leaf_path()) {
-            let arrows = version_arrows(&self.real.tree, &timeline.prompt.id).unwrap();
-            assert_eq!(arrows.index, segment.timeline);
+            let listed = versions_of(&self.real.tree, &timeline.prompt.id);
+            assert_eq!(listed[segment.timeline].id, timeline.prompt.id);
         }
     }
 }
@@ -404,6 +403,7 @@ fn without_settled(model: &Model) -> Model {
 }
 
 proptest! {
+    /// every operation of the nested view is tested.
     #[test]
     fn the_view_agrees_with_a_nested_model(steps in steps()) {
         let mut both = Both::new();
@@ -423,7 +423,7 @@ proptest! {
     ) {
         let tree = random_tree(&nodes, &heads);
         let view = SlotView::of(&tree);
-        let is_said = |entry: &&Arc<Entry>| !matches!(entry.body, Body::Note(_));
+        let is_said = |entry: &&Arc<Entry>| !matches!(entry.body, Body::Note(_) | Body::Setting(_));
         let on_path: Vec<&EntryId> =
             tree.path_to(tree.main_head()).into_iter().filter(is_said).map(|entry| &entry.id).collect();
         let shown: Vec<&EntryId> = view
@@ -442,8 +442,9 @@ proptest! {
             assert!(slot.active < versions.len());
             for (index, timeline) in versions.iter().enumerate() {
                 prompts += 1;
-                let arrows = version_arrows(&tree, &timeline.prompt.id).unwrap();
-                assert_eq!((arrows.index, arrows.total), (index, versions.len()));
+                let listed = versions_of(&tree, &timeline.prompt.id);
+                assert_eq!((&listed[index].id, listed.len()), (&timeline.prompt.id, versions.len()));
+                assert_eq!(edit_group(&tree, &timeline.prompt.id).as_ref(), Some(&slot.edit_group));
                 open.extend(view.child_slots(timeline));
             }
         }
@@ -451,15 +452,16 @@ proptest! {
     }
 }
 
-/// Entries of three kinds below any earlier one, some with a turn of an earlier entry, written in any order of time.
+/// Entries of four kinds below any earlier one, some with a turn of an earlier entry, written in any order of time.
 fn random_tree(nodes: &[(usize, u8, u8)], heads: &[usize]) -> SessionTree {
     let mut records: Vec<Record> = Vec::new();
     let mut entries: Vec<Entry> = Vec::new();
     for (number, (parent, kind, turn)) in nodes.iter().enumerate() {
         let parent = entries.get(parent % (entries.len() + 1));
-        let body = match kind % 4 {
+        let body = match kind % 5 {
             0 | 1 => Body::prompt(format!("u{number}")),
             2 => Body::reply(format!("a{number}")),
+            3 => Body::Setting(Setting::Thinking(Some("high".into()))),
             _ => Body::Note(offshoot_session::Note { kind: "test".into(), data: None }),
         };
         let own = if body.is_prompt() { Some(format!("t{number}").into()) } else { None };
@@ -530,6 +532,6 @@ fn a_slot_of_5_000_versions_is_walked_at_once() {
     assert_eq!((info.current_index, info.total_versions), (0, 5_000));
     let last = talk.navigate(&group, VersionStep::To(4_999), &mut stamps);
     assert_eq!(texts(last.view().active_messages()), ["4999"]);
-    let arrows = version_arrows(&last.tree, &"v2500".into()).unwrap();
-    assert_eq!((arrows.previous, arrows.next), (Some("v2499".into()), Some("v2501".into())));
+    let before = last.navigate(&group, VersionStep::Previous, &mut stamps);
+    assert_eq!(texts(before.view().active_messages()), ["4998"]);
 }

@@ -1,20 +1,16 @@
 //! Slots and timelines, drawn: one line for each version, `*` where it is the one shown in its slot, what answered
 //! it behind the colon, and the slots below it indented.
 
-#![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
-
 use std::sync::Arc;
 
 use offshoot_session::plan::VersionStep;
-use offshoot_session::slots::{
-    Conversation, EditInfo, Slot, SlotNotFound, SlotPath, SlotPathSegment, SlotView, VersionArrows,
-    import_flat, version_arrows,
-};
 use offshoot_session::{
-    Binding, Block, Body, Change, Entry, EntryId, Fact, HeadMove, HeadName, Interruption, Missing, Prompt,
-    Provenance, Record, SessionTree,
+    Binding, Block, Body, Change, Entry, EntryId, Fact, HeadMove, HeadName, Missing, Prompt, Provenance,
+    Record, SessionTree,
 };
 use offshoot_testkit::{FixedStamps, draw, drawn, tree_of};
+
+use super::{Conversation, EditInfo, Slot, SlotNotFound, SlotPath, SlotPathSegment, SlotView};
 
 fn said<'e>(entries: impl IntoIterator<Item = &'e Arc<Entry>>) -> String {
     let word = |entry: &Arc<Entry>| match &entry.body {
@@ -92,6 +88,8 @@ fn an_empty_session_shows_nothing() {
     assert!(view.resolve(&[]).is_none());
 }
 
+/// R-037: the active leaf is addressed through the version shown in each slot.
+/// R-006: a session is seen as slots from the top down.
 #[test]
 fn prompts_below_one_parent_are_versions() {
     let tree = tree_of(
@@ -116,7 +114,7 @@ fn several_roots_are_versions_of_the_first_prompt() {
 }
 
 #[test]
-fn a_setting_is_a_place_and_not_a_message() {
+fn settings_above_a_prompt_belong_to_its_version() {
     let tree = tree_of(
         "m0 - u1 - a1 - m1 - u2 - a2
                         m1 - u3 - n1 - a3*
@@ -126,9 +124,9 @@ fn a_setting_is_a_place_and_not_a_message() {
         &tree,
         "
 1/1* u1: a1
-  1/2  u2: a2
-  2/2* u3: a3
-  1/1* u4:",
+  1/3  u2: a2
+  2/3* u3: a3
+  3/3  u4:",
         "u1 a1 u3 a3",
     );
     assert_eq!(SlotView::of(&tree).active_leaf_path(), path(&[(0, 0), (0, 1)]));
@@ -253,6 +251,9 @@ fn an_archived_version_is_left_out_unless_the_head_is_on_it() {
     check(&archive(&tree, "u2"), "1/3  u1: a1\n  1/1* u9:\n2/3* u2: a2\n3/3  u3:", "u2 a2");
 }
 
+/// R-038: an edit group says its current version and how many there are.
+/// R-039: the version numbers of the active path are listed together.
+/// R-046: a slot is found by its edit group; an unknown one changes nothing.
 #[test]
 fn edit_info_is_known_for_every_slot_and_listed_for_those_shown() {
     let view = SlotView::of(&tree_of(
@@ -273,6 +274,8 @@ fn edit_info_is_known_for_every_slot_and_listed_for_those_shown() {
     assert_eq!(view.edit_info(&"nobody".into()), None);
 }
 
+/// R-032: a version can be addressed by a path of slot and version numbers.
+/// R-047: a path with a number out of range leads to nothing.
 #[test]
 fn an_address_leads_to_a_timeline_or_nowhere() {
     let view = SlotView::of(&tree_of("u1 - a1 - u2 - a2*\n a1 - u3"));
@@ -286,6 +289,7 @@ fn an_address_leads_to_a_timeline_or_nowhere() {
     assert_eq!(prompt(&[(0, 0), (0, 1), (0, 0)]), None);
 }
 
+/// R-045: the messages before a slot are those above it on its path.
 #[test]
 fn messages_before_a_slot_are_those_on_its_own_way() {
     let tree = tree_of(
@@ -299,6 +303,7 @@ fn messages_before_a_slot_are_those_on_its_own_way() {
     assert_eq!(before("nobody"), Err(SlotNotFound("nobody".into())));
 }
 
+/// R-048: the agent session of a branch is that of its deepest bound turn.
 #[test]
 fn the_session_to_go_on_with_is_the_deepest_bound_on_the_path() {
     let mut tree = tree_of("u1 - a1 - u2 - a2*\n a1 - u3");
@@ -319,50 +324,6 @@ fn the_session_to_go_on_with_is_the_deepest_bound_on_the_path() {
     assert_eq!(bind("u1", Some("one")).as_deref(), Some("one"));
     assert_eq!(bind("u2", None).as_deref(), Some("one"));
     assert_eq!(bind("a2", Some("two")).as_deref(), Some("two"), "bound by the answer");
-}
-
-#[test]
-fn arrows_lead_to_the_neighbours() {
-    let tree = tree_of("u1 - a1*\n u2\n u3");
-    let arrows = |index, previous: Option<&str>, next: Option<&str>| {
-        Some(VersionArrows {
-            index,
-            total: 3,
-            previous: previous.map(Into::into),
-            next: next.map(Into::into),
-        })
-    };
-    assert_eq!(version_arrows(&tree, &"u1".into()), arrows(0, None, Some("u2")));
-    assert_eq!(version_arrows(&tree, &"u2".into()), arrows(1, Some("u1"), Some("u3")));
-    assert_eq!(version_arrows(&tree, &"u3".into()), arrows(2, Some("u2"), None));
-    assert_eq!(version_arrows(&tree, &"a1".into()), None);
-}
-
-#[test]
-fn a_plain_list_becomes_one_branch() {
-    let import = |messages: &[Body]| {
-        let records = import_flat(messages.iter().cloned(), &mut FixedStamps::default());
-        SessionTree::default().extended(&records).unwrap()
-    };
-    let reply = Body::reply;
-    let tree = import(&[
-        reply("nobody asked"),
-        Body::prompt("one"),
-        reply("1"),
-        Body::Interrupted(Interruption::Wanted),
-        Body::prompt("two"),
-        Body::prompt("three"),
-        reply("3"),
-    ]);
-    let below = "
-1/1* one: 1 interrupted
-  1/1* two:
-    1/1* three: 3";
-    check(&tree, below, "one 1 interrupted two three 3");
-    assert_eq!(tree.leaves().len(), 1);
-    assert!(import(&[]).is_empty());
-    assert!(import(&[reply("nobody asked")]).is_empty());
-    assert!(import_flat([reply("nobody asked")], &mut FixedStamps::default()).is_empty());
 }
 
 /// A conversation with its stamps, so that a test reads as a list of steps. Groups are named by the first words.
@@ -453,6 +414,7 @@ fn a_blank_prompt_is_not_said() {
     assert!(Conversation::default().append_user(Prompt::default(), None, &mut stamps).is_err());
 }
 
+/// R-008: a version has its prompt, its responses, its child slots and its agent session.
 #[test]
 fn an_edit_is_a_new_version_and_the_old_one_keeps_what_came_of_it() {
     let mut talk = Talk::new();
@@ -514,6 +476,7 @@ fn choices_further_down_are_remembered_while_a_person_is_away() {
     talk.shows(&with_branch, "A 1 B 2 C");
 }
 
+/// R-051: a version on another branch can be changed without going there.
 #[test]
 fn a_step_where_nobody_looks_leaves_the_person_where_they_are() {
     let mut talk = Talk::new();
@@ -617,4 +580,50 @@ fn a_drawn_session_with_moves_shows_what_was_visited() {
     }
     let (tree, _) = SessionTree::replay(records);
     check(&tree, "1/1* u1:\n  1/3* u2: a2\n  2/3  u3: a3\n  3/3  u4:", "u1");
+}
+
+fn asked(words: &str, talk: &Conversation, stamps: &mut FixedStamps) -> (Conversation, EntryId) {
+    let prompt = Prompt { blocks: vec![Block::Text(words.into())], ..Prompt::default() };
+    talk.append_user(prompt, None, stamps).unwrap()
+}
+
+fn shown_in(talk: &Conversation) -> String {
+    shown(&talk.view())
+}
+
+/// R-035: a change by path reaches that version only; an empty path reaches none.
+/// R-041: a response is added to the version that it answers.
+#[test]
+fn a_response_goes_where_its_address_says() {
+    let mut stamps = FixedStamps::default();
+    let (talk, _) = asked("A", &Conversation::default(), &mut stamps);
+    let (talk, _) = asked("B", &talk, &mut stamps);
+    let late = talk.append_response(&path(&[(0, 0)]), Body::reply("late"), &mut stamps);
+    assert_eq!(shown_in(&late), "A late B");
+    let nowhere = [path(&[]), path(&[(3, 0)]), path(&[(0, 1)]), path(&[(0, 0), (0, 0), (0, 0)])];
+    for address in nowhere {
+        assert_eq!(shown_in(&talk.append_response(&address, Body::reply("x"), &mut stamps)), "A B");
+        assert_eq!(shown_in(&talk.update_last_response(&address, Body::reply("x"))), "A B");
+    }
+    let updated = late.update_last_response(&path(&[(0, 0)]), Body::reply("later"));
+    assert_eq!(shown_in(&updated), "A later B");
+    assert_eq!(shown_in(&late), "A late B", "the earlier conversation is as it was");
+}
+
+#[test]
+fn a_turn_goes_on_while_the_person_is_elsewhere() {
+    let mut stamps = FixedStamps::default();
+    let (talk, group) = asked("A", &Conversation::default(), &mut stamps);
+    let talk = talk.append_response(&path(&[(0, 0)]), Body::reply("1"), &mut stamps);
+    let away = talk.edit(&group, "B", None, &mut stamps);
+    let away = away.append_response(&path(&[(0, 0)]), Body::reply("2"), &mut stamps);
+    assert_eq!(shown_in(&away), "B");
+    let turn = away.tree.entry(&group).and_then(|entry| entry.turn.clone()).unwrap();
+    let mut finished = away.clone();
+    finished.tree = finished.tree.extended(&finished.live.finish(&turn)).unwrap();
+    assert_eq!(shown_in(&finished), "B", "a head that left stays where it was put");
+    for talk in [away, finished] {
+        let back = talk.navigate(&group, VersionStep::Previous, &mut stamps.clone());
+        assert_eq!(shown_in(&back), "A 1 2");
+    }
 }

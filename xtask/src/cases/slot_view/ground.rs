@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::{Body, Entry, EntryId, SessionTree, TurnId};
+use offshoot_session::{Body, Entry, EntryId, SessionTree, TurnId};
 
 /// The entries by number, in the order of writing: a parent comes before its children.
 #[derive(Clone, Debug, Default)]
@@ -143,10 +143,6 @@ impl Ground {
         *first.unwrap_or(&next) < at
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     pub(super) fn number(&self, id: &EntryId) -> Option<usize> {
         self.numbers.get(id).copied()
     }
@@ -168,7 +164,12 @@ impl Ground {
         self.prompts.get(at).copied().flatten()
     }
 
-    pub(super) fn is_prompt(&self, at: usize) -> bool {
+    /// The nearest prompt above a prompt.
+    pub(super) fn prompt_before(&self, prompt: usize) -> Option<usize> {
+        self.parent(prompt).and_then(|parent| self.prompt_above(parent))
+    }
+
+    fn is_prompt(&self, at: usize) -> bool {
         self.entries.get(at).is_some_and(|entry| entry.body.is_prompt())
     }
 

@@ -1,17 +1,19 @@
 //! From the tree to the view: one pass for the places, one for the words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+
+use offshoot_session::versions::{AllVersions, active_version, is_in_sight};
+use offshoot_session::{AgentSessionId, EntryId, HeadName, SessionTree};
 
 use super::ground::{Children, Ground, pair};
 use super::{Slot, SlotView, Timeline};
-use crate::{AgentSessionId, EntryId, SessionTree};
 
-pub(super) fn view(tree: &SessionTree, position: Option<&EntryId>) -> SlotView {
+pub(super) fn view(tree: &SessionTree) -> SlotView {
     let ground = Ground::of(tree);
-    let path = position.and_then(|id| ground.number(id)).map_or_else(Vec::new, |at| ground.path_to(at));
+    let path =
+        tree.main_head().and_then(|id| ground.number(id)).map_or_else(Vec::new, |at| ground.path_to(at));
     let mut builder = Builder {
         tree,
-        on_path: path.iter().copied().collect(),
         children: ground.children(),
         path,
         view: SlotView {
@@ -35,7 +37,6 @@ pub(super) fn view(tree: &SessionTree, position: Option<&EntryId>) -> SlotView {
 struct Builder<'t> {
     tree: &'t SessionTree,
     path: Vec<usize>,
-    on_path: HashSet<usize>,
     children: Children,
     view: SlotView,
     /// By the number of the prompt.
@@ -43,38 +44,51 @@ struct Builder<'t> {
 }
 
 impl Builder<'_> {
+    /// Versions and their order are those of [`versions`](offshoot_session::versions). A prompt is written after the slot
+    /// it is in began, so slots are placed from above.
     fn place_slots(&mut self) {
-        self.place_slot(None);
-        for parent in 0..self.view.ground.len() {
-            self.place_slot(Some(parent));
+        let versions = AllVersions::of(self.tree);
+        let mut slots: Vec<(EntryId, Vec<usize>)> = Vec::new();
+        let mut slot_of: HashMap<EntryId, usize> = HashMap::new();
+        for (number, entry) in self.tree.entries().enumerate() {
+            let Some(edit_group) = versions.edit_group(self.tree, &entry.id) else { continue };
+            let slot = *slot_of.entry(edit_group.clone()).or_insert(slots.len());
+            match slots.get_mut(slot) {
+                Some((_, prompts)) => prompts.push(number),
+                None => slots.push((edit_group.clone(), vec![number])),
+            }
+        }
+        for (edit_group, prompts) in slots {
+            self.place_slot(edit_group, prompts);
         }
     }
 
-    /// The slot below one parent, if prompts hang there. What hangs below an archived version has no place either.
-    fn place_slot(&mut self, parent: Option<usize>) {
-        let prompts: Vec<usize> = self.prompts_below(parent);
-        let Some(first) = prompts.first().and_then(|first| self.view.ground.entry(*first)) else {
-            return;
-        };
-        let edit_group = first.id.clone();
-        let above = match parent.and_then(|parent| self.view.ground.prompt_above(parent)) {
+    /// What hangs below an archived version has no place either.
+    fn place_slot(&mut self, edit_group: EntryId, mut prompts: Vec<usize>) {
+        let ground = &self.view.ground;
+        prompts.sort_by_key(|prompt| (ground.entry(*prompt).map(|entry| entry.written_at), *prompt));
+        let above = match prompts.first().and_then(|first| ground.prompt_before(*first)) {
             None => None,
             Some(prompt) => match self.timeline_of.get(&prompt) {
                 None => return,
                 Some(timeline) => Some(*timeline),
             },
         };
-        let versions: Vec<usize> = prompts.into_iter().filter(|prompt| self.is_listed(*prompt)).collect();
-        let Some(active) = self.active_version(parent, &versions) else { return };
+        let entries = prompts.iter().filter_map(|prompt| Some((*prompt, ground.entry(*prompt)?.clone())));
+        let listed: Vec<_> = entries.filter(|(_, entry)| is_in_sight(self.tree, entry)).collect();
+        let Some(newest) = listed.len().checked_sub(1) else { return };
+        // Most slots have one version; asking for theirs would walk the path of the head each time.
+        let shown = || active_version(self.tree, &HeadName::main(), &edit_group).map(|shown| &shown.id);
+        let is_shown = |shown: &EntryId| listed.iter().position(|(_, entry)| entry.id == *shown);
+        let active = if newest == 0 { 0 } else { shown().and_then(is_shown).unwrap_or(newest) };
 
         let slot = self.view.slots.len();
-        let mut timelines = Vec::with_capacity(versions.len());
-        for (version, prompt) in versions.into_iter().enumerate() {
-            let Some(entry) = self.view.ground.entry(prompt) else { continue };
+        let mut timelines = Vec::with_capacity(listed.len());
+        for (version, (prompt, entry)) in listed.into_iter().enumerate() {
             self.timeline_of.insert(prompt, self.view.timelines.len());
             timelines.push(self.view.timelines.len());
             self.view.timelines.push(Timeline {
-                prompt: entry.clone(),
+                prompt: entry,
                 responses: Vec::new(),
                 session: None,
                 children: Vec::new(),
@@ -88,15 +102,6 @@ impl Builder<'_> {
             None => self.view.top.push(slot),
         }
         self.view.slots.push(Slot { edit_group, active, timelines, position: 0 });
-    }
-
-    /// The version on the path; else the one last visited; else the newest. `None` only where there is no version.
-    fn active_version(&self, parent: Option<usize>, versions: &[usize]) -> Option<usize> {
-        let newest = versions.len().checked_sub(1)?;
-        let remembered = self.remembered(parent);
-        let on_path = versions.iter().position(|version| self.on_path.contains(version));
-        let visited = || versions.iter().position(|version| Some(*version) == remembered);
-        Some(on_path.or_else(visited).unwrap_or(newest))
     }
 
     /// Slots hang in the order of their first versions.
@@ -150,17 +155,6 @@ impl Builder<'_> {
             .cloned()
             .collect();
         self.view.active = self.path.iter().filter_map(|at| self.timeline_of.get(at)).copied().collect();
-    }
-
-    fn prompts_below(&self, parent: Option<usize>) -> Vec<usize> {
-        let children = self.children.below(parent).iter().copied();
-        children.filter(|child| self.view.ground.is_prompt(*child)).collect()
-    }
-
-    /// An archived version is not listed, unless the head stands on it.
-    fn is_listed(&self, prompt: usize) -> bool {
-        let id = self.view.ground.entry(prompt).map(|entry| &entry.id);
-        self.on_path.contains(&prompt) || !id.is_some_and(|id| self.tree.is_archived(id))
     }
 
     fn remembered(&self, parent: Option<usize>) -> Option<usize> {

@@ -1,35 +1,33 @@
-//! Versions of prompts as a person walks them.
+//! The nested view of a session that the cases of seed 000 speak of.
 //!
-//! A *slot* is the prompts below one parent; a *timeline* is one of them with what answered it and the slots
-//! further down; the id of a slot, its *edit group*, is the id of its first version. [`SlotView`] computes them
-//! from the tree and stores nothing, so every session has them, whichever program wrote it.
+//! A *slot* is the versions of one prompt; a *timeline* is one of them with what answered it and the slots further down; the
+//! id of a slot, its *edit group*, is the id of its first version. [`SlotView`] computes them from the tree and
+//! [`versions`](offshoot_session::versions), which decides what a version is for the whole product. The product itself
+//! shows rows of a tree and needs no nested view, so this one is only for the cases.
 //!
-//! What is shown is the path of the head. Where a timeline goes on in several places, those slots are
-//! alternatives, and only the one on the way is shown. Two things are added to the bare path: a slot that the head
-//! does not cross shows the version last visited, and an answer that came after the talk had gone on stands with
-//! its prompt, although the tree has it beside the next one.
-//!
-//! A view is built whole, in one pass over the session, and does not follow later changes. What must be cheap has
-//! its own way: [`version_arrows`] for one prompt, [`crate::live`] for replies that are being written.
+//! What is shown is the path of the head. Where a timeline continues in several places, those slots are alternatives, and
+//! only the one on the path is shown. Two things are added to the bare path: a slot that the head does not cross shows
+//! the version last visited, and an answer that came after the next prompt was written is shown with its own prompt.
 
 mod build;
 mod conversation;
-mod flat;
 mod ground;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use offshoot_session::{AgentSessionId, Entry, EntryId, SessionTree};
 use thiserror::Error;
 
-use crate::versions::versions_of;
-use crate::{AgentSessionId, Entry, EntryId, SessionTree};
-pub use conversation::{Conversation, NotSaid};
-pub use flat::import_flat;
+pub(crate) use conversation::Conversation;
 
 /// The session seen from one position.
 #[derive(Clone, Debug)]
-pub struct SlotView {
+pub(crate) struct SlotView {
     ground: ground::Ground,
     slots: Vec<Slot>,
     timelines: Vec<Timeline>,
@@ -44,10 +42,10 @@ pub struct SlotView {
 
 /// A place in the conversation where a prompt stands, in one or more versions.
 #[derive(Clone, Debug)]
-pub struct Slot {
-    pub edit_group: EntryId,
+pub(crate) struct Slot {
+    pub(crate) edit_group: EntryId,
     /// Which version is shown, counted from 0.
-    pub active: usize,
+    pub(crate) active: usize,
     timelines: Vec<usize>,
     /// Where it stands among the slots that hang in the same timeline.
     position: usize,
@@ -55,12 +53,12 @@ pub struct Slot {
 
 /// One version of a prompt and what came of it.
 #[derive(Clone, Debug)]
-pub struct Timeline {
-    pub prompt: Arc<Entry>,
+pub(crate) struct Timeline {
+    pub(crate) prompt: Arc<Entry>,
     /// What was said before the next prompt, in the order of writing.
-    pub responses: Vec<Arc<Entry>>,
+    pub(crate) responses: Vec<Arc<Entry>>,
     /// The agent's own session, where one was bound here.
-    pub session: Option<AgentSessionId>,
+    pub(crate) session: Option<AgentSessionId>,
     children: Vec<usize>,
     slot: usize,
     /// Which version of its slot it is.
@@ -69,64 +67,36 @@ pub struct Timeline {
 
 /// One step of an address: a slot among its neighbours, then a version of it. Both count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct SlotPathSegment {
-    pub slot: usize,
-    pub timeline: usize,
+pub(crate) struct SlotPathSegment {
+    pub(crate) slot: usize,
+    pub(crate) timeline: usize,
 }
 
 /// The address of a timeline, from the top down. Slots count by the age of their first version, so an address
 /// stays good while the session grows.
-pub type SlotPath = Vec<SlotPathSegment>;
+pub(crate) type SlotPath = Vec<SlotPathSegment>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EditInfo {
-    pub edit_group: EntryId,
+pub(crate) struct EditInfo {
+    pub(crate) edit_group: EntryId,
     /// Counted from 0; people are shown one more.
-    pub current_index: usize,
-    pub total_versions: usize,
-    pub has_multiple_versions: bool,
+    pub(crate) current_index: usize,
+    pub(crate) total_versions: usize,
+    pub(crate) has_multiple_versions: bool,
 }
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("edit group `{0}` does not exist")]
-pub struct SlotNotFound(pub EntryId);
-
-/// What the arrows beside a prompt show and where they lead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VersionArrows {
-    /// Counted from 0; people are shown one more.
-    pub index: usize,
-    pub total: usize,
-    pub previous: Option<EntryId>,
-    pub next: Option<EntryId>,
-}
-
-/// The arrows of one prompt, without a view of the session. `None` for what is not a prompt.
-pub fn version_arrows(tree: &SessionTree, prompt: &EntryId) -> Option<VersionArrows> {
-    let versions = versions_of(tree, prompt);
-    let index = versions.iter().position(|version| version.id == *prompt)?;
-    let neighbour = |at: Option<usize>| at.and_then(|at| versions.get(at)).map(|version| version.id.clone());
-    Some(VersionArrows {
-        index,
-        total: versions.len(),
-        previous: neighbour(index.checked_sub(1)),
-        next: neighbour(Some(index + 1)),
-    })
-}
+pub(crate) struct SlotNotFound(EntryId);
 
 impl SlotView {
     /// As the main head sees it.
-    pub fn of(tree: &SessionTree) -> Self {
-        Self::at(tree, tree.main_head())
-    }
-
-    /// As a head at this entry sees it; `None` is before the first entry.
-    pub fn at(tree: &SessionTree, position: Option<&EntryId>) -> Self {
-        build::view(tree, position)
+    pub(crate) fn of(tree: &SessionTree) -> Self {
+        build::view(tree)
     }
 
     /// What is shown: prompts with what answered them, from above.
-    pub fn active_messages(&self) -> Vec<&Arc<Entry>> {
+    pub(crate) fn active_messages(&self) -> Vec<&Arc<Entry>> {
         let mut messages: Vec<&Arc<Entry>> = self.lead.iter().collect();
         for timeline in self.active_timelines() {
             messages.push(&timeline.prompt);
@@ -136,31 +106,31 @@ impl SlotView {
     }
 
     /// Timelines on the path of the head, from above.
-    pub fn active_timelines(&self) -> impl DoubleEndedIterator<Item = &Timeline> {
+    pub(crate) fn active_timelines(&self) -> impl DoubleEndedIterator<Item = &Timeline> {
         self.active.iter().filter_map(|timeline| self.timelines.get(*timeline))
     }
 
     /// The address of the last timeline shown; empty where none is.
-    pub fn active_leaf_path(&self) -> SlotPath {
+    pub(crate) fn active_leaf_path(&self) -> SlotPath {
         self.active_timelines().filter_map(|timeline| self.segment(timeline)).collect()
     }
 
     /// The agent's session to go on with: the deepest one that is bound on the path.
-    pub fn active_leaf_session(&self) -> Option<&AgentSessionId> {
+    pub(crate) fn active_leaf_session(&self) -> Option<&AgentSessionId> {
         self.active_timelines().rev().find_map(|timeline| timeline.session.as_ref())
     }
 
     /// Any slot of the session, shown or not.
-    pub fn find_slot(&self, edit_group: &EntryId) -> Option<&Slot> {
+    pub(crate) fn find_slot(&self, edit_group: &EntryId) -> Option<&Slot> {
         self.by_group.get(edit_group).and_then(|slot| self.slots.get(*slot))
     }
 
-    pub fn edit_info(&self, edit_group: &EntryId) -> Option<EditInfo> {
+    pub(crate) fn edit_info(&self, edit_group: &EntryId) -> Option<EditInfo> {
         self.find_slot(edit_group).map(Slot::edit_info)
     }
 
     /// For the slots that are shown, from above.
-    pub fn all_edit_info(&self) -> Vec<EditInfo> {
+    pub(crate) fn all_edit_info(&self) -> Vec<EditInfo> {
         self.active_timelines()
             .filter_map(|timeline| self.slots.get(timeline.slot))
             .map(Slot::edit_info)
@@ -168,7 +138,7 @@ impl SlotView {
     }
 
     /// The timeline at an address; `None` where any step leads nowhere, and for no step at all.
-    pub fn resolve(&self, path: &[SlotPathSegment]) -> Option<&Timeline> {
+    pub(crate) fn resolve(&self, path: &[SlotPathSegment]) -> Option<&Timeline> {
         let mut slots = &self.top;
         let mut found = None;
         for segment in path {
@@ -182,24 +152,24 @@ impl SlotView {
 
     /// What was said before a slot, on the way to it: what its prompt was sent with. A slot that is not shown has
     /// a way of its own, and that one counts.
-    pub fn messages_before(&self, edit_group: &EntryId) -> Result<Vec<&Arc<Entry>>, SlotNotFound> {
+    pub(crate) fn messages_before(&self, edit_group: &EntryId) -> Result<Vec<&Arc<Entry>>, SlotNotFound> {
         let slot = self.find_slot(edit_group).ok_or_else(|| SlotNotFound(edit_group.clone()))?;
         let shown = slot.timelines.get(slot.active).and_then(|shown| self.timelines.get(*shown));
         Ok(shown.map(|timeline| self.ground.said_before(&timeline.prompt.id)).unwrap_or_default())
     }
 
     /// The slots with no prompt above, oldest first. Several of them are alternatives.
-    pub fn top_slots(&self) -> impl Iterator<Item = &Slot> {
+    pub(crate) fn top_slots(&self) -> impl Iterator<Item = &Slot> {
         self.top.iter().filter_map(|slot| self.slots.get(*slot))
     }
 
     /// The versions in a slot, oldest first.
-    pub fn timelines(&self, slot: &Slot) -> impl Iterator<Item = &Timeline> {
+    pub(crate) fn timelines(&self, slot: &Slot) -> impl Iterator<Item = &Timeline> {
         slot.timelines.iter().filter_map(|timeline| self.timelines.get(*timeline))
     }
 
     /// The slots that go on from a timeline, oldest first. Several of them are alternatives.
-    pub fn child_slots(&self, timeline: &Timeline) -> impl Iterator<Item = &Slot> {
+    pub(crate) fn child_slots(&self, timeline: &Timeline) -> impl Iterator<Item = &Slot> {
         timeline.children.iter().filter_map(|slot| self.slots.get(*slot))
     }
 
@@ -210,7 +180,7 @@ impl SlotView {
 }
 
 impl Slot {
-    pub fn edit_info(&self) -> EditInfo {
+    pub(crate) fn edit_info(&self) -> EditInfo {
         EditInfo {
             edit_group: self.edit_group.clone(),
             current_index: self.active,

@@ -6,25 +6,26 @@
 //! A step at a place that is not shown, such as a new version of a prompt on another branch, happens there and
 //! leaves the person where they are.
 
-use thiserror::Error;
-
-use super::{SlotPathSegment, SlotView, import_flat};
-use crate::live::{Cursor, LiveReplies, Place};
-use crate::plan::{Plan, SendRefused, VersionStep, plan_edit, plan_send, plan_version};
-use crate::versions::{active_version, turn_prompt};
-use crate::{
+use offshoot_session::flat::import_flat;
+use offshoot_session::live::LiveReplies;
+use offshoot_session::plan::{Plan, SendRefused, VersionStep, plan_edit, plan_send, plan_version};
+use offshoot_session::versions::{active_version, turn_prompt};
+use offshoot_session::{
     Binding, Body, Entry, EntryId, Fact, HeadMove, HeadName, Prompt, Record, Rejected, SessionTree, Stamps,
     TurnId,
 };
+use thiserror::Error;
+
+use super::{SlotPathSegment, SlotView};
 
 #[derive(Clone, Debug, Default)]
-pub struct Conversation {
-    pub tree: SessionTree,
-    pub live: LiveReplies,
+pub(crate) struct Conversation {
+    pub(crate) tree: SessionTree,
+    pub(crate) live: LiveReplies,
 }
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-pub enum NotSaid {
+pub(crate) enum NotSaid {
     #[error(transparent)]
     Refused(#[from] SendRefused),
     #[error(transparent)]
@@ -33,7 +34,7 @@ pub enum NotSaid {
 
 impl Conversation {
     /// A session made of a plain list; see [`import_flat`].
-    pub fn import(
+    pub(crate) fn import(
         messages: impl IntoIterator<Item = Body>,
         stamps: &mut dyn Stamps,
     ) -> Result<Self, Rejected> {
@@ -42,13 +43,13 @@ impl Conversation {
     }
 
     /// What is shown, replies that are being written included.
-    pub fn view(&self) -> SlotView {
+    pub(crate) fn view(&self) -> SlotView {
         SlotView::of(&self.live.over(&self.tree))
     }
 
     /// Says something below what is shown. What has been answered there until now is final. Gives the prompt's id,
     /// which is the edit group of its slot.
-    pub fn append_user(
+    pub(crate) fn append_user(
         &self,
         prompt: Prompt,
         binding: Option<Binding>,
@@ -61,42 +62,23 @@ impl Conversation {
     }
 
     /// A further response of the timeline at `path`. Where there is none, nothing changes.
-    pub fn append_response(&self, path: &[SlotPathSegment], response: Body, stamps: &mut dyn Stamps) -> Self {
+    pub(crate) fn append_response(
+        &self,
+        path: &[SlotPathSegment],
+        response: Body,
+        stamps: &mut dyn Stamps,
+    ) -> Self {
         self.at_turn(path, |live, turn| live.append(turn, response, stamps).is_ok())
     }
 
     /// The last response of the timeline at `path` in other words. Nothing changes where there is none, or where it
     /// is final.
-    pub fn update_last_response(&self, path: &[SlotPathSegment], response: Body) -> Self {
+    pub(crate) fn update_last_response(&self, path: &[SlotPathSegment], response: Body) -> Self {
         self.at_turn(path, |live, turn| live.replace_last(turn, response).is_ok())
     }
 
-    /// A streamed message, which the cursor says where to put; and the cursor for the next one.
-    pub fn receive(
-        &self,
-        cursor: &Cursor,
-        message: Option<&str>,
-        body: Body,
-        stamps: &mut dyn Stamps,
-    ) -> (Self, Cursor) {
-        let mut cursor = cursor.clone();
-        let next = match cursor.place(message) {
-            Place::Append => self.append_response(&cursor.path, body, stamps),
-            Place::ReplaceLast => self.update_last_response(&cursor.path, body),
-        };
-        (next, cursor)
-    }
-
-    /// Everything said in this turn is final, and the turn is over.
-    pub fn finish(&self, turn: &TurnId) -> Result<Self, Rejected> {
-        let mut next = self.clone();
-        let records = next.live.finish(turn);
-        next.tree = self.tree.extended(&records)?;
-        Ok(next)
-    }
-
     /// A new version in a slot. An unknown group, a blank text and the text that is there already change nothing.
-    pub fn edit(
+    pub(crate) fn edit(
         &self,
         edit_group: &EntryId,
         text: &str,
@@ -111,7 +93,7 @@ impl Conversation {
     }
 
     /// The version before or after the one shown. An unknown group and the ends change nothing.
-    pub fn navigate(&self, edit_group: &EntryId, step: VersionStep, stamps: &mut dyn Stamps) -> Self {
+    pub(crate) fn navigate(&self, edit_group: &EntryId, step: VersionStep, stamps: &mut dyn Stamps) -> Self {
         let main = HeadName::main();
         let Some(shown) = active_version(&self.tree, &main, edit_group) else { return self.clone() };
         match plan_version(&self.tree, &main, &shown.id, step, stamps) {
