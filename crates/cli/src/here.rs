@@ -25,6 +25,7 @@ use crate::settings::layers::Settings;
 use crate::settings::reader::{Flag, Reader};
 use crate::sources::{Variables, sources};
 use crate::stamps::{SystemStamps, fixed_start};
+use crate::which::ShownNames;
 use crate::words;
 
 #[derive(Clone, Debug)]
@@ -37,6 +38,7 @@ pub(crate) struct Here {
     pub(crate) settings: Reader,
     /// Those that other programs keep, and which of them may be changed in this command.
     others: OtherPrograms,
+    pub(crate) shown_names: ShownNames,
 }
 
 impl Here {
@@ -66,7 +68,8 @@ impl Here {
         let settings = Reader::new(home.as_deref(), variables(), flags(args));
         let (signs, notes) = signs(&settings.read(Some(&folder)));
         let look = Look::of_this_terminal(&args.look, signs);
-        (Self { look, folder, home, home_from, settings, others }, notes)
+        let shown_names = ShownNames::default();
+        (Self { look, folder, home, home_from, settings, others, shown_names }, notes)
     }
 
     /// Who says that the home is there.

@@ -10,8 +10,14 @@ use offshoot_session::{EntryId, OperationId, SessionId, Stamps, TurnId};
 
 #[derive(Debug)]
 pub(crate) enum SystemStamps {
-    Real,
+    Real(RandomBits),
     Fixed(StampCounter),
+}
+
+/// Random bits, read from the system in blocks: an append of 10,000 lines needs as many ids.
+#[derive(Debug, Default)]
+pub(crate) struct RandomBits {
+    block: Vec<u8>,
 }
 
 const FIXED: &str = "OFFSHOOT_FIXED_STAMPS";
@@ -25,6 +31,33 @@ pub(crate) fn fixed_start() -> Option<StampCounter> {
 /// The start of 2025.
 const FIXED_START: i64 = 1_735_689_600;
 
+impl RandomBits {
+    /// A process often needs a few ids only, so the first block is small.
+    const FIRST: usize = 64;
+    const NEXT: usize = 4096;
+
+    fn next(&mut self) -> u128 {
+        if self.block.is_empty() {
+            let size = if self.block.capacity() == 0 { Self::FIRST } else { Self::NEXT };
+            self.block.resize(size, 0);
+            if getrandom::fill(&mut self.block).is_err() {
+                self.block.clear();
+            }
+        }
+        let rest = self.block.len().saturating_sub(size_of::<u128>());
+        let bytes = self.block.get(rest..).and_then(|bytes| <[u8; 16]>::try_from(bytes).ok());
+        self.block.truncate(rest);
+        // Without randomness there are still time and process; ids are checked against those that exist.
+        bytes.map_or_else(
+            || {
+                Timestamp::now().as_nanosecond().unsigned_abs().rotate_left(64)
+                    ^ u128::from(std::process::id())
+            },
+            u128::from_le_bytes,
+        )
+    }
+}
+
 impl SystemStamps {
     pub(crate) fn new() -> Self {
         Self::counting(fixed_start())
@@ -32,20 +65,12 @@ impl SystemStamps {
 
     /// From this counter, where there is one.
     pub(crate) fn counting(counter: Option<StampCounter>) -> Self {
-        counter.map_or(Self::Real, Self::Fixed)
+        counter.map_or_else(|| Self::Real(RandomBits::default()), Self::Fixed)
     }
 
     fn bits(&mut self) -> u128 {
         match self {
-            Self::Real => {
-                let mut bytes = [0; 16];
-                // Without chance there are still time and place; ids are checked against those that are taken.
-                if getrandom::fill(&mut bytes).is_err() {
-                    let now = Timestamp::now().as_nanosecond().unsigned_abs();
-                    return now.rotate_left(64) ^ u128::from(std::process::id());
-                }
-                u128::from_le_bytes(bytes)
-            }
+            Self::Real(random) => random.next(),
             Self::Fixed(counter) => {
                 // Spread, so that ids differ in their first letters as they do in life.
                 u128::from(counter.advance()).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835)
@@ -67,7 +92,7 @@ impl SystemStamps {
 impl Stamps for SystemStamps {
     fn now(&mut self) -> Timestamp {
         match self {
-            Self::Real => Timestamp::now(),
+            Self::Real(_) => Timestamp::now(),
             Self::Fixed(counter) => {
                 let start = Timestamp::from_second(FIXED_START).unwrap_or(Timestamp::UNIX_EPOCH);
                 start + SignedDuration::from_secs(i64::try_from(counter.current()).unwrap_or_default())

@@ -4,7 +4,9 @@
 //! A session that is named counts as used ([`crate::last_used`]), also by a command that only reads. One that is not named
 //! counts as used once it was changed ([`crate::change`]). A file that is only read by its path does not count.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -14,7 +16,7 @@ use offshoot_store::SessionStore;
 
 use crate::ago::ago;
 use crate::cataloged::agent_name;
-use crate::current::current_session;
+use crate::current::{current_in, current_session};
 use crate::failure::Failure;
 use crate::foreign::{introduced, journal_of};
 use crate::glance::glance;
@@ -103,7 +105,7 @@ pub(crate) fn stored_among(here: &Here, named: Option<&str>, among: Among) -> Re
             None if is_a_path(text) => return introduced(here, Path::new(text)),
             None => return Err(nobody(text)),
         },
-        None => current(here, among)?,
+        None => current_to_change(here, among)?,
     };
     // A session of another program has an id here too; its journal begins with the first change.
     known.journal.map_or_else(|| introduced(here, &known.path), Ok)
@@ -127,9 +129,18 @@ impl Known {
 }
 
 fn current(here: &Here, among: Among) -> Result<Known, Failure> {
-    current_session(here, among)?.ok_or_else(|| {
-        Failure::not_found(words::no_session_here(&here.folder)).hint(words::NO_SESSION_HERE_HINT)
-    })
+    current_session(here, among)?.ok_or_else(|| no_current(here))
+}
+
+fn current_to_change(here: &Here, among: Among) -> Result<Known, Failure> {
+    let mut register = Register::open(here)?;
+    let known = current_in(&mut register, here, among)?.ok_or_else(|| no_current(here))?;
+    remember_name(here, &mut register, &known);
+    Ok(known)
+}
+
+fn no_current(here: &Here) -> Failure {
+    Failure::not_found(words::no_session_here(&here.folder)).hint(words::NO_SESSION_HERE_HINT)
 }
 
 fn nobody(text: &str) -> Failure {
@@ -175,6 +186,20 @@ fn find_by_any_name(here: &Here, text: &str, among: Among, to: To) -> Result<Opt
         return Ok(Some(Found::given(Ok(Known::by_journal(exact)))));
     }
     let mut register = Register::open(here)?;
+    let found = find_in(&mut register, here, text, among, to)?;
+    if let (To::Change, Some(Found { known: Ok(known), .. })) = (to, &found) {
+        remember_name(here, &mut register, known);
+    }
+    Ok(found)
+}
+
+fn find_in(
+    register: &mut Register<'_>,
+    here: &Here,
+    text: &str,
+    among: Among,
+    to: To,
+) -> Result<Option<Found>, Failure> {
     let (id, _) = with_place(text);
     if id.len() >= SHORTEST_PREFIX {
         let mut known = register.beginning_like(&[id.to_owned()])?;
@@ -190,7 +215,7 @@ fn find_by_any_name(here: &Here, text: &str, among: Among, to: To) -> Result<Opt
             Meant::Several(places) => {
                 let several: Vec<&Known> = places.iter().filter_map(|at| known.get(*at)).collect();
                 let hint = words::SEVERAL_SESSIONS_HINT;
-                return Ok(Some(Found::given(Err(ambiguous(here, &mut register, text, &several, hint)))));
+                return Ok(Some(Found::given(Err(ambiguous(here, register, text, &several, hint)))));
             }
         }
     }
@@ -218,7 +243,7 @@ fn find_by_any_name(here: &Here, text: &str, among: Among, to: To) -> Result<Opt
         [] | [_] => named.pop().map(Ok),
         several => {
             let several: Vec<&Known> = several.iter().collect();
-            Some(Err(ambiguous(here, &mut register, text, &several, words::SEVERAL_TITLES_HINT)))
+            Some(Err(ambiguous(here, register, text, &several, words::SEVERAL_TITLES_HINT)))
         }
     };
     Ok(known.map(|known| Found { known, is_given }))
@@ -277,10 +302,23 @@ pub(crate) fn short(here: &Here, id: &SessionId) -> String {
 }
 
 /// The short id of a stored session, and the name that `ls` shows for it. There is no name where the catalog has none.
-pub(crate) fn named(here: &Here, id: &SessionId) -> (String, Option<String>) {
-    let known =
-        Register::as_it_is(here).and_then(|mut register| register.beginning_like(&[beginning_of(id)]));
-    let known = known.unwrap_or_default();
+pub(crate) fn named(here: &Here, id: &SessionId) -> ShownName {
+    here.shown_names.get(id).unwrap_or_else(|| match Register::as_it_is(here) {
+        Ok(mut register) => shown_name(&mut register, id),
+        Err(_) => (beginning_of(id), None),
+    })
+}
+
+/// Commands that change a session print its name afterwards. The catalog is open now, and opening it again takes longer
+/// than many changes.
+fn remember_name(here: &Here, register: &mut Register<'_>, known: &Known) {
+    if let Some(id) = &known.journal {
+        here.shown_names.remember(id, shown_name(register, id));
+    }
+}
+
+fn shown_name(register: &mut Register<'_>, id: &SessionId) -> ShownName {
+    let known = register.beginning_like(&[beginning_of(id)]).unwrap_or_default();
     let is_it = |known: &Known| known.journal.as_ref() == Some(id);
     // its journal may not be written yet
     let will_be = |known: &Known| {
@@ -294,7 +332,28 @@ pub(crate) fn named(here: &Here, id: &SessionId) -> (String, Option<String>) {
     (called.unwrap_or_else(|| beginning_of(id)), listed)
 }
 
-/// The same where no store is at hand.
+/// A short id, and the name in the list.
+pub(crate) type ShownName = (String, Option<String>);
+
+/// Names of sessions that were resolved in this process.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ShownNames(Arc<Mutex<HashMap<SessionId, ShownName>>>);
+
+impl ShownNames {
+    fn get(&self, id: &SessionId) -> Option<ShownName> {
+        self.names().get(id).cloned()
+    }
+
+    fn remember(&self, id: &SessionId, name: ShownName) {
+        self.names().insert(id.clone(), name);
+    }
+
+    fn names(&self) -> MutexGuard<'_, HashMap<SessionId, ShownName>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The short id of a session, as far as it is known without the catalog.
 pub(crate) fn beginning_of(id: &SessionId) -> String {
     id.as_str().chars().take(SHORT_ID).collect()
 }
