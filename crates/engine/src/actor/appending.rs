@@ -14,8 +14,8 @@ use super::changed::{answered, chosen_ids};
 use super::halt::{Halt, refused};
 
 impl SessionActor {
-    pub(super) async fn append(&mut self, append: request::Append) -> Result<Response, Halt> {
-        let said = understood(append.entries).map_err(refused)?;
+    pub(super) async fn append(&mut self, append: &request::Append) -> Result<Response, Halt> {
+        let said = understood(&append.entries).map_err(refused)?;
         let steps = if append.each { AppendSteps::Each } else { AppendSteps::One };
         let mut ids = chosen_ids(self.stamps.as_mut(), append.client_id.as_deref());
         if append.each {
@@ -46,9 +46,9 @@ impl SessionActor {
     }
 }
 
-fn understood(entries: Vec<Value>) -> Result<Vec<Said>, ApiError> {
-    let said = entries.into_iter().enumerate().map(|(index, entry)| {
-        Said::from_value(entry).map_err(|reason| {
+fn understood(entries: &[Value]) -> Result<Vec<Said>, ApiError> {
+    let said = entries.iter().enumerate().map(|(index, entry)| {
+        Said::from_value(entry.clone()).map_err(|reason| {
             let data =
                 ErrorData { index: Some(index), problem: Some(reason.to_string()), ..ErrorData::default() };
             ApiError::new(ErrorCode::Invalid, format!("entry {}: {reason}", index + 1)).about(data)

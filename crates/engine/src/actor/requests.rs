@@ -132,41 +132,42 @@ impl SessionActor {
             return Ok(answered(changed));
         }
         self.must_stand(&call.request).map_err(Halt::Refused)?;
-        self.answer_call(call.request.clone(), &call.brought).await
+        self.answer_call(&call.request, &call.brought).await
     }
 
-    async fn answer_call(&mut self, request: Request, brought: &Brought) -> Result<Response, Halt> {
+    /// Clones only what its answer consumes: an append may bring thousands of entries, and be planned again.
+    async fn answer_call(&mut self, request: &Request, brought: &Brought) -> Result<Response, Halt> {
         match request {
-            Request::Open(open) => Ok(self.session_view(&open)),
-            Request::Show(show) => self.show_branch(&show),
+            Request::Open(open) => Ok(self.session_view(open)),
+            Request::Show(show) => self.show_branch(show),
             Request::Tree(_) => Ok(self.tree_rows()),
             Request::Status => Ok(self.status_rows()),
-            Request::Send(send) => self.send(send, brought).await,
-            Request::Edit(edit) => self.edit(&edit, brought).await,
-            Request::Retry(retry) => self.retry(&retry, brought).await,
-            Request::Resume(resume) => self.resume(&resume, brought).await,
+            Request::Send(send) => self.send(send.clone(), brought).await,
+            Request::Edit(edit) => self.edit(edit, brought).await,
+            Request::Retry(retry) => self.retry(retry, brought).await,
+            Request::Resume(resume) => self.resume(resume, brought).await,
             Request::Append(append) => self.append(append).await,
             Request::Queue(_) => Ok(self.queue_view()),
-            Request::ChangeQueued(change) => self.change_queued(change).await,
-            Request::CancelQueued(cancel) => self.cancel_queued(cancel).await,
-            Request::SayQueued(say) => self.say_held(say, brought).await,
-            Request::Version(version) => self.version(&version).await,
-            Request::Switch(switch) => self.switch(&switch, brought).await,
-            Request::Navigate(navigate) => self.navigate(&navigate, brought).await,
-            Request::Rewind(rewind) => self.rewind(&rewind, brought).await,
-            Request::Fork(fork) => self.fork(&fork, brought).await,
-            Request::Undo(undo) => self.undo(&undo, brought).await,
-            Request::Redo(redo) => self.redo(&redo, brought).await,
-            Request::Configure(configure) => self.configure(configure, brought).await,
-            Request::Rename(rename) => self.rename(&rename).await,
-            Request::Label(label) => self.label(&label).await,
-            Request::NameBranch(name) => self.name_branch(&name).await,
-            Request::Archive(archive) => self.archive(&archive).await,
-            Request::Clear(clear) => self.clear(&clear).await,
-            Request::Interrupt(interrupt) => self.interrupt_by_request(interrupt.turn).await,
-            Request::Answer(answer) => self.answer(answer).await,
+            Request::ChangeQueued(change) => self.change_queued(change.clone()).await,
+            Request::CancelQueued(cancel) => self.cancel_queued(cancel.clone()).await,
+            Request::SayQueued(say) => self.say_held(say.clone(), brought).await,
+            Request::Version(version) => self.version(version).await,
+            Request::Switch(switch) => self.switch(switch, brought).await,
+            Request::Navigate(navigate) => self.navigate(navigate, brought).await,
+            Request::Rewind(rewind) => self.rewind(rewind, brought).await,
+            Request::Fork(fork) => self.fork(fork, brought).await,
+            Request::Undo(undo) => self.undo(undo, brought).await,
+            Request::Redo(redo) => self.redo(redo, brought).await,
+            Request::Configure(configure) => self.configure(configure.clone(), brought).await,
+            Request::Rename(rename) => self.rename(rename).await,
+            Request::Label(label) => self.label(label).await,
+            Request::NameBranch(name) => self.name_branch(name).await,
+            Request::Archive(archive) => self.archive(archive).await,
+            Request::Clear(clear) => self.clear(clear).await,
+            Request::Interrupt(interrupt) => self.interrupt_by_request(interrupt.turn.clone()).await,
+            Request::Answer(answer) => self.answer(answer.clone()).await,
             Request::CancelSummary(_) => self.cancel_summary(brought),
-            Request::Compact(compact) => self.compact(&compact, brought).await,
+            Request::Compact(compact) => self.compact(compact, brought).await,
             Request::Hello(_)
             | Request::Engine(_)
             | Request::List(_)
