@@ -56,7 +56,7 @@ mod which;
 mod words;
 mod write_back;
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -189,12 +189,21 @@ impl Answer {
     }
 }
 
-fn say(answer: &Answer, look: &Look) -> ExitCode {
+/// A file or pipe gets every byte; a terminal would obey some of them.
+fn print(answer: &Answer) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
-    let printed = stdout
-        .write_all(answer.text.as_bytes())
-        .and_then(|()| stdout.write_all(&answer.bytes))
-        .and_then(|()| stdout.flush());
+    if stdout.is_terminal() {
+        stdout.write_all(text::harmless_output(&answer.text).as_bytes())?;
+        stdout.write_all(text::harmless_output(&String::from_utf8_lossy(&answer.bytes)).as_bytes())?;
+    } else {
+        stdout.write_all(answer.text.as_bytes())?;
+        stdout.write_all(&answer.bytes)?;
+    }
+    stdout.flush()
+}
+
+fn say(answer: &Answer, look: &Look) -> ExitCode {
+    let printed = print(answer);
     let mut stderr = std::io::stderr().lock();
     for note in &answer.notes {
         let _ = writeln!(stderr, "{}", text::harmless_line(note, look.ascii));

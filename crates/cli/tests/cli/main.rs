@@ -17,6 +17,7 @@ mod chatting;
 mod config;
 mod continued;
 mod hooked;
+mod hostile;
 mod in_force;
 mod living;
 mod logs;
