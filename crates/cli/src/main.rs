@@ -20,6 +20,7 @@ mod failure;
 mod foreign;
 mod glance;
 mod here;
+mod home_privacy;
 mod imported;
 mod known;
 mod last_used;
@@ -84,6 +85,9 @@ fn main() -> ExitCode {
     let args = Args::parse_from(&words);
     let (here, notes) = Here::new(&args);
     let asked = report::command(words.into_iter().skip(1));
+    if let Err(failure) = home_privacy::secured(&args.command, &here) {
+        return say(&failure.into(), &here.look);
+    }
     report::on_panic(here.home(), asked.clone());
     if let Some(home) = here.home() {
         log::start(&home, here.log_level());

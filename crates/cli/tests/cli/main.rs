@@ -25,6 +25,7 @@ mod long;
 mod looking;
 mod lost;
 mod meanwhile;
+mod privacy;
 mod reports;
 mod scripts;
 mod sentences;
