@@ -99,3 +99,47 @@ fn foreign_text_is_printed_without_control_characters() {
     let told = String::from_utf8(output.stdout).expect("text");
     assert!(told.contains("[a␛]0;x␇b]"), "{told:?}");
 }
+
+/// `append` and `chat` ended with 0, and the ids were lost.
+#[test]
+fn a_full_standard_output_is_an_error() {
+    let folder = Folder::new();
+    folder.run("new Full");
+    let input = r#"{"role":"user","text":"hello"}"#;
+    for command in ["append", "append --json", "append --batch", "ls", "tree", "chat --agent built_in"] {
+        let script = format!("printf '%s\\n' '{input}' | \"$1\" {command} > /dev/full");
+        let output = folder.command_in_shell(&script).env("PATH", "/usr/bin:/bin").bounded_output();
+        let output = output.expect("a shell");
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(1), "{command}: {told}");
+        assert!(told.contains("could not print"), "{command}: {told}");
+    }
+}
+
+/// `export --to pi` ended with a panic.
+#[test]
+fn a_session_without_its_header_is_exported() {
+    let folder = Folder::new();
+    let lines: Vec<&str> = crate::support::BURST.lines().collect();
+    let rest = lines[1..].join("\n");
+    let damaged = [
+        format!("\0\0\0\n{rest}\n"),
+        format!("{}\n{rest}\n", lines[0].replacen("session", "sess\u{1}on", 1)),
+        format!("{rest}\n{}\n", lines[0]),
+        format!("{}\n{0}\n{rest}\n", lines[1]),
+    ];
+    for (number, text) in damaged.iter().enumerate() {
+        folder.write("damaged.jsonl", text.as_bytes());
+        let told = folder.run("export damaged.jsonl --to pi -o out.jsonl --force");
+        assert!(!told.contains("exit 101") && told.contains("out.jsonl"), "{number}: {told}");
+        folder.run("import damaged.jsonl");
+    }
+    for journal in folder.journals() {
+        let mut bytes = std::fs::read(&journal).expect("own file");
+        bytes[10] ^= 4;
+        std::fs::write(&journal, bytes).expect("own file");
+        let id = journal.file_stem().expect("a name").to_string_lossy().into_owned();
+        let told = folder.run(&format!("export {id} --to pi -o out.jsonl --force"));
+        assert!(!told.contains("exit 101"), "{told}");
+    }
+}
