@@ -5,6 +5,7 @@
 mod talk;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use offshoot_agents::built_in::{Heard, Pace, REQUESTS, Request, Step, TOUR, reply_to};
 use offshoot_session::Body;
@@ -119,6 +120,40 @@ async fn files_are_written_appended_and_read_in_the_workspace_only() {
         talk.send(&format!("write {outside}: no")).await;
         let (failed, why) = talk.last_result();
         assert!(failed && why.contains("not in the workspace"), "{outside}: {why}");
+        assert_eq!(talk.last_reply(), format!("I could not write it: `{outside}` is not in the workspace."));
+    }
+    talk.close().await;
+}
+
+#[tokio::test]
+async fn a_file_is_replaced_only_after_it_was_allowed() {
+    let mut talk = Talk::begin(Pace::AtOnce).await;
+    talk.send("write a.txt: one").await;
+    talk.answers(Answer::Deny { message: None });
+    talk.send("write a.txt: two").await;
+    assert_eq!(talk.file("a.txt").unwrap(), "one\n");
+    assert_eq!(talk.last_reply(), "You did not allow it, so I did nothing.");
+    talk.answers(Answer::Allow { input: None });
+    talk.send("write a.txt: two").await;
+    assert_eq!(talk.file("a.txt").unwrap(), "two\n");
+    // Its own file of the tour is not asked about.
+    talk.send("show me around").await;
+    talk.send("show me around").await;
+    assert!(talk.last_reply().contains("The file I just wrote"), "{}", talk.last_reply());
+    talk.close().await;
+}
+
+/// `read` of a FIFO waited without end, and nothing could interrupt it.
+#[tokio::test]
+async fn only_regular_files_are_read_and_written() {
+    let mut talk = Talk::begin(Pace::AtOnce).await;
+    let fifo = talk.workspace().join("fifo");
+    rustix::fs::mkfifoat(rustix::fs::CWD, &fifo, rustix::fs::Mode::RWXU).unwrap();
+    for request in ["read fifo", "write fifo: no", "append fifo: no"] {
+        let deadline = Duration::from_secs(10);
+        tokio::time::timeout(deadline, talk.send(request)).await.expect("an end");
+        let (failed, why) = talk.last_result();
+        assert!(failed, "{request}: {why}");
     }
     talk.close().await;
 }

@@ -1,6 +1,5 @@
 //! The catalog, ready to be asked.
 
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -121,7 +120,7 @@ pub(crate) fn is_long_ago(synced_at: Option<i64>, here: &Here) -> bool {
 }
 
 fn make_home(root: &Path) -> std::io::Result<()> {
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(root)
+    offshoot_store::private::create_directory(root)
 }
 
 impl Cataloged {

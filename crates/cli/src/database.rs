@@ -2,11 +2,11 @@
 //! were a folder: `opencode.db/ses_…`, or the first letters of the id.
 
 use std::error::Error;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use offshoot_session::SessionTree;
+use offshoot_session::file_name::file_name;
 use offshoot_store::opencode_database::ListedSession;
 use offshoot_store::{DatabaseError, OpencodeDatabase};
 use offshoot_transcripts::Transcript;
@@ -34,7 +34,9 @@ fn is_database(path: &Path) -> bool {
     let is_file = std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file());
     let mut first_bytes = [0; 16];
     is_file
-        && File::open(path).and_then(|mut file| file.read_exact(&mut first_bytes)).is_ok()
+        && offshoot_store::private::open_foreign(path)
+            .and_then(|mut file| file.read_exact(&mut first_bytes))
+            .is_ok()
         && OpencodeDatabase::is_database(&first_bytes)
 }
 
@@ -73,7 +75,7 @@ fn read(database: &mut OpencodeDatabase, id: &str) -> Result<SessionFile, Failur
     let (tree, more_oddities) = SessionTree::replay(records);
     oddities.extend(more_oddities);
     Ok(SessionFile {
-        path: database.path().join(id),
+        path: database.path().join(file_name(id).as_ref()),
         bytes,
         lines: rows,
         dialect: dialect.name(),

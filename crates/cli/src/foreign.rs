@@ -34,7 +34,7 @@ pub(crate) fn journal_of(here: &Here, path: &Path) -> Result<Option<SessionId>, 
     let is_moved = |source: &ForeignSource| {
         name.contains(&source.session)
             && !is_there(Path::new(&source.path))
-            && std::fs::read(&path).is_ok_and(|bytes| source.begins(&bytes))
+            && offshoot_store::private::read_foreign(&path).is_ok_and(|bytes| source.begins(&bytes))
     };
     let moved = references.into_iter().find(|(_, source)| is_moved(source));
     Ok(moved.map(|(id, source)| {

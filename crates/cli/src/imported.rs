@@ -28,14 +28,19 @@ pub(crate) fn says_the_same(stored: &SessionTree, file: &SessionTree) -> bool {
 /// The records of a journal as they were in the file.
 pub(crate) fn as_read(mut records: Vec<Record>) -> Vec<Record> {
     records.retain(|record| !is_beginning(record));
-    let line = records.first().and_then(|header| header.source.clone());
-    let is_place = |record: &Record| record.change == Change::Unknown && record.source == line;
-    if line.is_some()
-        && let Some(at) = records.iter().position(is_place)
-    {
-        records.remove(at);
-        let header = records.remove(0);
-        records.insert(at - 1, header);
+    // A damaged journal may begin with anything; then nothing was moved.
+    let is_header = |record: &&Record| matches!(record.change, Change::Opened(_));
+    let Some(line) = records.first().filter(is_header).and_then(|header| header.source.clone()) else {
+        return records;
+    };
+    let is_place =
+        |record: &Record| record.change == Change::Unknown && record.source.as_ref() == Some(&line);
+    if let Some(at) = records.iter().position(is_place) {
+        // The header goes to its place, and what came before it moves up.
+        if let Some(to_its_place) = records.get_mut(..=at) {
+            to_its_place.rotate_left(1);
+        }
+        records.remove(at - 1);
     }
     records
 }
@@ -82,6 +87,13 @@ mod tests {
         let stored = for_the_store(file.clone());
         assert!(matches!(stored.first().map(|record| &record.change), Some(Change::Opened(_))));
         assert_eq!(as_read(stored), file);
+    }
+
+    #[test]
+    fn records_without_a_header_stay_as_they_are() {
+        let file = vec![Record::unknown(line("a")), Record::unknown(line("a"))];
+        assert_eq!(as_read(file.clone()), file);
+        assert_eq!(as_read(Vec::new()), Vec::new());
     }
 
     #[test]

@@ -7,14 +7,13 @@
 //! The price of losing such a file is that a command without SESSION picks the newest session again. So nothing here
 //! fails: a file that is missing, damaged or unreadable counts as empty, and a failed write is ignored.
 
-use std::fs::{DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use offshoot_session::SessionId;
 use offshoot_session::format::BlobName;
+use offshoot_store::private;
 use serde_json::{Value, json};
 
 use crate::here::Here;
@@ -119,7 +118,7 @@ fn resolved(directory: &Path) -> Option<PathBuf> {
 
 fn read(file: &Path, directory: &Path) -> Vec<UsedSession> {
     let is_small = std::fs::metadata(file).is_ok_and(|file| file.is_file() && file.len() <= LARGEST);
-    let bytes = is_small.then(|| std::fs::read(file).ok()).flatten().unwrap_or_default();
+    let bytes = is_small.then(|| private::read(file).ok()).flatten().unwrap_or_default();
     let content: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     let is_of_directory =
         resolved(directory).is_some_and(|path| content["directory"] == *path.to_string_lossy());
@@ -130,27 +129,14 @@ fn read(file: &Path, directory: &Path) -> Vec<UsedSession> {
 /// Replaces the file as a whole. It is not synced: losing it in a power cut is harmless.
 fn write(file: &Path, directory: &Path, sessions: &[UsedSession]) -> io::Result<()> {
     let Some(folder) = file.parent() else { return Ok(()) };
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    private::create_directory(folder)?;
     if !file.exists() {
         drop_oldest(folder)?;
     }
     let directory = resolved(directory).unwrap_or_default();
     let sessions: Vec<Value> = sessions.iter().filter_map(UsedSession::as_json).collect();
     let content = json!({"directory": directory.to_string_lossy(), "sessions": sessions});
-    let new = file.with_extension(format!("{}.new", std::process::id()));
-    let mut options = OpenOptions::new();
-    let written = options
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(&new)
-        .and_then(|mut opened| opened.write_all(format!("{content}\n").as_bytes()))
-        .and_then(|()| std::fs::rename(&new, file));
-    if written.is_err() {
-        let _ = std::fs::remove_file(&new);
-    }
-    written
+    private::replace_unsynced(file, format!("{content}\n").as_bytes())
 }
 
 /// Leaves room for one more file.

@@ -20,6 +20,7 @@ mod failure;
 mod foreign;
 mod glance;
 mod here;
+mod home_privacy;
 mod imported;
 mod known;
 mod last_used;
@@ -56,7 +57,7 @@ mod which;
 mod words;
 mod write_back;
 
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -84,6 +85,9 @@ fn main() -> ExitCode {
     let args = Args::parse_from(&words);
     let (here, notes) = Here::new(&args);
     let asked = report::command(words.into_iter().skip(1));
+    if let Err(failure) = home_privacy::secured(&args.command, &here) {
+        return say(&failure.into(), &here.look);
+    }
     report::on_panic(here.home(), asked.clone());
     if let Some(home) = here.home() {
         log::start(&home, here.log_level());
@@ -189,12 +193,21 @@ impl Answer {
     }
 }
 
-fn say(answer: &Answer, look: &Look) -> ExitCode {
+/// A file or pipe gets every byte; a terminal would obey some of them.
+fn print(answer: &Answer) -> std::io::Result<()> {
     let mut stdout = std::io::stdout().lock();
-    let printed = stdout
-        .write_all(answer.text.as_bytes())
-        .and_then(|()| stdout.write_all(&answer.bytes))
-        .and_then(|()| stdout.flush());
+    if stdout.is_terminal() {
+        stdout.write_all(text::harmless_output(&answer.text).as_bytes())?;
+        stdout.write_all(text::harmless_output(&String::from_utf8_lossy(&answer.bytes)).as_bytes())?;
+    } else {
+        stdout.write_all(answer.text.as_bytes())?;
+        stdout.write_all(&answer.bytes)?;
+    }
+    stdout.flush()
+}
+
+fn say(answer: &Answer, look: &Look) -> ExitCode {
+    let printed = print(answer);
     let mut stderr = std::io::stderr().lock();
     for note in &answer.notes {
         let _ = writeln!(stderr, "{}", text::harmless_line(note, look.ascii));

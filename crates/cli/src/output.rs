@@ -1,8 +1,11 @@
 //! Files that are handed out: whole or not at all, and never over another one unasked.
 
-use std::fs::{File, OpenOptions};
+use std::fs::Permissions;
 use std::io::{self, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
 use crate::words::reading as words;
@@ -29,40 +32,44 @@ pub(crate) fn write_for(readers: Readers, path: &Path, bytes: &[u8], replace: bo
     if !replace && path.symlink_metadata().is_ok() {
         return Err(failed(ErrorKind::AlreadyExists.into()));
     }
-    let beside = beside(path);
-    let placed = written(&beside, bytes, readers).and_then(|()| placed(&beside, path, replace));
-    if placed.is_err() {
-        let _ = std::fs::remove_file(&beside);
+    written(path, bytes, readers.mode()).and_then(|new| placed(new, path, replace)).map_err(failed)
+}
+
+/// Replaces a file as a whole, or creates it with this mode.
+pub(crate) fn replace(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    written(path, bytes, mode).and_then(|new| placed(new, path, true))
+}
+
+impl Readers {
+    /// The mode of a new file, before the umask.
+    fn mode(self) -> u32 {
+        match self {
+            Self::Usual => 0o666,
+            Self::OnlyMe => 0o600,
+        }
     }
-    placed.map_err(failed)
 }
 
-fn beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}", std::process::id()))
+/// A synced file in the directory of `path`. Its name is random and new, so no link can be waiting there.
+fn written(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
+    let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
+    let mut new = tempfile::Builder::new()
+        .prefix(".offshoot-")
+        .permissions(Permissions::from_mode(mode))
+        .tempfile_in(directory.unwrap_or(Path::new(".")))?;
+    new.write_all(bytes)?;
+    new.as_file().sync_all()?;
+    Ok(new)
 }
 
-fn written(path: &Path, bytes: &[u8], readers: Readers) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    if readers == Readers::OnlyMe {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    let mut file: File = options.open(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-fn placed(beside: &Path, path: &Path, replace: bool) -> io::Result<()> {
+fn placed(new: NamedTempFile, path: &Path, replace: bool) -> io::Result<()> {
     if replace {
-        return std::fs::rename(beside, path);
+        return new.persist(path).map(drop).map_err(|error| error.error);
     }
-    // A link, unlike a rename, does not replace what somebody else put there meanwhile.
-    match std::fs::hard_link(beside, path) {
-        Ok(()) => std::fs::remove_file(beside),
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => Err(error),
-        // Not every disk has links.
-        Err(_) => std::fs::rename(beside, path),
+    match new.persist_noclobber(path) {
+        Ok(_) => Ok(()),
+        Err(failed) if failed.error.kind() == ErrorKind::AlreadyExists => Err(failed.error),
+        // Not every file system can rename without replacing.
+        Err(failed) => failed.file.persist(path).map(drop).map_err(|error| error.error),
     }
 }

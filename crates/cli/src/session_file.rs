@@ -154,6 +154,7 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
     if is_device(kind) {
         return Err(Failure::failed(words::is_a_device(path)).hint(words::NO_FILE_HINT));
     }
+    // A pipe that was named on the command line is read to its end.
     std::fs::read(path).map_err(|error| cannot_read(path, &error))
 }
 

@@ -1,5 +1,7 @@
 //! Foreign text made fit to print: nothing in it can move the cursor, recolour the screen or reverse a line.
 
+use std::borrow::Cow;
+
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// One line: line ends and tabs are shown as single spaces, everything else that is not text as a symbol.
@@ -12,6 +14,35 @@ pub(crate) fn harmless_line(text: &str, ascii: bool) -> String {
         }
     }
     line
+}
+
+/// Output on its way to a terminal: control characters are shown as symbols, except line ends, tabs and our own colours.
+/// Commands escape foreign text themselves; this catches what one of them forgot.
+pub(crate) fn harmless_output(text: &str) -> Cow<'_, str> {
+    let is_kept = |c: char| matches!(c, '\n' | '\t');
+    if !text.chars().any(|c| c.is_control() && !is_kept(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut output = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = colour_length(rest).unwrap_or(c.len_utf8());
+        let (taken, after) = rest.split_at(length);
+        match c {
+            '\u{1b}' if length > 1 => output.push_str(taken),
+            c if c.is_control() && !is_kept(c) => push_harmless(&mut output, c, false),
+            c => output.push(c),
+        }
+        rest = after;
+    }
+    Cow::Owned(output)
+}
+
+/// The length of a colour sequence at the start of the text.
+fn colour_length(text: &str) -> Option<usize> {
+    let parameters = text.strip_prefix("\u{1b}[")?;
+    let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    parameters.get(end..)?.starts_with('m').then_some(end + 3)
 }
 
 /// One line of something that is about to be done: where a line ends a sign says so, because what follows is another
@@ -252,6 +283,14 @@ mod tests {
         let signs = "👩‍👩‍👧‍👦".repeat(30);
         let lines = wrapped(&signs, Some(40));
         assert_eq!((lines.concat(), lines.iter().all(|line| width(line) <= 40)), (signs, true));
+    }
+
+    #[test]
+    fn a_terminal_gets_colours_and_nothing_else() {
+        assert_eq!(harmless_output("a\tb\n"), "a\tb\n");
+        assert_eq!(harmless_output("\u{1b}[1;31mred\u{1b}[0m"), "\u{1b}[1;31mred\u{1b}[0m");
+        assert_eq!(harmless_output("\u{1b}]52;c;eA==\u{7}"), "␛]52;c;eA==␇", "the clipboard");
+        assert_eq!(harmless_output("\u{1b}[2J\u{1b}[5\u{9b}\r"), "␛[2J␛[5‹U+009B›␍");
     }
 
     #[test]

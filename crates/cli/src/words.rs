@@ -208,6 +208,17 @@ pub(crate) fn not_saved(path: &Path, error: &std::io::Error, nothing_left: bool)
     format!("could not save `{}`: {}{whole}", path.display(), disk_says(error))
 }
 
+pub(crate) fn home_tightened(home: &Path, ascii: bool) -> String {
+    let home = crate::text::harmless_line(&home.display().to_string(), ascii);
+    format!("note: other users could read `{home}`; now only you can (mode 0700)")
+}
+
+pub(crate) fn home_of_another_user(home: &Path) -> String {
+    format!("the home `{}` belongs to another user", home.display())
+}
+
+pub(crate) const HOME_OF_ANOTHER_USER_HINT: &str = "`--home DIR` names a home of your own";
+
 pub(crate) fn disk_says(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::StorageFull => "no space left on the disk".to_owned(),

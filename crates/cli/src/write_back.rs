@@ -6,6 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use offshoot_session::SessionId;
+use offshoot_session::file_name::file_name;
 use offshoot_transcripts::claude::{listing, title_line};
 use offshoot_transcripts::{Dialect, read};
 
@@ -19,7 +20,7 @@ pub(crate) fn file_of(id: &SessionId) -> Result<PathBuf, Failure> {
     let projects = agent_home("CLAUDE_CONFIG_DIR", ".claude").map(|home| home.join("projects"));
     let folders =
         projects.and_then(|projects| std::fs::read_dir(projects).ok()).into_iter().flatten().flatten();
-    let mut files = folders.map(|folder| folder.path().join(format!("{id}.jsonl")));
+    let mut files = folders.map(|folder| folder.path().join(format!("{}.jsonl", file_name(id.as_str()))));
     files
         .find(|file| file.is_file())
         .ok_or_else(|| Failure::not_found(words::no_file_of_claude(id)).hint(words::NO_FILE_OF_CLAUDE_HINT))
@@ -27,7 +28,7 @@ pub(crate) fn file_of(id: &SessionId) -> Result<PathBuf, Failure> {
 
 /// Says whether there was anything to tell. An empty title takes the name away.
 pub(crate) fn tell(file: &Path, title: &str) -> Result<bool, Failure> {
-    let bytes = std::fs::read(file).map_err(|error| cannot_read(file, &error))?;
+    let bytes = offshoot_store::private::read_foreign(file).map_err(|error| cannot_read(file, &error))?;
     let name = file.file_name().map(|name| name.to_string_lossy());
     if !read(name.as_deref(), &bytes).is_ok_and(|transcript| transcript.dialect == Dialect::ClaudeCode) {
         return Err(Failure::refused(words::not_of_claude(file)));

@@ -3,7 +3,7 @@
 //! The file is written whole, under another name first, so that it is never half there. It is read again when it has
 //! changed: an engine lives for hours, and the file may be edited or replaced meanwhile.
 
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +12,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use offshoot_session::SessionId;
 use offshoot_session::asks::{Rule, RuleId, RulePattern, Rules, Scope};
+use offshoot_store::private;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
@@ -156,7 +157,7 @@ impl RuleBook {
 fn read(path: &Path) -> Result<Kept, RuleBookError> {
     let seen = state_of(path);
     let about = |source| RuleBookError::File { doing: "read", path: path.to_owned(), source };
-    let rules = match std::fs::read(path) {
+    let rules = match private::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Rules::default(),
         read => {
             let bytes = read.map_err(about)?;
@@ -177,15 +178,11 @@ fn write(path: &Path, rules: &Rules) -> Result<(), RuleBookError> {
     let on_disk = OnDisk { version: VERSION, rules: rules.iter().map(RuleOnDisk::from).collect() };
     let unreadable = |source| RuleBookError::Unreadable { path: path.to_owned(), source };
     let bytes = serde_json::to_vec_pretty(&on_disk).map_err(unreadable)?;
-    let beside = path.with_extension("new");
     let written = || {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)?;
+            private::create_directory(folder)?;
         }
-        let mut file = std::fs::File::create(&beside)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&beside, path)
+        private::replace(path, &bytes)
     };
     written().map_err(|source| RuleBookError::File { doing: "write", path: path.to_owned(), source })
 }

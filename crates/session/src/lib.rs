@@ -31,6 +31,7 @@ pub mod compaction;
 pub mod context;
 pub mod cost;
 pub mod entry;
+pub mod file_name;
 pub mod find;
 pub mod flat;
 pub mod foreign;

@@ -35,14 +35,14 @@ mod survey;
 mod titles;
 
 use std::collections::BTreeSet;
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Seek};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use offshoot_transcripts::{Transcript, Unreadable};
 
 use crate::home::Home;
+use crate::private;
 
 pub use frames::{Mark, mark_of};
 pub use keep::{AsItIs, Inode, KeepError, SecondName, State, Stood, Taken, Wrote};
@@ -125,7 +125,9 @@ impl Archive {
     pub fn bytes_now(&self, original: &Path) -> io::Result<Vec<u8>> {
         match (self.look(original), self.kept(original)) {
             (Ok(Stood::Kept(kept)), _) | (Err(_), Some(kept)) => kept.bytes(),
-            (Ok(Stood::Original { .. } | Stood::Both(_)), _) | (Err(_), None) => std::fs::read(original),
+            (Ok(Stood::Original { .. } | Stood::Both(_)), _) | (Err(_), None) => {
+                crate::private::read_foreign(original)
+            }
         }
     }
 
@@ -137,10 +139,8 @@ impl Archive {
 
     /// Waits for nobody: whoever keeps at this moment does what there is to do.
     pub fn try_hold(&self) -> io::Result<Option<Hold>> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.root)?;
-        let path = self.root.join("lock");
-        let file =
-            OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+        private::create_directory(&self.root)?;
+        let file = private::open_lock(&self.root.join("lock"))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Hold { _file: file })),
             Err(TryLockError::WouldBlock) => Ok(None),

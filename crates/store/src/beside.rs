@@ -46,7 +46,8 @@ pub fn agents(path: &Path, archive: Option<&Archive>) -> Option<Vec<AgentBeside>
 /// Whether a file is a rollout that begins in another one; its first line tells.
 pub fn continues_another(path: &Path) -> bool {
     let mut first = Vec::new();
-    let is_read = fs::File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
+    let is_read = crate::private::open_foreign(path)
+        .and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
     is_read.is_ok() && belongs(None, &first).is_some_and(|belongs| belongs.base.is_some())
 }
 
@@ -145,7 +146,7 @@ impl Around<'_> {
     fn bytes(&self, file: &Path) -> Option<Vec<u8>> {
         match self.archive {
             Some(archive) => archive.bytes_now(file).ok(),
-            None => fs::read(file).ok(),
+            None => crate::private::read_foreign(file).ok(),
         }
     }
 }

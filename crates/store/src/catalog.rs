@@ -127,6 +127,7 @@ impl Catalog {
     }
 
     fn open_as_it_is(path: &Path) -> Result<(Connection, schema::Version), rusqlite::Error> {
+        create_private(path)?;
         let connection = Connection::open(path)?;
         connection.busy_timeout(PATIENCE)?;
         schema::prepare(&connection)?;
@@ -198,6 +199,17 @@ fn has_no_room(error: &rusqlite::Error) -> bool {
         told.code == ErrorCode::DiskFull
             || [SQLITE_IOERR_SHMSIZE, SQLITE_IOERR_WRITE].contains(&told.extended_code)
     })
+}
+
+/// SQLite would create the file with the mode of the umask; its other files get the mode of this one. What cannot be
+/// created is left to SQLite, which says why or opens it to read.
+fn create_private(path: &Path) -> Result<(), rusqlite::Error> {
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
+    if is_link {
+        return Err(rusqlite::Error::InvalidPath(path.to_owned()));
+    }
+    let _ = crate::private::open(path, std::fs::OpenOptions::new().write(true).create_new(true));
+    Ok(())
 }
 
 fn throw_away(path: &Path) -> Result<(), CatalogError> {

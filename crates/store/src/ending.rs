@@ -31,7 +31,7 @@ type Piece = (usize, Vec<u8>);
 
 /// `name` may tell more than the path by which the file is reached.
 pub fn ending(path: &Path, name: &Path, last: Last) -> Result<Option<Ending>, FileError> {
-    let file = DiskFiles.open(path, Open::Read).about("open", path)?;
+    let file = DiskFiles.open(path, Open::ReadForeign).about("open", path)?;
     let stat = file.stat().about("read", path)?;
     let name = name.to_string_lossy();
     let ending = of_file(file.as_ref(), stat.length, &name, last).about("read", path)?;

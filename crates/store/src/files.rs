@@ -62,7 +62,10 @@ pub trait OpenFile: fmt::Debug + Send + Sync {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Open {
+    /// A file of the home, which is not reached through a symbolic link.
     Read,
+    /// A file of another program, to which links may lead.
+    ReadForeign,
     Append,
     /// A new file to append to, readable by the user alone. Fails where the name is taken.
     CreateNew,

@@ -17,6 +17,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use offshoot_session::SessionId;
+use offshoot_session::file_name::{file_name, is_file_name};
 use offshoot_session::format::BlobName;
 
 use crate::files::{About, FileError, Files};
@@ -40,11 +41,11 @@ impl Home {
     }
 
     pub fn journal(&self, id: &SessionId) -> PathBuf {
-        self.sessions().join(format!("{id}.jsonl"))
+        self.of_session(id, "jsonl")
     }
 
     pub fn lock(&self, id: &SessionId) -> PathBuf {
-        self.sessions().join(format!("{id}.lock"))
+        self.of_session(id, "lock")
     }
 
     /// Held while a step of two sessions is undone or redone in both.
@@ -53,11 +54,11 @@ impl Home {
     }
 
     pub fn torn(&self, id: &SessionId, number: u32) -> PathBuf {
-        self.sessions().join(format!("{id}.torn-{number}"))
+        self.of_session(id, &format!("torn-{number}"))
     }
 
     pub fn journal_index(&self, id: &SessionId) -> PathBuf {
-        self.sessions().join(format!("{id}.idx"))
+        self.of_session(id, "idx")
     }
 
     /// For a file that lies elsewhere.
@@ -68,12 +69,16 @@ impl Home {
 
     /// Replies that are being written.
     pub fn drafts(&self, id: &SessionId) -> PathBuf {
-        self.sessions().join(format!("{id}.drafts"))
+        self.of_session(id, "drafts")
     }
 
     /// Prompts that wait to be said.
     pub fn waiting(&self, id: &SessionId) -> PathBuf {
-        self.sessions().join(format!("{id}.waiting"))
+        self.of_session(id, "waiting")
+    }
+
+    fn of_session(&self, id: &SessionId, ending: &str) -> PathBuf {
+        self.sessions().join(format!("{}.{ending}", file_name(id.as_str())))
     }
 
     pub fn blobs(&self) -> PathBuf {
@@ -114,15 +119,8 @@ fn is_not_ours_to_sync(error: &io::Error) -> bool {
     matches!(error.kind(), PermissionDenied | InvalidInput | Unsupported)
 }
 
-/// Whether an id can be the name of a file: letters, digits, `-`, `_` and `.`, not first, at most 200.
-pub fn is_file_name(id: &SessionId) -> bool {
-    let id = id.as_str();
-    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    !id.is_empty() && id.len() <= 200 && !id.starts_with('.') && id.bytes().all(is_allowed)
-}
-
 /// The session whose journal has this name.
 pub(crate) fn session_of(file_name: &str) -> Option<SessionId> {
     let id = SessionId::from(file_name.strip_suffix(".jsonl")?);
-    is_file_name(&id).then_some(id)
+    is_file_name(id.as_str()).then_some(id)
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use offshoot_session::file_name::is_file_name;
 use offshoot_session::foreign::may_refer;
 use offshoot_session::format::{Blob, BlobName, NoBlobs, decode};
 use offshoot_session::{Change, ForeignSource, Record, SessionHeader, SessionId, Watch};
@@ -12,7 +13,7 @@ use offshoot_session::{Change, ForeignSource, Record, SessionHeader, SessionId, 
 use crate::blobs::{self, BlobError};
 use crate::files::{About, DiskFiles, FileError, Files, Held, Open, TryLock, read_from};
 use crate::foreign::OtherPrograms;
-use crate::home::{Home, is_file_name, session_of};
+use crate::home::{Home, session_of};
 use crate::journal::Journal;
 use crate::lock::{LockError, Locking, lock};
 use crate::store::{
@@ -78,7 +79,7 @@ impl JournalStore {
 
     /// A journal to stay with. `None`: there is no such session.
     pub fn journal(&self, id: &SessionId) -> Result<Option<Journal>, ReadError> {
-        if !is_file_name(id) {
+        if !is_file_name(id.as_str()) {
             return Ok(None);
         }
         let introduced = self.others.as_ref().and_then(|others| others.introduced(id));
@@ -129,7 +130,7 @@ impl JournalStore {
     /// Begins a session and stays with it; see [`SessionStore::create`].
     pub fn begin(&self, records: &[Record]) -> Result<(Journal, Appended), CreateError> {
         let header = header_of(records).ok_or(CreateError::NoHeader)?;
-        if !is_file_name(&header.id) {
+        if !is_file_name(header.id.as_str()) {
             return Err(CreateError::BadId(header.id.clone()));
         }
         self.prepare().map_err(AppendError::from)?;
@@ -173,7 +174,7 @@ impl SessionStore for JournalStore {
 
     fn remove_created(&self, records: &[Record]) -> Result<bool, AppendError> {
         match header_of(records) {
-            Some(header) if is_file_name(&header.id) => {
+            Some(header) if is_file_name(header.id.as_str()) => {
                 Journal::remove_created(self, header.id.clone(), records)
             }
             Some(_) | None => Ok(true),

@@ -37,12 +37,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use offshoot_session::SessionId;
+use offshoot_session::file_name::is_file_name;
 use offshoot_session::format::{NewerFormat, Tail};
 use offshoot_session::skeleton::{Skeleton, Unusual};
 use thiserror::Error;
 
 use crate::files::{DiskFiles, FileError, Files, OpenFile, Pages};
-use crate::home::{Home, is_file_name};
+use crate::home::Home;
 use crate::journal_store::JournalStore;
 pub use context::{LazyContext, LazyMessage};
 use kept::Kept;
@@ -112,7 +113,7 @@ impl JournalStore {
     /// A session to look at. `None`: there is no such session, or a part of it is told by another program's file, which
     /// only the whole reading knows.
     pub fn lazy(&self, id: &SessionId, index: UseIndex) -> Result<Option<LazySession>, OpenError> {
-        if !is_file_name(id) {
+        if !is_file_name(id.as_str()) {
             return Ok(None);
         }
         let place = Place {

@@ -49,6 +49,7 @@ pub mod lock;
 pub mod memory_store;
 pub mod opencode_database;
 pub mod opencode_storage;
+pub mod private;
 pub mod recent;
 pub mod steady;
 pub mod store;

@@ -214,7 +214,7 @@ impl LightSession {
 
 impl Part {
     fn open(path: &Path) -> Result<Self, LightError> {
-        let file = DiskFiles.open(path, Open::Read).about("open", path)?;
+        let file = DiskFiles.open(path, Open::ReadForeign).about("open", path)?;
         let stat = file.stat().about("read", path)?;
         Ok(Self { path: path.to_owned(), file, stat, lines: vec![0] })
     }

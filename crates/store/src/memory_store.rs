@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use offshoot_session::file_name::is_file_name;
 use offshoot_session::format::BlobName;
 use offshoot_session::{Record, SessionId, SessionTree};
 
 use crate::blobs::BlobError;
-use crate::home::is_file_name;
 use crate::journal_store::header_of;
 use crate::store::{
     AppendError, Appended, CreateError, Finding, ListError, Loaded, Plan, ReadError, SessionStore,
@@ -38,7 +38,7 @@ impl MemoryStore {
 impl SessionStore for MemoryStore {
     fn create(&self, records: &[Record]) -> Result<Appended, CreateError> {
         let header = header_of(records).ok_or(CreateError::NoHeader)?;
-        if !is_file_name(&header.id) {
+        if !is_file_name(header.id.as_str()) {
             return Err(CreateError::BadId(header.id.clone()));
         }
         let mut kept = self.kept();

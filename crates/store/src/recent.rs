@@ -42,7 +42,7 @@ pub fn recent_messages(path: &Path, count: usize) -> Result<RecentMessages, File
 
 /// The same, beginning with an end of this length.
 pub fn recent_messages_from(path: &Path, count: usize, first_end: u64) -> Result<RecentMessages, FileError> {
-    let file = DiskFiles.open(path, Open::Read).about("open", path)?;
+    let file = DiskFiles.open(path, Open::ReadForeign).about("open", path)?;
     let length = file.stat().about("read", path)?.length;
     let mut end = first_end.max(1);
     while end < length && end <= LONGEST_END {

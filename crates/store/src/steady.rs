@@ -52,7 +52,7 @@ pub fn read_steadily(files: &dyn Files, path: &Path) -> Result<Steady, FileError
 }
 
 fn read_once(files: &dyn Files, path: &Path) -> io::Result<Steady> {
-    let file = files.open(path, Open::Read)?;
+    let file = files.open(path, Open::ReadForeign)?;
     let before = file.stat()?;
     let mut bytes = read_from(file.as_ref(), 0)?;
     let after = file.stat()?;

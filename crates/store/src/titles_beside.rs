@@ -96,7 +96,7 @@ fn title_of(
     let index = index_of(&std::path::absolute(path).ok()?, agent?)?;
     let of_session = |told: &TitleBeside| told.session == session && Some(told.agent.as_str()) == agent;
     let told_in = |bytes: Vec<u8>| titles_in(&index, &bytes).into_iter().rfind(of_session);
-    let now = std::fs::read(&index).ok().and_then(told_in);
+    let now = crate::private::read_foreign(&index).ok().and_then(told_in);
     let kept = || archive?.titles().into_iter().rfind(of_session);
     now.or_else(kept).or_else(|| archive?.states_of(&index).find_map(told_in))
 }

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use offshoot_session::agent::{AgentEvent, AgentInput, Ending, Said, Start};
 use offshoot_session::asks::{Answer, Asking, Permission};
 use offshoot_session::handoff::Handoff;
-use offshoot_session::{AgentSessionId, Prompt, Stop, TurnId, text_of};
-use serde_json::json;
+use offshoot_session::{AgentSessionId, Prompt, Stop, ToolCallId, TurnId, text_of};
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
+use tokio::task::JoinError;
 
 use super::heard::Heard;
 use super::reply::{Step, reply_to};
@@ -63,7 +64,10 @@ pub(super) async fn converse(
 
 /// Whoever sends a file reads that it has arrived.
 fn saying_what_came(mut steps: Vec<Step>, prompt: &Prompt) -> Vec<Step> {
-    if let (Some(came), Some(Step::Say(text))) = (words::came_with(prompt), steps.last_mut()) {
+    let last = steps.last_mut();
+    if let (Some(came), Some(Step::Say(text) | Step::Write { done: text, .. })) =
+        (words::came_with(prompt), last)
+    {
         text.push(' ');
         text.push_str(&came);
     }
@@ -101,19 +105,34 @@ async fn take(speech: &mut Speech<'_>, step: Step, workspace: &Workspace) -> Res
     match step {
         Step::Think(text) => speech.think(&text).await,
         Step::Say(text) => speech.say(&text).await,
-        Step::Write { file, text } => {
-            let call = speech.call("write", json!({ "path": file, "content": text })).await?;
-            let outcome = on_disk(workspace, move |workspace| workspace.write(&file, &text)).await;
-            speech.result(call, "write", &outcome).await
+        Step::Write { file, text, own, done, failed } => {
+            let input = json!({ "path": file, "content": text });
+            let call = speech.call("write", input.clone()).await?;
+            let place = file.clone();
+            let replaces =
+                blocking(workspace, move |workspace| workspace.would_replace(&place, own.as_deref()));
+            if speech.unless_interrupted(replaces).await?.unwrap_or(true)
+                && !is_allowed(speech, &call, "write", &input, Some(words::REPLACES)).await?
+            {
+                return Ok(());
+            }
+            let written = on_disk(workspace, move |workspace| workspace.write(&file, &text));
+            let outcome = speech.unless_interrupted(written).await?;
+            speech.result(call, "write", &outcome).await?;
+            speech.say(&said_of_file(outcome, done, &failed)).await
         }
         Step::Append { file, text } => {
             let call = speech.call("append", json!({ "path": file, "content": text })).await?;
-            let outcome = on_disk(workspace, move |workspace| workspace.append(&file, &text)).await;
-            speech.result(call, "append", &outcome).await
+            let done = words::wrote(&file);
+            let written = on_disk(workspace, move |workspace| workspace.append(&file, &text));
+            let outcome = speech.unless_interrupted(written).await?;
+            speech.result(call, "append", &outcome).await?;
+            speech.say(&said_of_file(outcome, done, "")).await
         }
         Step::Read { file } => {
             let call = speech.call("read", json!({ "path": file })).await?;
-            let outcome = on_disk(workspace, move |workspace| workspace.read(&file)).await;
+            let read = on_disk(workspace, move |workspace| workspace.read(&file));
+            let outcome = speech.unless_interrupted(read).await?;
             speech.result(call, "read", &outcome).await
         }
         Step::Run { command } => run(speech, command, workspace).await,
@@ -135,37 +154,73 @@ async fn take(speech: &mut Speech<'_>, step: Step, workspace: &Workspace) -> Res
     }
 }
 
+fn said_of_file(outcome: Outcome, done: String, failed: &str) -> String {
+    match outcome {
+        Ok(_) => done,
+        Err(reason) => words::not_written(&reason, failed),
+    }
+}
+
 /// Disks may be slow, and others speak meanwhile.
 async fn on_disk(
     workspace: &Workspace,
     work: impl FnOnce(&Workspace) -> Outcome + Send + 'static,
 ) -> Outcome {
+    blocking(workspace, work).await.unwrap_or_else(|error| Err(error.to_string()))
+}
+
+async fn blocking<T: Send + 'static>(
+    workspace: &Workspace,
+    work: impl FnOnce(&Workspace) -> T + Send + 'static,
+) -> Result<T, JoinError> {
     let workspace = workspace.clone();
-    let done = tokio::task::spawn_blocking(move || work(&workspace)).await;
-    done.unwrap_or_else(|error| Err(error.to_string()))
+    tokio::task::spawn_blocking(move || work(&workspace)).await
 }
 
 async fn run(speech: &mut Speech<'_>, command: String, workspace: &Workspace) -> Result<(), Stopped> {
-    let mut input = json!({ "command": command });
+    let input = json!({ "command": command });
     let call = speech.call("shell", input.clone()).await?;
-    let permission =
-        Permission { tool: "shell".to_owned(), input: input.clone(), call: Some(call.clone()), reason: None };
-    match speech.ask(Asking::Permission(permission)).await? {
-        Answer::Allow { input: changed } => input = changed.unwrap_or(input),
-        Answer::AllowAlways { .. } => {}
-        Answer::Deny { message } => {
-            speech.result(call, "shell", &Err(words::NOT_ALLOWED.to_owned())).await?;
-            return speech.say(&words::was_denied(message.as_deref())).await;
-        }
-        Answer::Choose(_) => {
-            speech.result(call, "shell", &Err(words::NOT_ALLOWED.to_owned())).await?;
-            return speech.say(&words::was_denied(None)).await;
-        }
-    }
+    let Some(input) = allowed_input(speech, &call, "shell", &input, None).await? else { return Ok(()) };
     let command = input.get("command").and_then(serde_json::Value::as_str).unwrap_or_default();
     let outcome = match workspace.start(command) {
         Err(error) => Err(error),
         Ok(mut running) => speech.unless_interrupted(running.done()).await?,
     };
     speech.result(call, "shell", &outcome).await
+}
+
+/// Asks for permission. If it is denied, the call ends with that and the agent says so.
+async fn is_allowed(
+    speech: &mut Speech<'_>,
+    call: &ToolCallId,
+    tool: &str,
+    input: &Value,
+    reason: Option<&str>,
+) -> Result<bool, Stopped> {
+    Ok(allowed_input(speech, call, tool, input, reason).await?.is_some())
+}
+
+/// The input that was allowed, which the person may have changed.
+async fn allowed_input(
+    speech: &mut Speech<'_>,
+    call: &ToolCallId,
+    tool: &str,
+    input: &Value,
+    reason: Option<&str>,
+) -> Result<Option<Value>, Stopped> {
+    let permission = Permission {
+        tool: tool.to_owned(),
+        input: input.clone(),
+        call: Some(call.clone()),
+        reason: reason.map(str::to_owned),
+    };
+    let message = match speech.ask(Asking::Permission(permission)).await? {
+        Answer::Allow { input: changed } => return Ok(Some(changed.unwrap_or_else(|| input.clone()))),
+        Answer::AllowAlways { .. } => return Ok(Some(input.clone())),
+        Answer::Deny { message } => message,
+        Answer::Choose(_) => None,
+    };
+    speech.result(call.clone(), tool, &Err(words::NOT_ALLOWED.to_owned())).await?;
+    speech.say(&words::was_denied(message.as_deref())).await?;
+    Ok(None)
 }

@@ -11,10 +11,16 @@ use super::words;
 pub enum Step {
     Think(String),
     Say(String),
-    /// Takes the place of what the file was.
+    /// Replaces the file, after asking if it exists. What is said then depends on how it went.
     Write {
         file: String,
         text: String,
+        /// A file that begins so was written by this agent, and is replaced without asking.
+        own: Option<String>,
+        /// Said if the file is written.
+        done: String,
+        /// Said after the reason if it is not.
+        failed: String,
     },
     Append {
         file: String,
@@ -40,18 +46,26 @@ pub fn reply_to(heard: &Heard, prompt: &str) -> Vec<Step> {
     let say = |text: String| vec![Step::Say(text)];
     match Request::of(prompt) {
         Request::Help => say(words::help()),
-        Request::Tour => vec![
-            Step::Write { file: words::TOUR_FILE.to_owned(), text: words::tour_file(heard) },
-            Step::Say(words::tour(heard)),
-        ],
+        Request::Tour => vec![Step::Write {
+            file: words::TOUR_FILE.to_owned(),
+            text: words::tour_file(heard),
+            own: Some(words::TOUR_TITLE.to_owned()),
+            done: words::tour(heard),
+            failed: words::tour_without_file(heard),
+        }],
         Request::WhatDidISay => say(words::what_was_said(heard)),
         Request::Write { file, text } => {
-            vec![Step::Write { file: file.to_owned(), text: line_ended(text) }, Step::Say(words::wrote(file))]
+            vec![Step::Write {
+                file: file.to_owned(),
+                text: line_ended(text),
+                own: None,
+                done: words::wrote(file),
+                failed: String::new(),
+            }]
         }
-        Request::Append { file, text } => vec![
-            Step::Append { file: file.to_owned(), text: line_ended(text) },
-            Step::Say(words::wrote(file)),
-        ],
+        Request::Append { file, text } => {
+            vec![Step::Append { file: file.to_owned(), text: line_ended(text) }]
+        }
         Request::Read { file } => vec![Step::Read { file: file.to_owned() }],
         Request::Run { command } => vec![Step::Run { command: command.to_owned() }],
         Request::Ask => vec![Step::Ask(question())],

@@ -1,10 +1,13 @@
 //! Files and commands in the folder of the session, and nowhere else.
 
+use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::Stdio;
 
 use offshoot_session::agent::Environment;
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::process::{Child, ChildStdin, Command};
@@ -38,13 +41,25 @@ impl Workspace {
 
     pub(super) fn write(&self, file: &str, text: &str) -> Outcome {
         let path = self.path(file)?;
-        told(file, std::fs::write(&path, text)).map(|()| format!("wrote {} bytes", text.len()))
+        let write = || {
+            let mut open = regular(OpenOptions::new().write(true).create(true), &path)?;
+            open.set_len(0)?;
+            io::Write::write_all(&mut open, text.as_bytes())
+        };
+        told(file, write()).map(|()| format!("wrote {} bytes", text.len()))
+    }
+
+    /// Whether writing the file would replace something. A file that begins with `own` was written by this agent.
+    pub(super) fn would_replace(&self, file: &str, own: Option<&str>) -> bool {
+        let Ok(path) = self.path(file) else { return false };
+        let is_own = || own.is_some_and(|own| self.read(file).is_ok_and(|text| text.starts_with(own)));
+        path.metadata().is_ok_and(|found| found.len() > 0) && !is_own()
     }
 
     pub(super) fn append(&self, file: &str, text: &str) -> Outcome {
         let path = self.path(file)?;
         let append = || {
-            let mut open = std::fs::OpenOptions::new().append(true).create(true).open(&path)?;
+            let mut open = regular(OpenOptions::new().append(true).create(true), &path)?;
             io::Write::write_all(&mut open, text.as_bytes())
         };
         told(file, append()).map(|()| format!("wrote {} bytes", text.len()))
@@ -54,7 +69,8 @@ impl Workspace {
         let path = self.path(file)?;
         let read = || {
             let mut bytes = Vec::new();
-            io::Read::read_to_end(&mut io::Read::take(std::fs::File::open(&path)?, TOLD_BYTES), &mut bytes)?;
+            let open = regular(OpenOptions::new().read(true), &path)?;
+            io::Read::read_to_end(&mut io::Read::take(open, TOLD_BYTES), &mut bytes)?;
             Ok(String::from_utf8_lossy(&bytes).into_owned())
         };
         told(file, read())
@@ -102,6 +118,17 @@ impl Workspace {
             return Err(outside());
         }
         Ok(path)
+    }
+}
+
+/// Opens a regular file. A FIFO or a device could block, and nothing could interrupt it then; a link could lead out of the
+/// workspace.
+fn regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    let file = options.custom_flags(flags.bits().cast_signed()).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(io::Error::other("it is not a regular file")),
     }
 }
 

@@ -8,7 +8,7 @@
 mod connection;
 mod input;
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::time::{Duration, Instant};
 
 use offshoot_api::request::{self, IfRunning};
@@ -142,7 +142,7 @@ impl Append<'_> {
         let again = || request(understood(lines).0);
         match self.connection.append(request(entries), again, bytes)? {
             Ok(changed) => {
-                self.acknowledge(&changed.entries);
+                self.acknowledge(&changed.entries)?;
                 Ok(None)
             }
             Err(error) => self.trouble(lines, &error).map(Some),
@@ -172,8 +172,9 @@ impl Append<'_> {
         }
     }
 
-    /// Where nobody listens any more, the lines are still worth writing.
-    fn acknowledge(&mut self, ids: &[String]) {
+    /// If the reader of our output is gone, the other lines are still worth writing. Any other error ends the command: the
+    /// caller would wait for ids that never come.
+    fn acknowledge(&mut self, ids: &[String]) -> Result<(), Failure> {
         self.lines += ids.len();
         let mut text = String::new();
         for id in ids {
@@ -184,7 +185,12 @@ impl Append<'_> {
             }
         }
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                Err(self.with_lines(Failure::failed(crate::words::cannot_print(&error))))
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 }
 

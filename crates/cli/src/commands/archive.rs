@@ -26,7 +26,7 @@ pub(crate) fn run(args: &ArchiveArgs, archive: Archive, here: &Here) -> Result<A
         client_id: Some(here.client_id()),
     };
     let changed = change(here, &id, Request::Archive(request))?;
-    let name = short_of(changed.place.as_ref());
+    let name = &short_of(changed.place.as_ref(), &here.look);
     let unarchive = || words::bring_back(&with_session(here, "unarchive", session, &id), name);
     let rest = session_line(here, &changed.session);
     let (first, hint) = match (changed.changed, archive) {

@@ -44,7 +44,7 @@ fn name(args: &BranchNameArgs, here: &Here) -> Result<Answer, Failure> {
         client_id: Some(here.client_id()),
     };
     let changed = change(here, &id, Request::NameBranch(request))?;
-    let named = short_of(changed.place.as_ref());
+    let named = &short_of(changed.place.as_ref(), &here.look);
     let first = match (changed.changed, name.trim()) {
         (false, _) => return Ok(Answer { text: words::nothing_to_change(), ..Answer::default() }),
         (true, "") => words::branch_name_gone(named),

@@ -121,7 +121,7 @@ pub(super) fn new_version(
     }
     let place = changed.place.as_ref();
     let number = place.map_or(1, |place| place.number);
-    let first = words::new_version(version.index, number, short_of(place));
+    let first = words::new_version(version.index, number, &short_of(place, &here.look));
     let moved = head_line(changed, &here.look) + &session_line(here, &changed.session);
     let rest = moved + &words::versions_stay(version.index - 1);
     let answer = words::scripts::answer_with(&with_session(here, "chat", session, id));

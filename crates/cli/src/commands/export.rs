@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use offshoot_session::address::Want;
+use offshoot_session::file_name::file_name;
 use offshoot_session::foreign::by_itself;
 use offshoot_session::{Entry, EntryId, Record, SessionTree};
 use offshoot_transcripts::{Loss, Lost, Target, pi, rollouts};
@@ -171,8 +172,7 @@ fn other_branches(tree: &SessionTree, at: Option<&EntryId>) -> usize {
 
 fn id_of(tree: &SessionTree) -> String {
     let id = tree.header().map_or("session", |header| header.id.as_str());
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    id.chars().map(|c| if is_fit(c) { c } else { '_' }).collect()
+    file_name(id).into_owned()
 }
 
 fn told(lost: &[Lost]) -> Vec<String> {

@@ -58,8 +58,8 @@ pub(super) fn version_json(version: VersionBrief) -> Value {
 }
 
 /// The short id of the entry at a place.
-pub(super) fn short_of(place: Option<&PlaceView>) -> &str {
-    place.and_then(|place| place.short.as_deref()).unwrap_or_default()
+pub(super) fn short_of(place: Option<&PlaceView>, look: &Look) -> String {
+    text::harmless_line(place.and_then(|place| place.short.as_deref()).unwrap_or_default(), look.ascii)
 }
 
 /// `#8  d2c7f0  Hold the lock only while refilling`: the turn that the head is in.

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 
 use offshoot_api::Request;
 use offshoot_api::request::History;
+use offshoot_session::file_name::is_file_name;
 use offshoot_session::foreign::by_itself;
 use offshoot_session::plan::born;
 use offshoot_session::{Change, Record, SessionHeader, SessionId, SessionTree, Stamps};
 use offshoot_store::SessionStore;
-use offshoot_store::home::is_file_name;
 use serde_json::{Value, json};
 
 use super::json::printed;
@@ -181,7 +181,7 @@ fn other_id(
 ) -> Result<Option<(SessionId, WhyOther)>, Failure> {
     for record in records {
         let Change::Opened(header) = &mut record.change else { continue };
-        let why = match is_file_name(&header.id) {
+        let why = match is_file_name(header.id.as_str()) {
             false => WhyOther::NoFileName,
             true if again && (is_changed_here || is_taken(&header.id, here)?) => WhyOther::Again,
             true => return Ok(None),

@@ -7,6 +7,7 @@ use crate::args::LabelArgs;
 use crate::change::change;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::text::harmless_line;
 use crate::which::stored;
 use crate::{Answer, words};
 
@@ -20,11 +21,11 @@ pub(crate) fn run(args: &LabelArgs, here: &Here) -> Result<Answer, Failure> {
         client_id: Some(here.client_id()),
     };
     let changed = change(here, &id, Request::Label(request))?;
-    let labelled = short_of(changed.place.as_ref());
+    let labelled = short_of(changed.place.as_ref(), &here.look);
     let first = match (changed.changed, label.trim()) {
         (false, _) => return Ok(Answer { text: words::nothing_to_change(), ..Answer::default() }),
-        (true, "") => words::label_gone(labelled),
-        (true, label) => words::labelled(labelled, label),
+        (true, "") => words::label_gone(&labelled),
+        (true, label) => words::labelled(&labelled, &harmless_line(label, here.look.ascii)),
     };
     let rest = session_line(here, &changed.session);
     Ok(Told { first, rest, ..Told::default() }.answer(&here.look))

@@ -11,6 +11,7 @@ use crate::failure::Failure;
 use crate::here::Here;
 use crate::refusals::cannot_answer;
 use crate::talk::{refused, unexpected};
+use crate::text::harmless_line;
 use crate::{Answer, words};
 
 pub(crate) fn run(args: &NewArgs, here: &Here) -> Result<Answer, Failure> {
@@ -35,7 +36,10 @@ pub(crate) fn run(args: &NewArgs, here: &Here) -> Result<Answer, Failure> {
     };
     let text = match args.json.json {
         Some(_) => printed_object(json!({"id": view.id})),
-        None => words::session_begun(&SessionId::from(view.id.as_str()), args.title.as_deref()),
+        None => {
+            let title = args.title.as_deref().map(|title| harmless_line(title, here.look.ascii));
+            words::session_begun(&SessionId::from(view.id.as_str()), title.as_deref())
+        }
     };
     Ok(Answer { text, ..Answer::default() })
 }

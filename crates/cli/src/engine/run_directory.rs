@@ -2,11 +2,12 @@
 //! it, so nobody else can open the socket or put another one in its place. A directory that is not ours is refused and
 //! left as it is.
 
-use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use offshoot_store::private;
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -16,7 +17,7 @@ pub(super) struct RunDirectory(PathBuf);
 impl RunDirectory {
     /// Creates it where it is missing, with the home.
     pub(super) fn prepare(home: &Path) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(home)?;
+        private::create_directory(home)?;
         let path = path(home);
         make_private(&path)?;
         Ok(Self(path))
@@ -29,17 +30,14 @@ impl RunDirectory {
 
     /// Counts one further engine process, and keeps the number before anybody sees it.
     pub(super) fn next_epoch(&self) -> io::Result<u64> {
-        let (path, new) = (self.0.join("epoch"), self.0.join("epoch.new"));
+        let path = self.0.join("epoch");
         let last = match std::fs::read_to_string(&path) {
             Ok(text) => text.trim().parse().map_err(|_| io::Error::new(ErrorKind::InvalidData, NO_EPOCH))?,
             Err(error) if error.kind() == ErrorKind::NotFound => 0_u64,
             Err(error) => return Err(error),
         };
         let next = last + 1;
-        let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&new)?;
-        writeln!(file, "{next}")?;
-        file.sync_all()?;
-        std::fs::rename(new, path)?;
+        private::replace(&path, format!("{next}\n").as_bytes())?;
         File::open(&self.0)?.sync_all()?;
         Ok(next)
     }
@@ -74,9 +72,7 @@ pub(super) fn make_private(path: &Path) -> io::Result<()> {
 
 /// `None` while another process holds it. A lock ends with its process, however that ends.
 pub(super) fn try_lock(path: &Path) -> io::Result<Option<File>> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
-    let file = options.open(path)?;
+    let file = private::open_lock(path)?;
     match flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(Some(file)),
         Err(Errno::WOULDBLOCK) => Ok(None),

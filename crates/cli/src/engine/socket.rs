@@ -43,9 +43,8 @@ pub(super) fn listen(home: &Path, short: &Path) -> io::Result<(UnixListener, Soc
     let path = directory.join("engine.sock");
     let listener = listen_at(&path)?;
     let text = path.to_str().ok_or(ErrorKind::InvalidFilename)?;
-    let (pointer, new) = (pointer(home), run_directory::path(home).join("engine.at.new"));
-    std::fs::write(&new, format!("{text}\n"))?;
-    std::fs::rename(new, &pointer)?;
+    let pointer = pointer(home);
+    offshoot_store::private::replace(&pointer, format!("{text}\n").as_bytes())?;
     Ok((listener, Socket { path, pointer: Some(pointer) }))
 }
 

@@ -6,11 +6,11 @@
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use offshoot_store::private;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::UnixStream;
@@ -143,6 +143,6 @@ fn command(here: &Here, home: &Path) -> std::io::Result<Command> {
 
 fn log_file(home: &Path) -> std::io::Result<std::fs::File> {
     let directory = home.join("log");
-    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory)?;
-    OpenOptions::new().append(true).create(true).mode(0o600).open(directory.join("offshoot.log"))
+    private::create_directory(&directory)?;
+    private::open_append(&directory.join("offshoot.log"))
 }

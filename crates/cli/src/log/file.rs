@@ -5,11 +5,13 @@
 //! name belongs to another file.
 
 use std::collections::VecDeque;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+
+use offshoot_store::private;
 
 const LONGEST: u64 = 2_000_000;
 const FILES: usize = 5;
@@ -79,13 +81,11 @@ impl LogFile {
     }
 
     fn opened(&self) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true).mode(0o600);
-        match options.open(self.path(0)) {
+        match private::open_append(&self.path(0)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 match DirBuilder::new().mode(0o700).create(self.folder()) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-                    _ => options.open(self.path(0)),
+                    _ => private::open_append(&self.path(0)),
                 }
             }
             opened => opened,
@@ -100,9 +100,7 @@ impl LogFile {
 
     /// Makes room for a new file, unless another process has just done so.
     fn set_aside(&self, more: u64) -> io::Result<()> {
-        let mut options = OpenOptions::new();
-        let lock = options.write(true).create(true).truncate(false).mode(0o600);
-        let lock = lock.open(self.folder().join("lock"))?;
+        let lock = private::open_lock(&self.folder().join("lock"))?;
         lock.lock()?;
         let is_full = std::fs::metadata(self.path(0)).is_ok_and(|file| file.len() + more > self.longest);
         if is_full {

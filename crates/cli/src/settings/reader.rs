@@ -1,8 +1,8 @@
 //! Where settings are kept: the files, the variables and the flags, and what all of them say together.
 
 use std::collections::BTreeMap;
-use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -13,6 +13,7 @@ use super::keys::{COLOR, FOR_COMMANDS, KEYS, Key, PREFIX};
 use super::layers::{Given, Layer, Origin, Says, Settings, Unknown, Unreadable};
 use super::nearest::nearest;
 use super::value::read_text;
+use crate::output;
 use crate::words::config as words;
 
 /// In the home for the person, in a folder `.offshoot` for a project.
@@ -144,11 +145,7 @@ pub(crate) fn write(layer: Layer, path: &Path, text: &str) -> std::io::Result<()
     let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let folder = path.parent().ok_or(ErrorKind::InvalidInput)?;
     std::fs::DirBuilder::new().recursive(true).mode(folder_mode).create(folder)?;
-    let new = path.with_extension("toml.new");
-    let mut options = std::fs::OpenOptions::new();
-    let mut opened = options.write(true).create(true).truncate(true).mode(file_mode).open(&new)?;
-    opened.write_all(text.as_bytes()).and_then(|()| opened.sync_all())?;
-    std::fs::rename(new, path)
+    output::replace(&path, text.as_bytes(), file_mode)
 }
 
 fn file_says(layer: Layer, path: &Path) -> Result<Says, Unreadable> {

@@ -133,7 +133,7 @@ fn a_file_that_may_not_be_read_is_not_sent() {
     std::fs::write(&secret, "hush").expect("own folder");
     std::fs::set_permissions(&secret, std::fs::Permissions::from_mode(0o000)).expect("own file");
     std::fs::create_dir(folder.home()).expect("own folder");
-    std::fs::set_permissions(folder.home(), std::fs::Permissions::from_mode(0o777)).expect("own folder");
+    folder.give_home_to_ordinary_user();
     folder.run_as_ordinary_user("new Secret");
     assert_eq!(
         folder.run_as_ordinary_user("send look --attach secret.txt"),

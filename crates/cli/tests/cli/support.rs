@@ -103,18 +103,6 @@ impl Folder {
         until("the end of the engine", || !is_alive(engine));
     }
 
-    /// The id that the next `new` will give.
-    pub(crate) fn id_of_next_session(&self) -> String {
-        let stamps = self.stamps.get();
-        let elsewhere = tempfile::tempdir().expect("a temporary folder");
-        let mut command = self.command();
-        let output = command.args(["new", "--json"]).env("OFFSHOOT_HOME", elsewhere.path()).bounded_output();
-        self.stamps.set(stamps);
-        let printed: serde_json::Value =
-            serde_json::from_slice(&output.expect("the program starts").stdout).expect("JSON");
-        printed["id"].as_str().expect("an id").to_owned()
-    }
-
     /// What is printed, with errors and the exit code below it.
     pub(crate) fn run(&self, line: &str) -> String {
         self.run_with(line, "")
@@ -146,6 +134,14 @@ impl Folder {
             command.uid(NOBODY).gid(NOBODY);
         }
         self.told(command, line, "")
+    }
+
+    /// The directory only; what is in it stays as it is.
+    pub(crate) fn give_home_to_ordinary_user(&self) {
+        use std::os::unix::fs::{MetadataExt, chown};
+        if std::fs::metadata(self.path()).expect("own folder").uid() == 0 {
+            chown(self.home(), Some(NOBODY), Some(NOBODY)).expect("root may");
+        }
     }
 
     /// `_` stands for a space within a word, and `''` for an empty word.

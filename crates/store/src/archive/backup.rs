@@ -4,9 +4,8 @@
 //! is in these backups, so that a person can give the program its database back. They are made by SQLite itself, as one
 //! state of the whole, and packed: `zstd -d` makes a database of each.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -14,6 +13,7 @@ use jiff::tz::TimeZone;
 
 use super::{Archive, Hold};
 use crate::opencode_database::OpencodeDatabase;
+use crate::private;
 
 /// So many of each database stay.
 const LAST: usize = 2;
@@ -38,11 +38,11 @@ impl Archive {
         if is_large || place.exists() {
             return Ok(());
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        private::create_directory(&folder)?;
         let copy = tempfile::Builder::new().prefix("unfinished-").tempdir_in(&folder)?;
         let (whole, packed) = (copy.path().join("whole.db"), copy.path().join("packed"));
         database.back_up(&whole).map_err(io::Error::other)?;
-        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&packed)?;
+        let file = private::open(&packed, OpenOptions::new().write(true).create_new(true))?;
         zstd::stream::copy_encode(BufReader::new(File::open(&whole)?), &file, EFFORT)?;
         file.sync_all()?;
         std::fs::rename(&packed, &place)?;

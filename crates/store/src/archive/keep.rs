@@ -1,8 +1,8 @@
 //! One file, kept as it is now.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
@@ -11,6 +11,7 @@ use super::compare::{Says, newer_says};
 use super::frames::{Effort, Mark, add, damaged, finished, mark_of, unpacked};
 use super::place::{self, Version};
 use super::{Archive, Hold, Kept};
+use crate::private;
 
 /// What tells one state of an original from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +124,7 @@ impl Archive {
     pub fn keep(&self, hold: &Hold, original: &Path, now: i64) -> Result<AsItIs, KeepError> {
         let keep = || -> io::Result<AsItIs> {
             let kept = place::kept(&self.root, original).ok_or(ErrorKind::InvalidInput)?;
-            let file = File::open(original)?;
+            let file = crate::private::open_foreign(original)?;
             let before = file.metadata()?;
             let state = State::of(&before);
             self.take_link(hold, &kept, Some(&state), now)?;
@@ -171,7 +172,7 @@ impl Archive {
         let rests = Stood::Original { rests: true };
         let Some(kept) = self.kept(original) else { return Ok(rests) };
         let Some(mark) = mark_of(&kept.path) else { return Ok(rests) };
-        let file = File::open(original)?;
+        let file = crate::private::open_foreign(original)?;
         let (state, source) = (State::of(&file.metadata()?), Source::File(&file));
         if state.is_in(&mark) || goes_on(&kept, &mark, &source, &state)? {
             return Ok(rests);
@@ -362,8 +363,7 @@ fn begin_after(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io:
 
 fn begin(path: &Path, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
     make_folder(path)?;
-    let mut options = OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    let mut file = private::open(path, OpenOptions::new().write(true).create(true).truncate(true))?;
     let effort = match source {
         Source::File(_) if state.length >= LITTLE => Effort::Loose,
         Source::File(_) | Source::Bytes(_) => Effort::Quick,
@@ -375,7 +375,7 @@ fn begin(path: &Path, source: &Source<'_>, state: &State, now: i64) -> io::Resul
 }
 
 fn go_on(path: &Path, end: u64, mark: &Mark, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).open(path)?;
+    let mut file = private::open(path, OpenOptions::new().write(true))?;
     file.set_len(end)?; // whatever was never finished
     let of = |ends| {
         let frames = mark.frames.saturating_add(1);
@@ -400,8 +400,8 @@ fn put_anew(
     let written = Kept { path: kept.unfinished(), ..kept.clone() };
     let write = || -> io::Result<()> {
         let mut options = OpenOptions::new();
-        let mut file =
-            options.read(true).write(true).create(true).truncate(true).mode(0o600).open(&written.path)?;
+        options.read(true).write(true).create(true).truncate(true);
+        let mut file = private::open(&written.path, &mut options)?;
         let mark = add_from(&mut file, source, 0, length, Effort::Thorough, of)?;
         file.sync_all()?;
         let is_whole = mark_of(&written.path) == Some(mark) && is_beginning(&written, source)?;
@@ -444,7 +444,7 @@ fn mark_for(
 
 pub(super) fn make_folder(path: &Path) -> io::Result<()> {
     let folder = path.parent().ok_or(ErrorKind::InvalidInput)?;
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+    private::create_directory(folder)
 }
 
 impl Source<'_> {

@@ -1,14 +1,15 @@
 //! Titles that stood beside sessions, in one file of lines. The last about a session counts.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use offshoot_session::TitleSource;
 use serde_json::{Value, json};
 
 use super::{Archive, Hold};
+use crate::private;
 use crate::titles_beside::TitleBeside;
 
 impl Archive {
@@ -25,7 +26,7 @@ impl Archive {
     /// They are safe when this returns.
     pub fn keep_titles(&self, _: &Hold, titles: &[TitleBeside]) -> io::Result<()> {
         let path = self.place_of_titles();
-        let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(&path)?;
+        let mut file = private::open_append(&path)?;
         let length = file.metadata()?.len();
         let mut last = [b'\n'];
         if length > 0 {

@@ -128,7 +128,7 @@ impl<'a> InArchive<'a> {
 pub(super) fn open(row: &SessionRow, sources: &Sources) -> io::Result<File> {
     match Archive::of(&sources.home).kept_at(&row.path) {
         Some(kept) => kept.content(),
-        None => File::open(&row.path),
+        None => crate::private::open_foreign(&row.path),
     }
 }
 

@@ -120,7 +120,7 @@ impl<'s> Reader<'s> {
         if let Kind::Kept(kept) = &seen.kind {
             return self.kept(kept);
         }
-        let file = File::open(&seen.path)?;
+        let file = crate::private::open_foreign(&seen.path)?;
         let stamp = Stamp::of(&file.metadata()?);
         let known = known.filter(|_| matches!(visit, Visit::Closer | Visit::ReadOn));
         if let Some(known) = known

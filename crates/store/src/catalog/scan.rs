@@ -209,7 +209,11 @@ fn tree_of(row: &SessionRow, sources: &Sources) -> Option<SessionTree> {
                 let archive = Archive::of(&sources.home);
                 let (bytes, path, messages) = match archive.kept_at(&row.path) {
                     Some(kept) => (kept.bytes().ok()?, kept.original, Messages::ThatWereThere),
-                    None => (std::fs::read(&row.path).ok()?, row.path.clone(), Messages::ThatAreThere),
+                    None => (
+                        crate::private::read_foreign(&row.path).ok()?,
+                        row.path.clone(),
+                        Messages::ThatAreThere,
+                    ),
                 };
                 let in_storage = opencode_storage::read(&path, &bytes, messages, &archive);
                 in_storage.or_else(|| transcript_of(&path.to_string_lossy(), &bytes).ok())?.records

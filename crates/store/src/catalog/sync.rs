@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use offshoot_session::file_name::file_name;
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::ahead::{Ahead, Packed, is_to_be_packed};
@@ -309,7 +310,7 @@ impl Writer<'_> {
         };
         put(&transaction, &file)?;
         for InDatabase { id, stamp } in listed {
-            let path = seen.path.join(&id);
+            let path = seen.path.join(file_name(&id).as_ref());
             let known = inside.remove(&path);
             if known.as_ref().is_some_and(|known| known.stamp == stamp) {
                 continue;

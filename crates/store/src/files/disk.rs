@@ -1,13 +1,14 @@
 //! The real disk.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, TryLockError};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use rustix::fs::{FallocateFlags, fallocate};
 
 use super::{Files, Held, Identity, Open, OpenFile, Stat, TryLock};
+use crate::private;
 
 /// Files of this machine. What it makes is for the user alone (0700, 0600).
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,12 +17,13 @@ pub struct DiskFiles;
 impl Files for DiskFiles {
     fn open(&self, path: &Path, how: Open) -> io::Result<Box<dyn OpenFile>> {
         let mut options = OpenOptions::new();
-        match how {
-            Open::Read => options.read(true),
-            Open::Append => options.read(true).append(true),
-            Open::CreateNew => options.read(true).append(true).create_new(true).mode(0o600),
+        let file = match how {
+            Open::ReadForeign => private::open_foreign(path)?,
+            Open::Read => private::open(path, options.read(true))?,
+            Open::Append => private::open(path, options.read(true).append(true))?,
+            Open::CreateNew => private::open(path, options.read(true).append(true).create_new(true))?,
         };
-        Ok(Box::new(DiskFile(options.open(path)?)))
+        Ok(Box::new(DiskFile(file)))
     }
 
     fn stat(&self, path: &Path) -> io::Result<Stat> {
@@ -40,7 +42,7 @@ impl Files for DiskFiles {
     }
 
     fn create_folder(&self, folder: &Path) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)
+        private::create_directory(folder)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -56,8 +58,7 @@ impl Files for DiskFiles {
     }
 
     fn try_lock(&self, path: &Path, holder: &str) -> io::Result<TryLock> {
-        let options = OpenOptions::new().read(true).write(true).create(true).mode(0o600).clone();
-        let mut file = options.open(path)?;
+        let mut file = private::open_lock(path)?;
         match file.try_lock() {
             Ok(()) => {
                 // The words only help whoever waits; the lock holds without them. They stay where they name this

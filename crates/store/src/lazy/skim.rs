@@ -45,7 +45,7 @@ pub(super) struct Known {
 pub(super) type Opened = (Box<dyn OpenFile>, Stat);
 
 pub(super) fn open(files: &dyn Files, path: &Path) -> Result<Option<Opened>, FileError> {
-    let file = match files.open(path, Open::Read) {
+    let file = match files.open(path, Open::ReadForeign) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.about("open", path)?,
     };

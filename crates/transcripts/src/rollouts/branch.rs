@@ -164,7 +164,7 @@ fn lineage(source: &Rollout, index: Option<usize>, reason: BranchReason, metadat
 }
 
 pub(super) fn file_name(id: &SessionId) -> String {
-    format!("session_{id}.jsonl")
+    format!("session_{}.jsonl", offshoot_session::file_name::file_name(id.as_str()))
 }
 
 fn model_name(model: &Model) -> String {

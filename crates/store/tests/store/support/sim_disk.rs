@@ -236,9 +236,11 @@ impl Files for SimDisk {
         let mut state = self.state();
         let inode = match (state.node(path), how) {
             (Some(Node::File(_)), Open::CreateNew) => return Err(io::ErrorKind::AlreadyExists.into()),
-            (Some(Node::File(inode)), Open::Read | Open::Append) => inode,
+            (Some(Node::File(inode)), Open::Read | Open::ReadForeign | Open::Append) => inode,
             (Some(Node::Folder), _) => return Err(io::ErrorKind::IsADirectory.into()),
-            (None, Open::Read | Open::Append) => return Err(io::ErrorKind::NotFound.into()),
+            (None, Open::Read | Open::ReadForeign | Open::Append) => {
+                return Err(io::ErrorKind::NotFound.into());
+            }
             (None, Open::CreateNew) => {
                 state.moment();
                 state.made += 1;
