@@ -84,8 +84,9 @@ fn main() -> ExitCode {
     let args = Args::parse_from(&words);
     let (here, notes) = Here::new(&args);
     let asked = report::command(words.into_iter().skip(1));
-    report::on_panic(here.home(), asked.clone());
-    if let Some(home) = here.home() {
+    let home = here.home().filter(|_| !args.command.writes_no_file());
+    report::on_panic(home.clone(), asked.clone());
+    if let Some(home) = home {
         log::start(&home, here.log_level());
     }
     let mut said =
