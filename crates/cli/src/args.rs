@@ -171,6 +171,13 @@ pub(crate) enum Command {
     Man(ManArgs),
 }
 
+impl Command {
+    /// A chat in memory leaves no file in the home, not even a line of the log.
+    pub(crate) fn writes_no_file(&self) -> bool {
+        matches!(self, Self::Chat(ChatArgs { memory: true, .. }))
+    }
+}
+
 #[derive(ClapArgs, Debug)]
 pub(crate) struct NewArgs {
     /// Title of the session

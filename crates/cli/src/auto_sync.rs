@@ -76,6 +76,7 @@ fn is_due_after(command: &Command) -> bool {
         Command::Ls(_) | Command::Search(_) | Command::Sync(_) => false,
         // these are about the program
         Command::Completions(_) | Command::Man(_) | Command::Engine(_) => false,
+        command if command.writes_no_file() => false,
         Command::Chat(_)
         | Command::Send(_)
         | Command::Answer(_)

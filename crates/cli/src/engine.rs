@@ -28,7 +28,7 @@ use offshoot_api::views::{EngineView, StatusRow};
 use offshoot_api::{
     ApiError, Caller, ErrorCode, EventStream, PROTOCOL, Request, Response, Service, response,
 };
-use offshoot_engine::Engine;
+use offshoot_engine::{Engine, MemoryShelf};
 use offshoot_session::SessionId;
 use tokio::net::UnixStream;
 use tokio::task::JoinHandle;
@@ -111,9 +111,19 @@ impl Reached {
 
 /// The engine's code in this process, without a socket: for one change that needs no agent.
 pub(crate) fn in_process(here: &Here, session: Option<&SessionId>, rules: Rules) -> Result<Reached, Failure> {
-    let engine = in_process::engine(here, session, rules)?;
+    Ok(reached_in_process(here, in_process::engine(here, session, rules)?))
+}
+
+/// An engine in this process for sessions that are kept on `shelf` and in no file.
+pub(crate) fn in_memory(here: &Here, shelf: &MemoryShelf) -> Result<Reached, Failure> {
+    let home = home_of(here)?;
+    settings::engine::check(here)?;
+    Ok(reached_in_process(here, in_process::engine_in_memory(shelf, &home)))
+}
+
+fn reached_in_process(here: &Here, engine: Arc<Engine>) -> Reached {
     let caller = Caller::local(NAME).with(Arc::new(here.context()));
-    Ok(Reached { service: engine.clone(), caller, end: End::InProcess(engine) })
+    Reached { service: engine.clone(), caller, end: End::InProcess(engine) }
 }
 
 /// The engine of this home, started where there is none.

@@ -85,11 +85,14 @@ fn main() -> ExitCode {
     let args = Args::parse_from(&words);
     let (here, notes) = Here::new(&args);
     let asked = report::command(words.into_iter().skip(1));
-    if let Err(failure) = home_privacy::secured(&args.command, &here) {
+    let home = here.home().filter(|_| !args.command.writes_no_file());
+    if home.is_some()
+        && let Err(failure) = home_privacy::secured(&args.command, &here)
+    {
         return say(&failure.into(), &here.look);
     }
-    report::on_panic(here.home(), asked.clone());
-    if let Some(home) = here.home() {
+    report::on_panic(home.clone(), asked.clone());
+    if let Some(home) = home {
         log::start(&home, here.log_level());
     }
     let mut said =

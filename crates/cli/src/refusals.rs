@@ -80,7 +80,7 @@ pub(crate) fn reason(here: &Here, error: &ApiError) -> Option<String> {
 }
 
 /// Who answers there.
-fn agent_at(tree: &SessionTree, at: Option<&EntryId>) -> Option<String> {
+pub(crate) fn agent_at(tree: &SessionTree, at: Option<&EntryId>) -> Option<String> {
     InForce::at(tree, at).agent().map(str::to_owned)
 }
 
@@ -93,7 +93,7 @@ pub(crate) fn no_agent(here: &Here, session: &SessionId, chosen: Option<&str>) -
 }
 
 /// Who would answer the next message.
-pub(crate) fn agent_of(here: &Here, session: &SessionId) -> Option<String> {
+fn agent_of(here: &Here, session: &SessionId) -> Option<String> {
     let tree = read(here, session).ok()?.tree;
     agent_at(&tree, tree.main_head())
 }

@@ -26,19 +26,17 @@ const REPORTS: usize = 20;
 const LOG_LINES: usize = 40;
 const BACKTRACE_LINES: usize = 200;
 
-/// From now on a panic leaves a report in this home.
+/// Makes every panic leave a report in `home`; without one it is only told.
 pub(crate) fn on_panic(home: Option<PathBuf>, command: String) {
     std::panic::set_hook(Box::new(move |panic| {
         let at = Timestamp::now();
         let report = told(panic, at, &command, home.as_deref());
-        let kept = match &home {
-            Some(home) => keep(home, at, &report),
-            None => Err(io::ErrorKind::NotFound.into()),
-        };
+        let kept = home.as_ref().map(|home| keep(home, at, &report));
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tell(&match kept {
-            Ok(path) => words::broke(&path),
-            Err(error) => words::broke_untold(&place, &error),
+            Some(Ok(path)) => words::broke(&path),
+            Some(Err(error)) => words::broke_untold(&place, &error),
+            None => words::broke_without_home(&place),
         });
     }));
 }

@@ -28,7 +28,7 @@ pub(crate) fn watched(here: &Here, id: &SessionId) -> Result<JournalStore, Failu
 }
 
 /// A session whose beginning was undone is not there, for whoever does not want to bring it back.
-fn must_stand(tree: &SessionTree, id: &SessionId) -> Result<(), Failure> {
+pub(crate) fn must_stand(tree: &SessionTree, id: &SessionId) -> Result<(), Failure> {
     match tree.is_taken_back() {
         true => Err(Failure::not_found(words::taken_back(id)).hint(words::taken_back_hint(id))),
         false => Ok(()),

@@ -38,6 +38,9 @@ pub(crate) struct ChatArgs {
     /// With which model from here on: NAME or PROVIDER/NAME
     #[arg(long, value_name = "MODEL")]
     pub(crate) model: Option<String>,
+    /// Keep a new session in memory: no file is written, and the session is gone when the chat ends
+    #[arg(long, conflicts_with_all = ["session", "go_on", "resume"])]
+    pub(crate) memory: bool,
 }
 
 /// Which session a chat is about.

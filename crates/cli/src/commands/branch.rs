@@ -60,16 +60,27 @@ fn list(args: &BranchArgs, here: &Here) -> Result<Answer, Failure> {
     let tree = read(here, &id)?.tree;
     let branches = branches(&tree, args.all);
     let look = &here.look;
-    let text = match (args.json.json, look.for_a_person) {
-        (Some(shape), _) => {
+    let text = match args.json.json {
+        Some(shape) => {
             let list: Vec<Value> = branches.iter().map(|branch| branch.as_json(&tree)).collect();
             printed(json!({"session": id.as_str(), "branches": list}), "branches", shape)
         }
-        (None, false) => branches.iter().map(|branch| branch.as_fields(&tree, look)).collect(),
-        (None, true) if branches.is_empty() => format!("{}\n", words::NOTHING_SAID),
-        (None, true) => drawn(&tree, &branches, look),
+        None => told(&tree, &branches, look),
     };
     Ok(Answer { text, ..Answer::default() })
+}
+
+/// The branches that are not archived.
+pub(crate) fn listed(tree: &SessionTree, look: &Look) -> String {
+    told(tree, &branches(tree, false), look)
+}
+
+fn told(tree: &SessionTree, branches: &[Branch<'_>], look: &Look) -> String {
+    match look.for_a_person {
+        false => branches.iter().map(|branch| branch.as_fields(tree, look)).collect(),
+        true if branches.is_empty() => format!("{}\n", words::NOTHING_SAID),
+        true => drawn(tree, branches, look),
+    }
 }
 
 /// A way from the last fork on it to its end.

@@ -17,6 +17,7 @@ mod performing;
 mod place;
 mod session;
 mod signals;
+mod storage;
 mod turns;
 mod typed;
 mod waiting;
@@ -25,12 +26,13 @@ use std::io::IsTerminal;
 
 use futures_util::{FutureExt, StreamExt};
 use offshoot_api::{ApiError, ErrorCode, Event};
+use offshoot_engine::MemoryShelf;
 
 use self::input::{Block, Came};
 use self::session::Chat;
 use self::signals::{Signals, Told};
+use self::storage::Storage;
 use crate::args::{ChatArgs, WantedSession};
-use crate::engine::reach;
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::which;
@@ -43,21 +45,24 @@ pub(crate) fn run(args: &ChatArgs, here: &Here) -> Result<Answer, Failure> {
         WantedSession::Current => Some(which::stored(here, None)?.to_string()),
         WantedSession::Named(name) => Some(which::stored(here, Some(name))?.to_string()),
     };
-    let _looking = auto_sync::meanwhile(here);
+    let storage = if args.memory { Storage::Memory(MemoryShelf::new()) } else { Storage::Home };
+    let _looking = (!args.memory).then(|| auto_sync::meanwhile(here));
     let model = args.model.as_deref().map(typed::model).transpose().map_err(Failure::usage)?;
     let wanted = session::Wanted { agent: args.agent.clone(), model };
-    let ends = talk::wait_for(converse(wanted, session, here))?;
+    let ends = talk::wait_for(converse(storage, wanted, session, here))?;
     Ok(Answer { ends, ..Answer::default() })
 }
 
 async fn converse(
+    storage: Storage,
     wanted: session::Wanted,
     session: Option<String>,
     here: &Here,
 ) -> Result<Option<Exit>, Failure> {
     let is_terminal = std::io::stdin().is_terminal();
     let signals = Signals::listen().map_err(|error| Failure::failed(words::cannot_wait(&error)))?;
-    let mut chat = Chat::new(here, reach(here).await?, wanted, signals, is_terminal);
+    let reached = storage.engine(here).await?;
+    let mut chat = Chat::new(here, storage, reached, wanted, signals, is_terminal);
     let ended = match chat.enter(session).await {
         Ok(()) => listen(&mut chat, is_terminal).await,
         Err(failure) => Err(failure),

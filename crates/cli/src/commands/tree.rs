@@ -45,7 +45,7 @@ pub(crate) fn with_running(args: &TreeArgs, running: &Running, here: &Here) -> R
         && args.json.json.is_none()
         && let Some(Opened { tree, notes }) = in_parts(here, &which)
     {
-        return Ok(Answer { text: drawn(&tree, None, running, &here.look), notes, ..Answer::default() });
+        return Ok(Answer { text: turns_drawn(&tree, running, &here.look), notes, ..Answer::default() });
     }
     let Opened { tree, notes } = looked_at(here, &which)?;
     if let Some(shape) = args.json.json {
@@ -80,6 +80,11 @@ fn without_results(session: &LazySession) -> Option<SessionTree> {
     let tree = session.tail().is_none().then(|| session.tree_with(&nodes).ok()).flatten()?;
     keep_shape(session);
     Some(tree)
+}
+
+/// The tree, one row per turn.
+pub(crate) fn turns_drawn(tree: &SessionTree, running: &Running, look: &Look) -> String {
+    drawn(tree, None, running, look)
 }
 
 fn drawn(tree: &SessionTree, by_entry: Option<&OutlineOptions>, running: &Running, look: &Look) -> String {

@@ -1,10 +1,11 @@
 //! The engine in a command's own process. It holds no lock of the home and listens nowhere: the lock of each journal, and
 //! the generation that a plan was made on, keep it and a running engine from writing over each other.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use offshoot_api::CallerContext;
-use offshoot_engine::{Engine, Parts, RuleBook, installed};
+use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Shelf, installed};
 use offshoot_session::SessionId;
 
 use crate::failure::Failure;
@@ -35,12 +36,21 @@ pub(super) fn engine(here: &Here, session: Option<&SessionId>, rules: Rules) -> 
             .map_err(|error| Failure::failed(words::not_started(&home, &error)))?,
         Rules::None => RuleBook::in_memory(),
     };
-    Ok(Arc::new(Engine::new(Parts {
-        shelf: Arc::new(store),
+    Ok(on_shelf(Arc::new(store), rules, &home))
+}
+
+/// Its sessions and permission rules are in memory only. It reads the settings of the home and writes no file.
+pub(super) fn engine_in_memory(shelf: &MemoryShelf, home: &Path) -> Arc<Engine> {
+    on_shelf(Arc::new(shelf.clone()), RuleBook::in_memory(), home)
+}
+
+fn on_shelf(shelf: Arc<dyn Shelf>, rules: RuleBook, home: &Path) -> Arc<Engine> {
+    Arc::new(Engine::new(Parts {
+        shelf,
         agents: installed(),
         stamps: Arc::new(|context: &CallerContext| Box::new(SystemStamps::counting(context.stamps.clone()))),
         rules,
         epoch: 0,
-        settings: settings::engine::source(&home),
-    })))
+        settings: settings::engine::source(home),
+    }))
 }

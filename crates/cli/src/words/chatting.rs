@@ -9,6 +9,7 @@ pub(crate) const WELCOME: &str =
     "Offshoot. Every message can be said differently later, nothing is lost: `/help`";
 pub(crate) const FIRST_RUN: &str =
     "The built-in agent answers: a demonstration that needs no network. Say `show me around` or `help`.";
+pub(crate) const IN_MEMORY: &str = "This session is in memory only. It is gone when the chat ends.";
 pub(crate) const CTRL_C_AGAIN: &str = "Ctrl-C again leaves; so does `/quit`.";
 pub(crate) const INTERRUPTING: &str = "Interrupting. Ctrl-C again leaves.";
 pub(crate) const TAKES_TIME: &str = "This takes a moment. Ctrl-C calls it off.";

@@ -11,6 +11,11 @@ pub(crate) fn broke(report: &Path) -> String {
     )
 }
 
+/// Nothing is written without a home or in a chat in memory, so nothing is kept.
+pub(crate) fn broke_without_home(place: &str) -> String {
+    format!("something broke inside Offshoot at `{place}`")
+}
+
 pub(crate) fn broke_untold(place: &str, error: &std::io::Error) -> String {
     format!(
         "something broke inside Offshoot at `{place}`; what was said is kept, but no report could be written: {error}"

@@ -19,6 +19,7 @@ mod continued;
 mod hooked;
 mod hostile;
 mod in_force;
+mod in_memory;
 mod living;
 mod logs;
 mod long;

@@ -1,4 +1,5 @@
-//! Sessions that live as long as the program. What an engine leaves behind, another one on the same shelf finds.
+//! Sessions in memory, for chats that write no file and for tests. They live as long as the shelf: another engine on the
+//! same shelf finds them.
 
 use std::collections::HashMap;
 use std::path::Path;

@@ -4,7 +4,7 @@ use offshoot_api::{ApiError, ErrorCode, Hint, Request};
 
 use super::session::Chat;
 use crate::failure::Failure;
-use crate::refusals::{agent_of, cannot_answer, reason};
+use crate::refusals::{agent_at, cannot_answer, reason};
 use crate::talk::refused;
 use crate::words::chatting as words;
 
@@ -69,10 +69,13 @@ impl Chat<'_> {
     pub(super) fn refusal(&self, error: &ApiError) -> Failure {
         let session = self.session.as_deref();
         match (error.code, session) {
-            (ErrorCode::NoAgent, Some(session)) => match agent_of(self.here, &session.into()) {
-                Some(agent) => cannot_answer(&agent, words::GO_ON_WITHOUT),
-                None => refused_here(error, None),
-            },
+            (ErrorCode::NoAgent, Some(session)) => {
+                let tree = self.storage.read(self.here, &session.into()).ok();
+                match tree.and_then(|tree| agent_at(&tree, tree.main_head())) {
+                    Some(agent) => cannot_answer(&agent, words::GO_ON_WITHOUT),
+                    None => refused_here(error, None),
+                }
+            }
             (_, Some(_)) => refused_here(error, reason(self.here, error)),
             (_, None) => refused_here(error, None),
         }

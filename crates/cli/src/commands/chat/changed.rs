@@ -8,7 +8,6 @@ use offshoot_session::{Body, EntryId, SessionTree};
 use super::session::Chat;
 use crate::failure::Failure;
 use crate::look::{Ink, Sign};
-use crate::stored::read;
 use crate::talk::telling::setting_told;
 use crate::words::chatting as words;
 use crate::words::talking::model_name;
@@ -17,7 +16,7 @@ impl Chat<'_> {
     pub(super) fn tell_setting(&mut self, entry: &EntryView, setting: &SettingView) -> Result<(), Failure> {
         let session = self.session.as_deref().map(Into::into);
         // What cannot be read is told without it.
-        let tree = session.and_then(|session| read(self.here, &session).ok()).map(|loaded| loaded.tree);
+        let tree = session.and_then(|session| self.storage.read(self.here, &session).ok());
         let line = tree.map_or_else(|| setting_told(setting), |tree| self.change_told(&tree, entry, setting));
         self.interrupt_invitation()?;
         self.tell(Ink::Faint, &line)

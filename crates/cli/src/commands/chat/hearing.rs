@@ -13,7 +13,6 @@ use crate::numbers::moment_after;
 use crate::talk::refused;
 use crate::talk::telling::Prompts;
 use crate::text::cut;
-use crate::which::short;
 use crate::words::chatting as words;
 
 /// So much of a message is repeated to speak of it, in columns.
@@ -58,7 +57,7 @@ impl Chat<'_> {
             }
             EventKind::Queue { queue } => return self.queue_changed(queue),
             EventKind::Branched { into, reason } => {
-                let name = short(self.here, &into.as_str().into());
+                let name = self.storage.short(self.here, &into.as_str().into());
                 self.interrupt_invitation()?;
                 let told = match reason == GOES_ON_ELSEWHERE {
                     true => words::somebody_goes_on_in(&name),

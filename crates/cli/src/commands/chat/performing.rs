@@ -13,9 +13,7 @@ use super::answers::answer;
 use super::hearing::exit_of;
 use super::session::Chat;
 use super::typed::{LabelAt, Thoughts, Typed, typed};
-use crate::args::{BranchArgs, JsonArgs, SessionArg, TreeArgs, Words};
 use crate::commands::edit::Wording;
-use crate::commands::{branch, tree};
 use crate::failure::{Exit, Failure};
 use crate::living::Running;
 use crate::look::Ink;
@@ -80,7 +78,6 @@ impl Chat<'_> {
     }
 
     async fn perform(&mut self, typed: Typed) -> Result<(), Failure> {
-        let picture = |text: Result<crate::Answer, Failure>| text.map(|answer| answer.text);
         let request = match typed {
             Typed::Nothing | Typed::Quit => return Ok(()),
             Typed::Help => return self.help(),
@@ -92,23 +89,17 @@ impl Chat<'_> {
             Typed::Settings { usage } => return self.tell_settings(usage).await,
             Typed::Queue(queue) => return self.about_queue(queue).await,
             Typed::Tree => {
-                let session = SessionArg::of(self.session.as_deref().unwrap_or_default());
-                let args = TreeArgs { session, filter: None, search: None, json: JsonArgs { json: None } };
+                let session = self.session.as_deref().unwrap_or_default().into();
                 let running = match self.reached() {
                     Ok(reached) => Running::told_by(reached).await,
                     Err(_) => Running::default(),
                 };
-                return self.draw(picture(tree::with_running(&args, &running, &self.here.as_wide_as_now())));
+                let here = self.here.as_wide_as_now();
+                return self.draw(self.storage.tree_drawn(&here, &session, &running));
             }
             Typed::Branches => {
-                let session = self.session.clone().unwrap_or_default();
-                let args = BranchArgs {
-                    command: None,
-                    words: Words::about(&session),
-                    all: false,
-                    json: JsonArgs { json: None },
-                };
-                return self.draw(picture(branch::run(&args, &self.here.as_wide_as_now())));
+                let session = self.session.as_deref().unwrap_or_default().into();
+                return self.draw(self.storage.branches_drawn(&self.here.as_wide_as_now(), &session));
             }
             Typed::Agent(name) => {
                 if let Err(failure) = self.must_exist(&name).await {

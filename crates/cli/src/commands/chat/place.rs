@@ -11,7 +11,6 @@ use crate::look::Ink;
 use crate::steps::told_of_step;
 use crate::talk::open;
 use crate::text::harmless_lines;
-use crate::which::short;
 use crate::words::chatting as words;
 
 impl Chat<'_> {
@@ -57,7 +56,7 @@ impl Chat<'_> {
             self.is_refused(&error);
             return Ok(());
         }
-        let name = short(self.here, &moved.continues_in().into());
+        let name = self.storage.short(self.here, &moved.continues_in().into());
         self.tell(Ink::Faint, &words::goes_on_in(&name))?;
         self.give_back(moved)
     }

@@ -11,24 +11,22 @@ use offshoot_api::views::{
 };
 use offshoot_api::{ApiError, ErrorCode, EventStream, Request, Response};
 use offshoot_session::Stamps;
-use offshoot_store::SessionStore;
 
 use super::input::Block;
 use super::signals::Signals;
+use super::storage::Storage;
 use super::turns::Turns;
 use crate::attached::Attached;
 use crate::cataloged::spoken_name;
-use crate::engine::{Reached, reach};
+use crate::engine::Reached;
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
-use crate::last_used;
 use crate::look::{Ink, Sign};
 use crate::stamps::SystemStamps;
 use crate::talk::looking_on::leave_settled;
 use crate::talk::printing::Printing;
 use crate::talk::telling::Telling;
 use crate::talk::{open, refused};
-use crate::which::short;
 use crate::words::chatting as words;
 use crate::words::scripts::THE_AGENT;
 use crate::words::talking::{NOTHING_RUNS_HERE, OTHER_VERSION, hook_failed};
@@ -57,6 +55,7 @@ pub(super) struct Wanted {
 
 pub(super) struct Chat<'h> {
     pub(super) here: &'h Here,
+    pub(super) storage: Storage,
     reached: Option<Reached>,
     /// Who answers, in a session that is not begun yet.
     wanted: Wanted,
@@ -113,6 +112,7 @@ enum Leaves {
 impl<'h> Chat<'h> {
     pub(super) fn new(
         here: &'h Here,
+        storage: Storage,
         reached: Reached,
         wanted: Wanted,
         signals: Signals,
@@ -120,6 +120,7 @@ impl<'h> Chat<'h> {
     ) -> Self {
         Self {
             here,
+            storage,
             reached: Some(reached),
             wanted,
             session: None,
@@ -169,9 +170,10 @@ impl<'h> Chat<'h> {
         if self.is_terminal && !self.here.look.quiet {
             self.tell(Ink::Plain, words::WELCOME)?;
         }
-        let sessions = self.here.store().ok().and_then(|store| store.list().ok());
-        let is_first = sessions.is_some_and(|sessions| sessions.is_empty());
-        if is_first && !self.here.look.quiet {
+        if self.storage.is_memory() && !self.here.look.quiet {
+            self.tell(Ink::Plain, words::IN_MEMORY)?;
+        }
+        if self.storage.is_empty(self.here) && !self.here.look.quiet {
             self.tell(Ink::Plain, words::FIRST_RUN)?;
         }
         Ok(())
@@ -193,8 +195,9 @@ impl<'h> Chat<'h> {
             // The sign that invites stands on this line.
             let _ = self.out.print("\n");
         }
-        if let Some(session) = self.session.take().filter(|_| self.is_terminal && !self.here.look.quiet) {
-            let name = short(self.here, &session.as_str().into());
+        let tells_name = self.is_terminal && !self.here.look.quiet && !self.storage.is_memory();
+        if let Some(session) = self.session.take().filter(|_| tells_name) {
+            let name = self.storage.short(self.here, &session.as_str().into());
             let text = match is_answering {
                 true => words::still_answering(&name),
                 false => words::go_on_with(&name),
@@ -283,7 +286,7 @@ impl<'h> Chat<'h> {
             if let Some(old) = self.reached.take() {
                 old.leave().await;
             }
-            self.reached = Some(reach(self.here).await?);
+            self.reached = Some(self.storage.engine(self.here).await?);
             self.asks.clear();
             self.interrupt_invitation()?;
             self.tell(Ink::Faint, words::RECONNECTED)?;
@@ -310,7 +313,7 @@ impl<'h> Chat<'h> {
         let view = open(self.reached()?, session, turns).await?;
         let is_new = view.branch.entries.is_empty();
         if turns == Some(TURNS_SHOWN) && !is_new {
-            let name = short(self.here, &session.into());
+            let name = self.storage.short(self.here, &session.into());
             let _ = self.tell(Ink::Bold, &words::session_line(&name, view.title.as_deref()));
         }
         let _ = self.tell_earlier_binding(&view);
@@ -345,7 +348,7 @@ impl<'h> Chat<'h> {
         self.events = Some(self.reached()?.follow(session, view.seq).await?);
         (self.asks, self.queue) = (view.asks.clone().into(), view.queue.clone());
         self.session = Some(session.to_owned());
-        last_used::record_stored(self.here, &session.into());
+        self.storage.record_use(self.here, &session.into());
         self.project = view.project.as_deref().map(PathBuf::from);
         let _ = self.tell_unanswered(&view);
         Ok(())
