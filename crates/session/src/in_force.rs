@@ -40,7 +40,8 @@ impl InForce {
         in_force
     }
 
-    fn pass(&mut self, body: &Body) {
+    /// Goes down one entry.
+    pub fn pass(&mut self, body: &Body) {
         match body {
             Body::Setting(setting) => self.choose(setting.clone()),
             Body::Reply(reply) => {
@@ -74,12 +75,7 @@ impl InForce {
 
     /// Puts a setting in the place of the one of its kind.
     pub fn choose(&mut self, setting: Setting) {
-        let setting = match setting {
-            Setting::Model { role: Some(role), model } if role == USUAL_MODEL => {
-                Setting::Model { role: None, model }
-            }
-            other => other,
-        };
+        let setting = in_usual_role(setting);
         if let Setting::Model { role: None, model } = &setting {
             self.latest = Some(model.clone());
         }
@@ -102,6 +98,7 @@ impl InForce {
 
     /// Whether choosing it would change nothing.
     pub fn holds(&self, setting: &Setting) -> bool {
+        let setting = &in_usual_role(setting.clone());
         match (self.chosen.iter().find(|other| other.is_same_kind(setting)), setting) {
             (Some(found), setting) => found == setting,
             (None, Setting::Model { role: None, model }) => self.replied.as_ref() == Some(model),
@@ -146,5 +143,15 @@ impl InForce {
     /// The rules that oh-my-pi has told the model on this path (its TTSR state), in the order of their first time.
     pub fn injected_rules(&self) -> &[String] {
         &self.injected_rules
+    }
+}
+
+/// The usual model has a role in some formats.
+fn in_usual_role(setting: Setting) -> Setting {
+    match setting {
+        Setting::Model { role: Some(role), model } if role == USUAL_MODEL => {
+            Setting::Model { role: None, model }
+        }
+        other => other,
     }
 }

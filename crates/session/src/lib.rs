@@ -42,6 +42,7 @@ pub mod handoff;
 pub mod id;
 pub mod image;
 pub mod in_force;
+pub mod lineage;
 pub mod live;
 pub mod oddity;
 pub mod outline;

@@ -179,12 +179,12 @@ fn an_edit_or_a_retry_makes_a_session_that_says_what_differs() {
     assert_eq!(drawing, "u1 - a1 - new3\"How?\\nSlowly.\"*\n");
     assert_eq!((lineage.reason, lineage.at), (Some(BranchReason::MessageEdit), Some("a1".into())));
     assert_eq!(lineage.message_index, Some(2), "it branches at the message that was edited");
-    assert_eq!(lineage.metadata, Some(json!({ "old_text": "Why?", "new_text": "How?…" })));
+    assert_eq!(lineage.metadata, Some(json!({ "turn": 2, "old_text": "Why?", "new_text": "How?…" })));
 
     let (drawing, lineage) = plan(Difference::Retry { of: &edited }, vec![model("big")], "Why?");
     assert_eq!(drawing, "u1 - a1 - new2 - new4\"Why?\"*\n");
     assert_eq!((lineage.reason, lineage.message_index), (Some(BranchReason::Retry), Some(2)));
-    assert_eq!(lineage.metadata, Some(json!({ "old_model": null, "new_model": "test/big" })));
+    assert_eq!(lineage.metadata, Some(json!({ "turn": 2, "old_model": null, "new_model": "test/big" })));
 }
 
 /// Sessions of one name could not be told apart in a list, nor named in a command.

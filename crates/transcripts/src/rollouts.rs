@@ -1,4 +1,4 @@
-//! Sessions of rollouts: one file per branch, each a straight line of messages that can be read by itself.
+//! Sessions of rollouts: one file per trajectory, a straight line of messages with one configuration.
 //!
 //! A child names its parent and the message it leaves from in its header, and repeats the messages before it.
 //! Lines have no ids, so an id is made from the line and the id before it: the copies in a child have the ids of
@@ -9,6 +9,7 @@ mod branch;
 pub(crate) mod follow;
 mod read;
 mod store;
+mod trajectory;
 mod write;
 
 pub use branch::{Child, Message, NoSuchMessage, Rollout, branch_for_config_change, branch_for_edit};

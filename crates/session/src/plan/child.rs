@@ -9,13 +9,14 @@
 //!                        u2 is edited:               u1 - a1 - u3*
 //! ```
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::fork::{Copied, NewSession, copy_path};
 use crate::in_force::InForce;
+use crate::lineage::{TURN, beginning, changed_settings, edited_text, name_and_value};
 use crate::{
-    Body, BranchReason, Entry, EntryId, HeadMove, HeadName, Model, Prompt, Record, SessionTree, Setting,
-    Stamps, TurnId, text_of,
+    Body, BranchReason, Entry, EntryId, HeadMove, HeadName, Prompt, Record, SessionTree, Setting, Stamps,
+    TurnId, text_of,
 };
 
 /// What a child session has of its own.
@@ -46,8 +47,7 @@ pub struct NewChild {
     pub sent: Option<(EntryId, TurnId)>,
 }
 
-/// So much of a text tells what was changed about it.
-const TEXT_IN_METADATA: usize = 200;
+/// Longer texts are cut in a title.
 const TEXT_IN_TITLE: usize = 40;
 
 pub fn plan_child(tree: &SessionTree, child: Child<'_>, stamps: &mut dyn Stamps) -> NewChild {
@@ -94,7 +94,7 @@ impl Difference<'_> {
         }
     }
 
-    /// The old and the new values. The model is told also where another setting has changed.
+    /// The old and the new values, and which turn was edited or asked again.
     fn metadata(
         &self,
         tree: &SessionTree,
@@ -104,10 +104,12 @@ impl Difference<'_> {
         prompt: Option<&Prompt>,
     ) -> Map<String, Value> {
         let mut metadata = Map::new();
+        if let Self::Edit { of } | Self::Retry { of } = self {
+            metadata.insert(TURN.into(), turn_number(tree, of).into());
+        }
         if let (Self::Edit { of }, Some(prompt)) = (self, prompt) {
             let old = tree.entry(of).map(|old| old.body.text()).unwrap_or_default();
-            metadata.insert("old_text".into(), beginning(&old, TEXT_IN_METADATA).into());
-            metadata.insert("new_text".into(), beginning(&text_of(&prompt.blocks), TEXT_IN_METADATA).into());
+            metadata.extend(edited_text(&old, &text_of(&prompt.blocks)));
         }
         if *self == Self::Settings || !changes.is_empty() {
             metadata.extend(changed_settings(before, after, changes));
@@ -122,7 +124,7 @@ impl Difference<'_> {
                 let told = changes.iter().map(|change| match change {
                     Setting::Model { role: None, model } => model.name.clone(),
                     Setting::Agent(agent) => agent.clone(),
-                    other => match told(other) {
+                    other => match name_and_value(other) {
                         (name, Value::String(value)) => format!("{} {value}", name.replace('_', " ")),
                         (name, _) => name.replace('_', " "),
                     },
@@ -138,6 +140,11 @@ impl Difference<'_> {
     }
 }
 
+/// The number of a prompt on its path, as trees show it.
+fn turn_number(tree: &SessionTree, prompt: &EntryId) -> usize {
+    tree.path_to(Some(prompt)).into_iter().filter(|entry| entry.body.is_prompt()).count()
+}
+
 /// The title without what the session itself was named after when it branched.
 fn own_title(tree: &SessionTree) -> Option<&str> {
     let title = tree.title()?;
@@ -149,48 +156,4 @@ fn own_title(tree: &SessionTree) -> Option<&str> {
         }
         Some(BranchReason::Fork | BranchReason::Other(_)) | None => Some(title),
     }
-}
-
-/// `old_` and `new_` of the model and of every other setting that has changed.
-fn changed_settings(before: &InForce, after: &InForce, changes: &[Setting]) -> Map<String, Value> {
-    let mut metadata = Map::new();
-    metadata.insert("old_model".into(), json!(before.model().map(model_name)));
-    metadata.insert("new_model".into(), json!(after.model().map(model_name)));
-    let others = changes.iter().filter(|change| !matches!(change, Setting::Model { role: None, .. }));
-    for (name, new) in others.map(told) {
-        let old = before.chosen().iter().map(told).find(|(other, _)| *other == name).map(|(_, old)| old);
-        metadata.insert(format!("old_{name}"), old.unwrap_or(Value::Null));
-        metadata.insert(format!("new_{name}"), new);
-    }
-    metadata
-}
-
-/// The name of a setting, and its value.
-fn told(setting: &Setting) -> (String, Value) {
-    let (name, value) = match setting {
-        Setting::Agent(agent) => ("agent", json!(agent)),
-        Setting::Model { role: None, model } => ("model", json!(model_name(model))),
-        Setting::Model { role: Some(role), model } => {
-            return (format!("model_{role}"), json!(model_name(model)));
-        }
-        Setting::Thinking(level) => ("thinking", json!(level)),
-        Setting::Tools(tools) => ("tools", json!(tools)),
-        Setting::PermissionMode(mode) => ("permission_mode", json!(mode)),
-        Setting::Mode { mode, data: _ } => ("mode", json!(mode)),
-        Setting::ServiceTier(tier) => ("service_tier", json!(tier)),
-        Setting::Config(value) => ("config", value.clone()),
-    };
-    (name.to_owned(), value)
-}
-
-fn model_name(model: &Model) -> String {
-    format!("{}/{}", model.provider, model.name)
-}
-
-/// The first line, cut where it is long.
-fn beginning(text: &str, longest: usize) -> String {
-    let text = text.trim();
-    let line = text.lines().next().unwrap_or_default().trim_end();
-    let cut: String = line.chars().take(longest).collect();
-    if cut.len() < text.len() { format!("{}…", cut.trim_end()) } else { cut }
 }

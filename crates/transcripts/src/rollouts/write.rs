@@ -1,20 +1,20 @@
-//! From a branch of a tree to a file of its own.
+//! From a tree to files, one for each [`Trajectory`].
 //!
-//! The branch that always goes down by the oldest child carries the session's id. Any other is named after its
-//! first entry of its own, and its parent is the branch that this entry leaves.
+//! A file that was read and not changed is written as it was, changes of the configuration included. In all others the
+//! header carries the configuration, and what changed is in the header of the child.
 
 use std::collections::HashSet;
 use std::mem::discriminant;
-use std::sync::Arc;
 
+use offshoot_session::lineage::name_and_value;
 use offshoot_session::{
-    Block, Body, BranchReason, Change, Entry, EntryId, Fact, Lineage, Model, Record, SessionHeader,
-    SessionId, SessionTree, Setting,
+    Block, Body, BranchReason, Change, Entry, EntryId, Fact, Record, SessionHeader, SessionTree, Setting,
 };
 use serde_json::{Value, json};
 
 use super::branch::file_name;
 use super::read::{body_of_line, model_of_config};
+use super::trajectory::{Trajectory, trajectories, trajectory_to, undivided};
 use crate::json::{Map, rfc3339, text};
 use crate::lines::{Content, Line};
 use crate::lost::Losses;
@@ -27,18 +27,43 @@ pub struct RolloutFile {
     pub lost: Vec<Lost>,
 }
 
-/// The way to `leaf` as one file. What [`super::read`] made of a file gives that file back byte for byte.
+/// The trajectory that ends with `leaf` as one file, complete with what it shares with its parents. What
+/// [`super::read`] made of a file gives that file back byte for byte.
 pub fn write(tree: &SessionTree, leaf: &EntryId) -> RolloutFile {
-    let path = tree.path_to(Some(leaf));
-    let mut writer = Writer::new(tree, &path);
+    if is_unchanged(tree) {
+        return written(tree, undivided(tree, leaf), Verbatim::Yes);
+    }
+    written(tree, trajectory_to(tree, leaf), Verbatim::No)
+}
+
+/// One file for each trajectory of the tree.
+pub fn write_all(tree: &SessionTree) -> Vec<RolloutFile> {
+    if is_unchanged(tree) {
+        return tree.leaves().into_iter().map(|leaf| write(tree, &leaf.id)).collect();
+    }
+    let files = trajectories(tree).into_iter();
+    files.map(|trajectory| written(tree, trajectory, Verbatim::No)).collect()
+}
+
+/// Whether lines that change the configuration are written as they were read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Verbatim {
+    Yes,
+    No,
+}
+
+fn written(tree: &SessionTree, trajectory: Trajectory<'_>, verbatim: Verbatim) -> RolloutFile {
+    let leaf = trajectory.path.last().map(|entry| entry.id.clone());
+    let mut writer = Writer::new(tree, trajectory, verbatim);
     let mut is_past = false;
-    let ends_the_log = tree.log().filter_map(Record::as_entry).last().is_some_and(|last| last.id == *leaf);
+    let ends_the_log =
+        tree.log().filter_map(Record::as_entry).last().is_some_and(|last| Some(&last.id) == leaf.as_ref());
     for record in tree.log() {
         match &record.change {
             Change::Opened(header) => writer.header(header, record),
             Change::Entry(entry) if writer.on_path.contains(&entry.id) => {
                 writer.entry(entry, record);
-                is_past |= entry.id == *leaf;
+                is_past |= Some(&entry.id) == leaf.as_ref();
             }
             Change::Unknown if !is_past || ends_the_log => writer.unknown_line(record),
             Change::Marked(mark) => writer.fact(&mark.fact),
@@ -46,11 +71,6 @@ pub fn write(tree: &SessionTree, leaf: &EntryId) -> RolloutFile {
         }
     }
     writer.finish()
-}
-
-/// One file for each branch, the oldest first.
-pub fn write_all(tree: &SessionTree) -> Vec<RolloutFile> {
-    tree.leaves().into_iter().map(|leaf| write(tree, &leaf.id)).collect()
 }
 
 pub(super) fn header_line(header: &SessionHeader) -> Map {
@@ -64,7 +84,7 @@ pub(super) fn header_line(header: &SessionHeader) -> Map {
         "model": header.model.as_ref().map_or("", |model| model.name.as_str()),
         "parent_id": lineage.map(|lineage| &lineage.parent),
         "branch_point": lineage.and_then(|lineage| lineage.message_index),
-        "branch_reason": lineage.and_then(|lineage| lineage.reason.as_ref()).map(reason_word),
+        "branch_reason": lineage.and_then(|lineage| lineage.reason.as_ref()).map(BranchReason::word),
         "branch_metadata": lineage.and_then(|lineage| lineage.metadata.as_ref()),
     });
     match fields {
@@ -75,31 +95,32 @@ pub(super) fn header_line(header: &SessionHeader) -> Map {
 
 struct Writer {
     on_path: HashSet<EntryId>,
-    id: SessionId,
-    /// Until it is written.
-    header: Option<SessionHeader>,
+    file_name: String,
+    header: SessionHeader,
+    has_header: bool,
+    verbatim: Verbatim,
     are_sources_from_rollouts: bool,
-    /// The branch is the one that carries the session's own header.
+    /// The trajectory is the one that carries the session's own id.
     is_trunk: bool,
-    model: Option<Model>,
     bytes: Vec<u8>,
     losses: Losses,
 }
 
 impl Writer {
-    fn new(tree: &SessionTree, path: &[&Arc<Entry>]) -> Self {
-        let header = branch_header(tree, path);
+    fn new(tree: &SessionTree, trajectory: Trajectory<'_>, verbatim: Verbatim) -> Self {
+        let Trajectory { header, path, is_trunk } = trajectory;
         let mut losses = Losses::default();
         for _ in tree.leaves().iter().skip(1) {
             losses.add(Loss::Branches);
         }
         let mut writer = Self {
-            id: header.id.clone(),
-            are_sources_from_rollouts: came_from_rollouts(tree),
             on_path: path.iter().map(|entry| entry.id.clone()).collect(),
-            is_trunk: branch_start(tree, path).is_none(),
-            model: header.model.clone(),
-            header: Some(header),
+            file_name: file_name(&header.id),
+            header,
+            has_header: false,
+            verbatim,
+            are_sources_from_rollouts: came_from_rollouts(tree),
+            is_trunk,
             bytes: Vec::new(),
             losses,
         };
@@ -110,10 +131,10 @@ impl Writer {
     }
 
     fn header(&mut self, header: &SessionHeader, record: &Record) {
-        let Some(branch) = &self.header else { return };
         match &record.source {
-            Some(source) if self.is_trunk && own_line(record).is_some() && branch.id == header.id => {
-                self.header = None;
+            _ if self.has_header => {}
+            Some(source) if own_line(record).is_some() && self.header == *header => {
+                self.has_header = true;
                 self.raw(source.bytes());
             }
             Some(_) | None => self.new_header(),
@@ -121,18 +142,15 @@ impl Writer {
     }
 
     fn new_header(&mut self) {
-        if let Some(header) = self.header.take() {
-            self.line(header_line(&header));
-        }
+        self.has_header = true;
+        self.line(header_line(&self.header));
     }
 
     fn entry(&mut self, entry: &Entry, record: &Record) {
-        match &record.source {
-            Some(source) if own_line(record).is_some() => self.raw(source.bytes()),
-            Some(_) | None => self.new_entry(entry),
-        }
-        if let Some(model) = model_of(&entry.body) {
-            self.model = Some(model);
+        match (&record.source, &entry.body) {
+            (_, Body::Setting(setting)) if self.verbatim == Verbatim::No => self.setting(entry, setting),
+            (Some(source), _) if own_line(record).is_some() => self.raw(source.bytes()),
+            (Some(_) | None, _) => self.new_entry(entry),
         }
     }
 
@@ -157,7 +175,7 @@ impl Writer {
                 (line, None)
             }
             Body::System(system) => (json!({ "role": "system", "content": system.text }), None),
-            Body::Setting(setting) => return self.new_setting(entry, setting),
+            Body::Setting(_) => return, // read from the line of the entry above
             Body::BranchSummary(summary) => (words(&summary.summary), Some(Loss::PlainMessages)),
             Body::Compaction(compaction) => (words(&compaction.summary), Some(Loss::PlainMessages)),
             Body::Shell(shell) if !shell.private => {
@@ -180,22 +198,18 @@ impl Writer {
         self.chain_line("message", line, entry);
     }
 
-    /// The header says the model at the start; a later one is a change of the configuration.
-    fn new_setting(&mut self, entry: &Entry, setting: &Setting) {
-        match setting {
-            Setting::Model { role: None, model } if self.model.as_ref() == Some(model) => {}
-            Setting::Model { role: None, model } => {
-                let line = json!({ "endpoint": { "provider": model.provider, "model": model.name } });
-                self.chain_line("config_change", line, entry);
-            }
-            Setting::Config(config) => self.chain_line("config_change", config.clone(), entry),
-            Setting::Model { .. }
-            | Setting::Agent(_)
-            | Setting::Thinking(_)
-            | Setting::Tools(_)
-            | Setting::PermissionMode(_)
-            | Setting::Mode { .. }
-            | Setting::ServiceTier(_) => self.losses.add_at(Loss::Settings, &entry.id),
+    /// The header carries the model, and the metadata of its lineage what differs from the parent. Other settings have
+    /// no place in a file.
+    fn setting(&mut self, entry: &Entry, setting: &Setting) {
+        let metadata = self.header.lineage.as_ref().and_then(|lineage| lineage.metadata.as_ref());
+        let is_in =
+            |name: &str| metadata.is_some_and(|metadata| metadata.get(format!("new_{name}")).is_some());
+        let is_written = match setting {
+            Setting::Model { role: None, .. } => true,
+            other => !self.is_trunk || is_in(&name_and_value(other).0),
+        };
+        if !is_written {
+            self.losses.add_at(Loss::Settings, &entry.id);
         }
     }
 
@@ -249,7 +263,27 @@ impl Writer {
     }
 
     fn finish(self) -> RolloutFile {
-        RolloutFile { file_name: file_name(&self.id), bytes: self.bytes, lost: self.losses.into_list() }
+        RolloutFile { file_name: self.file_name, bytes: self.bytes, lost: self.losses.into_list() }
+    }
+}
+
+/// Every entry is a line of rollouts as it was read.
+fn is_unchanged(tree: &SessionTree) -> bool {
+    let entries = tree.log().filter_map(|record| Some((record, record.as_entry()?)));
+    let mut read = entries.filter(|(_, entry)| tree.contains(&entry.id));
+    came_from_rollouts(tree)
+        && read.all(|(record, entry)| own_line(record).is_some() || is_model_of_line(tree, entry))
+}
+
+/// A line that changes the configuration is read as two entries, the second one for its model.
+fn is_model_of_line(tree: &SessionTree, entry: &Entry) -> bool {
+    let line = tree.parent(&entry.id).map(|above| &above.body);
+    match (&entry.body, line) {
+        (
+            Body::Setting(Setting::Model { role: None, model }),
+            Some(Body::Setting(Setting::Config(config))),
+        ) => model_of_config(config).as_ref() == Some(model),
+        _ => false,
     }
 }
 
@@ -273,99 +307,10 @@ fn own_line(record: &Record) -> Option<Map> {
     agrees.then_some(map)
 }
 
-/// Where on the path the branch leaves the one before it: its last entry that is not its parent's oldest child.
-fn branch_start(tree: &SessionTree, path: &[&Arc<Entry>]) -> Option<usize> {
-    (0..path.len()).rev().find(|at| {
-        let parent = at.checked_sub(1).and_then(|above| path.get(above)).map(|parent| &parent.id);
-        let oldest = tree.children(parent).first().map(|entry| &entry.id);
-        oldest != path.get(*at).map(|entry| &entry.id)
-    })
-}
-
-fn branch_id(tree: &SessionTree, path: &[&Arc<Entry>]) -> SessionId {
-    let session = tree.header().map_or("rollout", |header| header.id.as_str());
-    match branch_start(tree, path).and_then(|start| path.get(start)) {
-        Some(first) => format!("{session}_{}", first.id).into(),
-        None => session.into(),
-    }
-}
-
-fn branch_header(tree: &SessionTree, path: &[&Arc<Entry>]) -> SessionHeader {
-    let first_time = path.first().map_or(jiff::Timestamp::UNIX_EPOCH, |entry| entry.written_at);
-    let mut header =
-        tree.header().cloned().unwrap_or_else(|| SessionHeader::new("rollout".into(), first_time));
-    header.model = header.model.or_else(|| path.iter().find_map(|entry| model_of(&entry.body)));
-    let Some(start) = branch_start(tree, path) else { return header };
-    let (shared, own) = path.split_at_checked(start).unwrap_or((path, &[]));
-    if let Some(first) = own.first() {
-        header.id = branch_id(tree, path);
-        header.opened_at = first.written_at;
-        header.lineage = Some(lineage(tree, shared, first));
-        if let Some(model) = model_of(&first.body) {
-            header.model = Some(model);
-        }
-    }
-    header
-}
-
-fn lineage(tree: &SessionTree, shared: &[&Arc<Entry>], first: &Entry) -> Lineage {
-    let parent = shared.last().map(|entry| &entry.id);
-    let oldest = tree.children(parent).first().map(|entry| entry.body.clone());
-    let messages = shared.iter().filter(|entry| is_message(&entry.body)).count() as u64;
-    let (reason, message_index) = match (&first.body, oldest) {
-        (Body::Prompt(_), Some(Body::Prompt(_))) => (BranchReason::MessageEdit, Some(messages)),
-        (Body::Reply(_), Some(Body::Reply(_))) => (BranchReason::Retry, messages.checked_sub(1)),
-        (Body::Setting(_), _) => (BranchReason::ConfigChange, messages.checked_sub(1)),
-        _ => (BranchReason::Fork, messages.checked_sub(1)),
-    };
-    Lineage {
-        parent: branch_id(tree, shared).to_string(),
-        at: None,
-        message_index,
-        reason: Some(reason),
-        metadata: None,
-    }
-}
-
-/// Headers count messages: what becomes a line of that type.
-fn is_message(body: &Body) -> bool {
-    match body {
-        Body::Prompt(_)
-        | Body::Reply(_)
-        | Body::ToolResult(_)
-        | Body::System(_)
-        | Body::BranchSummary(_)
-        | Body::Compaction(_)
-        | Body::CustomMessage(_) => true,
-        Body::Shell(shell) => !shell.private,
-        Body::Merge(merge) => merge.summary.is_some(),
-        Body::Interrupted(_) | Body::Setting(_) | Body::Note(_) | Body::Cleared | Body::Foreign(_) => false,
-    }
-}
-
-fn model_of(body: &Body) -> Option<Model> {
-    match body {
-        Body::Reply(reply) => reply.model.clone(),
-        Body::Setting(Setting::Model { role: None, model }) => Some(model.clone()),
-        Body::Setting(Setting::Config(config)) => model_of_config(config),
-        _ => None,
-    }
-}
-
 /// One text as it is, anything else in blocks.
 fn content_json(blocks: &[Block]) -> Value {
     match blocks {
         [Block::Text(words)] => Value::from(words.as_str()),
         _ => crate::pi::blocks_json(blocks),
-    }
-}
-
-fn reason_word(reason: &BranchReason) -> &str {
-    match reason {
-        BranchReason::ConfigChange => "config_change",
-        BranchReason::MessageEdit => "message_edit",
-        BranchReason::Retry => "retry",
-        BranchReason::Fork => "fork",
-        BranchReason::Other(word) => word,
     }
 }

@@ -5,3 +5,4 @@
 mod branches;
 mod files;
 mod laws;
+mod trajectories;
