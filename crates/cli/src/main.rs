@@ -22,6 +22,7 @@ mod glance;
 mod here;
 mod home_privacy;
 mod imported;
+mod kept_copies;
 mod known;
 mod last_used;
 mod light;

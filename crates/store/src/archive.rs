@@ -20,6 +20,7 @@
 //! | a database whole | `backup` |
 //! | titles that stood beside sessions | `titles` |
 //! | how much is kept, and proof that it is whole | `survey` |
+//! | copies that are damaged, to be packed again | `damage` |
 //!
 //! A kept file only grows, or is replaced whole. A process that is killed leaves an end that nobody reads, and the next
 //! one cuts it off.
@@ -27,6 +28,7 @@
 mod backup;
 mod beside;
 mod compare;
+mod damage;
 mod frames;
 mod keep;
 mod place;
@@ -44,6 +46,7 @@ use offshoot_transcripts::{Transcript, Unreadable};
 use crate::home::Home;
 use crate::private;
 
+pub use damage::Depth;
 pub use frames::{Mark, mark_of};
 pub use keep::{AsItIs, Inode, KeepError, SecondName, State, Stood, Taken, Wrote};
 pub use place::{Kept, Version};

@@ -26,6 +26,7 @@
 
 mod ahead;
 mod charges;
+mod damaged;
 mod in_archive;
 mod keep;
 mod loose;
@@ -52,6 +53,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension};
 use thiserror::Error;
 
 pub use charges::{SessionCharges, SpentText};
+pub use damaged::DamagedCopy;
 pub use keep::{Keep, Keeping};
 pub use parts::Reached;
 pub use query::{NotAQuery, Query};

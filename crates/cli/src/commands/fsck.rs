@@ -1,7 +1,9 @@
 //! `offshoot fsck`: proof that the stored sessions are whole. It only reads.
 
+use std::io;
+
 use offshoot_session::SessionId;
-use offshoot_store::archive::Proof;
+use offshoot_store::archive::{Depth, Proof};
 use offshoot_store::fsck::{Problem, Wrong};
 use offshoot_store::{Finding, Report, SessionStore};
 use serde_json::{Value, json};
@@ -10,6 +12,7 @@ use super::json::printed;
 use crate::args::FsckArgs;
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
+use crate::kept_copies::damaged_copies;
 use crate::look::{Ink, Look};
 use crate::progress::{Progress, of_bytes};
 use crate::stored::list_failed;
@@ -42,7 +45,15 @@ pub(super) fn prove(here: &Here) -> Result<(Report, Proof), Failure> {
     let kept = {
         let mut progress = Progress::of("kept files", &here.look);
         let archive = here.archive();
-        archive.map(|archive| archive.prove(&mut |done, of| progress.at(done, of))).unwrap_or_default()
+        let mut kept =
+            archive.map(|archive| archive.prove(&mut |done, of| progress.at(done, of))).unwrap_or_default();
+        // A copy that is missing or empty can only be known from what the catalog has recorded.
+        for copy in damaged_copies(here, Depth::Ends) {
+            if !kept.problems.iter().any(|(path, _)| *path == copy.path) {
+                kept.problems.push((copy.path, io::Error::other(copy.reason)));
+            }
+        }
+        kept
     };
     Ok((report, kept))
 }

@@ -6,15 +6,18 @@ use std::io::{BufRead, IsTerminal, Write};
 
 use jiff::Timestamp;
 use offshoot_session::Stamps;
-use offshoot_store::archive::Survey;
+use offshoot_store::archive::{Depth, Survey};
+use offshoot_store::catalog::{Catalog, DamagedCopy, Keep, Sources};
 use serde_json::{Value, json};
 
 use super::json::printed_object;
 use crate::Answer;
 use crate::args::KeepArgs;
-use crate::cataloged::{Fresh, cataloged};
+use crate::cataloged::{Cataloged, Fresh, cataloged};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::kept_copies::damaged_copies;
+use crate::progress::Progress;
 use crate::settings;
 use crate::settings::keys::KEEP;
 use crate::settings::layers::Layer;
@@ -39,15 +42,23 @@ fn status(args: &KeepArgs, here: &Here) -> Result<String, Failure> {
     let survey = archive.as_ref().map(|(survey, _)| *survey).unwrap_or_default();
     let is_on = settings::keeps(here)?;
     let timer = Schedule::installed();
+    let damaged = damaged_copies(here, Depth::Ends);
     if args.json.json.is_some() {
         let place = archive.as_ref().map(|(_, archive)| archive.root().to_string_lossy().into_owned());
-        return Ok(printed_object(as_json(&survey, is_on, timer.as_deref(), place)));
+        return Ok(printed_object(as_json(&survey, damaged.len(), is_on, timer.as_deref(), place)));
     }
     let place = archive.filter(|_| survey.files > 0).map(|(_, archive)| archive.root().to_owned());
-    Ok(words::status(&survey, place.as_deref(), is_on, timer.as_deref(), &here.look))
+    let told = words::status(&survey, place.as_deref(), is_on, timer.as_deref(), &here.look);
+    Ok(told + &words::damaged(damaged.len()))
 }
 
-fn as_json(survey: &Survey, is_on: bool, timer: Option<&str>, place: Option<String>) -> Value {
+fn as_json(
+    survey: &Survey,
+    damaged: usize,
+    is_on: bool,
+    timer: Option<&str>,
+    place: Option<String>,
+) -> Value {
     let since = survey.since.and_then(|since| Timestamp::from_microsecond(since).ok());
     json!({
         "on": is_on,
@@ -56,6 +67,7 @@ fn as_json(survey: &Survey, is_on: bool, timer: Option<&str>, place: Option<Stri
         "files": survey.files,
         "without_original": survey.without_original,
         "earlier_versions": survey.earlier,
+        "damaged": damaged,
         "bytes": survey.bytes,
         "bytes_on_disk": survey.packed + survey.linked,
         "since": since.map(|since| since.to_string()),
@@ -70,11 +82,33 @@ fn now(args: &KeepArgs, here: &Here) -> Result<Answer, Failure> {
     // mostly a timer asks, which nobody waits for
     let now = here.stamps().now();
     ready.catalog.pack_loose(&ready.sources, now, &mut || true).map_err(store_failed)?;
+    let (again, damaged) = packed_again(&mut ready, here)?;
     let text = match args.json.json {
         Some(_) => status(args, here)?,
-        None => words::kept_now(ready.keeping.kept),
+        None if damaged.is_empty() => words::kept_now(ready.keeping.kept + again),
+        None => String::new(),
     };
-    Ok(Answer { text, notes: ready.notes, ..Answer::default() })
+    let failures = damaged.iter().map(|copy| Failure::failed(words::copy_lost(&copy.path, &copy.reason)));
+    Ok(Answer { text, notes: ready.notes, failures: failures.collect(), ..Answer::default() })
+}
+
+/// Reads every copy. Damaged ones are packed again and read again; the rest is what remains damaged.
+fn packed_again(ready: &mut Cataloged, here: &Here) -> Result<(usize, Vec<DamagedCopy>), Failure> {
+    let now = here.stamps().now();
+    let mut progress = Progress::of("kept files", &here.look);
+    let mut read = |catalog: &Catalog, sources: &Sources| {
+        let damaged = catalog.damaged_copies(sources, Depth::Whole, &mut |done, of| progress.at(done, of));
+        damaged.map_err(store_failed)
+    };
+    let damaged = read(&ready.catalog, &ready.sources)?;
+    if damaged.is_empty() {
+        return Ok((0, damaged));
+    }
+    let found = damaged.len();
+    ready.catalog.forget_damaged(&ready.sources, damaged, now).map_err(store_failed)?;
+    ready.catalog.keep(&ready.sources, Keep::All, now, &mut |_, _| {}).map_err(store_failed)?;
+    let left = read(&ready.catalog, &ready.sources)?;
+    Ok((found.saturating_sub(left.len()), left))
 }
 
 fn set(here: &Here, keep: bool) -> Result<Answer, Failure> {

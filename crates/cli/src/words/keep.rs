@@ -21,6 +21,20 @@ pub(crate) fn not_all_kept(count: usize, first: &Problem) -> String {
     )
 }
 
+pub(crate) fn damaged(copies: usize) -> String {
+    match copies {
+        0 => String::new(),
+        copies => format!(
+            "{} damaged: `offshoot keep --now` packs what still has its original again\n",
+            counted(copies, "copy is", "copies are")
+        ),
+    }
+}
+
+pub(crate) fn copy_lost(path: &Path, reason: &str) -> String {
+    format!("`{}` is damaged, and its original cannot be packed again: {reason}", path.display())
+}
+
 /// `1,284 files are kept since 2025-03-04 14:00: 1.7 GB, 210 MB on disk`
 pub(crate) fn status(
     survey: &Survey,

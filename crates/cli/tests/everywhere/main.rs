@@ -7,6 +7,7 @@ mod changed;
 mod copied;
 mod costs;
 mod current;
+mod damaged_copies;
 mod elsewhere;
 mod handed;
 mod kept;

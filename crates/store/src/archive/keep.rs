@@ -155,7 +155,8 @@ impl Archive {
     /// The original is gone: what it still had under its second name is kept too, and then that name is given up.
     pub fn take_up(&self, hold: &Hold, original: &Path, now: i64) -> Result<Option<Kept>, KeepError> {
         let Some(kept) = place::kept(&self.root, original) else { return Ok(None) };
-        self.take_link(hold, &kept, None, now)
+        self.clear_for_link(&kept)
+            .and_then(|()| self.take_link(hold, &kept, None, now))
             .map_err(|source| KeepError { path: original.to_owned(), source })?;
         Ok(mark_of(&kept.path).is_some().then_some(kept))
     }
@@ -440,6 +441,11 @@ fn mark_for(
 ) -> Mark {
     let State { modified, inode, device, .. } = *state;
     Mark { length, modified, inode, device, head, tail, frames, is_loose: false, since, kept_at: now }
+}
+
+/// Checksums of the first and last bytes of the beginning of a file.
+pub(super) fn ends_of(file: &File, length: u64) -> io::Result<(u32, u32)> {
+    Source::File(file).ends(length)
 }
 
 pub(super) fn make_folder(path: &Path) -> io::Result<()> {

@@ -85,6 +85,14 @@ impl Archive {
         proof
     }
 
+    /// The originals of all copies that were finished once, as they were last seen.
+    pub(crate) fn last_copies(&self) -> Vec<PathBuf> {
+        let copies = self.files().into_iter().filter_map(|file| self.kept_at(&file));
+        let last =
+            copies.filter(|kept| kept.version == super::Version::Last && mark_of(&kept.path).is_some());
+        last.map(|kept| kept.original).collect()
+    }
+
     fn files(&self) -> Vec<PathBuf> {
         let mut found = Vec::new();
         let mut open = vec![self.root.clone()];

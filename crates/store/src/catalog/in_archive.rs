@@ -81,7 +81,13 @@ impl<'a> InArchive<'a> {
             {
                 continue;
             }
-            let Some(kept) = self.archive.kept(path) else { continue };
+            if self
+                .archive
+                .place_of(path)
+                .is_none_or(|place| !place.exists() && !place.with_extension("link").exists())
+            {
+                continue;
+            }
             if hold.is_none() {
                 hold = Some(self.archive.try_hold());
             }
@@ -93,6 +99,12 @@ impl<'a> InArchive<'a> {
                     path: path.clone(),
                     reason: format!("not kept whole: {}", error.source),
                 });
+            }
+            let Some(kept) = self.archive.kept(path) else { continue };
+            if let Err(error) = kept.prove() {
+                problems
+                    .push(Problem { path: kept.path, reason: format!("the kept copy is damaged: {error}") });
+                continue;
             }
             self.taken_up.insert(path.clone());
             if !listed.contains(&kept.path) {

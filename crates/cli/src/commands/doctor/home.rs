@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use offshoot_session::SessionId;
+use offshoot_store::archive::Depth;
 use offshoot_store::catalog::{Catalog, CatalogError};
 use offshoot_store::{Home, JournalStore, Loaded, SessionStore};
 
@@ -13,6 +14,7 @@ use super::Check;
 use crate::failure::Failure;
 use crate::foreign::is_there;
 use crate::here::Here;
+use crate::kept_copies::damaged_copies;
 use crate::numbers::{bytes, counted};
 use crate::opened::is_damage;
 use crate::progress::Progress;
@@ -129,6 +131,16 @@ fn disk_use(home: &Home) -> String {
 /// What is kept of other programs' sessions.
 fn archive(here: &Here) -> Check {
     let survey = here.archive().map(|archive| archive.survey()).unwrap_or_default();
+    let damaged = damaged_copies(here, Depth::Ends).len();
+    if damaged > 0 {
+        let text =
+            format!("{}, {} damaged", words::disk_use(&survey), counted(damaged, "copy is", "copies are"));
+        return Check::problem(
+            "archive",
+            text,
+            "`offshoot keep --now` packs them again from their originals",
+        );
+    }
     match settings::keeps(here) {
         Ok(true) => Check::well("archive", words::disk_use(&survey)),
         Ok(false) => Check::well("archive", format!("{}, nothing new is kept", words::disk_use(&survey))),

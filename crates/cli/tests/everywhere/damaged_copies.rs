@@ -1,0 +1,95 @@
+//! Copies of the archive that something else has damaged: noticed, and packed again while the original exists.
+
+use std::path::{Path, PathBuf};
+
+use crate::kept::CLAUDE;
+use crate::person::Person;
+
+/// What can happen to a copy.
+const DAMAGES: [(&str, fn(&Path)); 4] = [
+    ("cut", |copy| {
+        let bytes = std::fs::read(copy).expect("a copy");
+        std::fs::write(copy, &bytes[..bytes.len() - 1]).expect("own file");
+    }),
+    ("emptied", |copy| std::fs::write(copy, "").expect("own file")),
+    ("deleted", |copy| std::fs::remove_file(copy).expect("own file")),
+    ("flipped", |copy| {
+        let mut bytes = std::fs::read(copy).expect("a copy");
+        bytes[40] ^= 0xff;
+        std::fs::write(copy, bytes).expect("own file");
+    }),
+];
+
+fn copy_of(person: &Person, original: &Path) -> PathBuf {
+    let below = original.strip_prefix("/").expect("absolute");
+    let mut path = person.home().join("archive").join(below).into_os_string();
+    path.push(".zst");
+    path.into()
+}
+
+/// `keep --now` said "everything is kept already", and when the agent deleted its file the session was gone.
+#[test]
+fn a_damaged_copy_is_noticed_and_packed_again_from_the_original() {
+    for (what, damage) in DAMAGES {
+        let person = Person::with_agents();
+        person.run("keep --now");
+        assert!(!person.run("fsck").contains("finding"), "clean before");
+        let original = person.user(CLAUDE);
+        let copy = copy_of(&person, &original);
+        damage(&copy);
+        let proof = person.run("fsck");
+        assert!(proof.contains("jsonl.zst") && proof.contains("1 finding"), "{what}: {proof}");
+        if what != "flipped" {
+            // The middle of a copy is only read by `fsck` and `keep --now`.
+            let status = person.run("keep");
+            assert!(status.contains("1 copy is damaged"), "{what}: {status}");
+            assert_eq!(person.json("keep --json")["damaged"], 1, "{what}");
+            let doctor = person.run("doctor");
+            assert!(
+                doctor.contains("1 copy is damaged") && doctor.contains("keep --now"),
+                "{what}: {doctor}"
+            );
+        }
+        let kept = person.run("keep --now");
+        assert!(!kept.contains("already") && !kept.contains("error"), "{what}: {kept}");
+        assert!(!person.run("fsck").contains("finding"), "{what}: clean after");
+        assert!(!person.run("keep").contains("damaged"), "{what}");
+        let before = person.run("show 0f5c00");
+        std::fs::remove_file(&original).expect("own file");
+        let link = copy.with_extension("link");
+        let _ = std::fs::remove_file(link);
+        person.run("sync");
+        assert_eq!(person.run("show 0f5c00").replace("(kept) ", ""), before.replace("(kept) ", ""), "{what}");
+    }
+}
+
+/// `sync` said "1 kept" and `ls` listed nothing.
+#[test]
+fn a_damaged_copy_whose_original_is_gone_is_not_called_kept() {
+    for (what, damage) in DAMAGES {
+        let person = Person::with_agents();
+        person.run("keep --now");
+        let original = person.user(CLAUDE);
+        let copy = copy_of(&person, &original);
+        damage(&copy);
+        std::fs::remove_file(&original).expect("own file");
+        std::fs::remove_file(copy.with_extension("link")).expect("a second name");
+        let told = person.run("sync");
+        assert!(!told.contains("1 kept"), "{what}: {told}");
+    }
+}
+
+/// The second name still has every byte.
+#[test]
+fn a_damaged_copy_is_packed_again_from_the_second_name() {
+    for (what, damage) in DAMAGES {
+        let person = Person::with_agents();
+        person.run("keep --now");
+        let before = person.run("show 0f5c00");
+        let original = person.user(CLAUDE);
+        damage(&copy_of(&person, &original));
+        std::fs::remove_file(&original).expect("own file");
+        let told = person.run("sync");
+        assert_eq!(person.run("show 0f5c00").replace("(kept) ", ""), before, "{what}: {told}");
+    }
+}
