@@ -71,11 +71,13 @@ impl Catalog {
                 lost.push(copy);
                 continue;
             }
-            let done = match copy.session {
-                Some(session) => forget(&self.connection, session).map_err(|error| self.failed(error)),
-                None => Ok(drop(archive.keep(&hold, &copy.original, now.as_microsecond()))),
-            };
-            done?;
+            match copy.session {
+                Some(session) => forget(&self.connection, session).map_err(|error| self.failed(error))?,
+                // If it cannot be packed now, the next check reports it as missing.
+                None => {
+                    let _ = archive.keep(&hold, &copy.original, now.as_microsecond());
+                }
+            }
         }
         Ok(lost)
     }
