@@ -18,6 +18,7 @@ mod config;
 mod continued;
 mod hooked;
 mod in_force;
+mod lineage;
 mod living;
 mod logs;
 mod long;

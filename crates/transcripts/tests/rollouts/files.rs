@@ -149,7 +149,6 @@ fn an_earlier_point_is_written_without_what_came_behind() {
     assert_eq!(String::from_utf8_lossy(&written.bytes), two_lines);
 }
 
-/// an exported trajectory has one configuration.
 /// files are named after their sessions, and children nest to any depth.
 #[test]
 fn every_branch_of_a_tree_is_a_file_that_stands_alone() {

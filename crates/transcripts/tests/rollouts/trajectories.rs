@@ -11,17 +11,18 @@ use serde_json::Value;
 use crate::files::{load, tree_of};
 
 fn lines(file: &RolloutFile) -> Vec<Value> {
-    let text = String::from_utf8(file.bytes.clone()).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    let text = String::from_utf8(file.bytes.clone()).expect("a line of JSON");
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
 }
 
 /// Each file on a line: its model, its messages, and where it came from.
 fn told(files: &[RolloutFile]) -> Vec<String> {
     let told = files.iter().map(|file| {
         let lines = lines(file);
-        let (header, messages) = lines.split_first().unwrap();
+        let (header, messages) = lines.split_first().expect("a line of JSON");
         assert!(messages.iter().all(|line| line["type"] == "message"), "{messages:?}");
-        let said: Vec<&str> = messages.iter().map(|line| line["content"].as_str().unwrap()).collect();
+        let said: Vec<&str> =
+            messages.iter().map(|line| line["content"].as_str().expect("a line of JSON")).collect();
         let mut told = format!("{} {}: {}", text(&header["id"]), text(&header["model"]), said.join(" "));
         if !header["parent_id"].is_null() {
             told += &format!(
