@@ -47,9 +47,9 @@ pub(crate) mod sync;
 pub(crate) mod tree;
 pub(crate) mod versions;
 
-use offshoot_session::SessionTree;
 use offshoot_session::about::prompts;
 use offshoot_session::outline::one_line;
+use offshoot_session::{Lineage, SessionTree};
 
 use crate::look::{Ink, Look, Sign};
 use crate::table::Painted;
@@ -62,6 +62,12 @@ const TITLE_ROOM: usize = 20;
 const BORROWED_TITLE: usize = 72;
 
 /// The title; where there is none, how the first prompt begins.
+/// Why a session branched, in a few words.
+fn reason_of(lineage: &Lineage, look: &Look) -> Option<String> {
+    let reason = text::harmless_line(&lineage.describe()?, look.ascii);
+    Some(reason.replace('→', look.sign(Sign::GoesTo)))
+}
+
 fn title_of(tree: &SessionTree, look: &Look) -> String {
     let first_prompt = || {
         let first =

@@ -30,6 +30,14 @@ const RESPONSE_INTERRUPTED: &str = "Response interrupted";
 pub(crate) const STOPPED_DURING: &str = "Offshoot stopped during this answer. What had arrived is kept.";
 
 /// An answer that stops in the middle.
+/// Below the title of a session that has a parent.
+pub(crate) fn branched_from(parent: &str, reason: Option<&str>) -> String {
+    match reason {
+        Some(reason) => format!("from {parent}: {reason}"),
+        None => format!("from {parent}"),
+    }
+}
+
 pub(crate) fn interrupted(why: Interruption) -> &'static str {
     match why {
         Interruption::Wanted => RESPONSE_INTERRUPTED,

@@ -85,6 +85,17 @@ pub enum BranchReason {
 }
 
 impl BranchReason {
+    /// The reason that journals and the wire call so.
+    pub fn named(word: &str) -> Self {
+        match word {
+            "config_change" => Self::ConfigChange,
+            "message_edit" => Self::MessageEdit,
+            "retry" => Self::Retry,
+            "fork" => Self::Fork,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+
     /// As journals and the wire call it.
     pub fn word(&self) -> &str {
         match self {

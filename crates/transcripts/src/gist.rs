@@ -10,6 +10,7 @@
 
 mod beginning;
 mod follow;
+mod header;
 mod journal;
 mod shape;
 mod whole;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use beginning::Beginning;
 pub use follow::{Follow, Lines, lines_of, moment_of_line, words_of_line};
 pub(crate) use follow::{Heard, Taken};
+pub use header::HeaderGist;
 pub(crate) use shape::{Shape, Step};
 pub use whole::{charges_of_tree, of_tree, words_of_tree};
 
@@ -40,6 +42,7 @@ pub struct Gist {
     pub model: Option<String>,
     /// The session it came from, as the file names it.
     pub parent: Option<String>,
+    pub header: HeaderGist,
     /// Part of another session, such as what a sub-agent said.
     pub is_side: bool,
     pub labels: BTreeMap<String, String>,

@@ -12,6 +12,9 @@ pub(crate) struct LsArgs {
     /// List all sessions, not only the last 20
     #[arg(long)]
     pub(crate) all: bool,
+    /// Draw sessions below their parents with agent, model and why they branched; with SESSION only it and its descendants
+    #[arg(long, value_name = "SESSION", num_args = 0..=1)]
+    pub(crate) tree: Option<Option<String>>,
     /// Only sessions about this folder or one inside of it
     #[arg(long, value_name = "DIR")]
     pub(crate) project: Option<PathBuf>,

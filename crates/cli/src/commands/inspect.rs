@@ -10,8 +10,8 @@ use offshoot_session::{Body, ForeignSource, SessionTree};
 use serde_json::{Value, json};
 
 use self::listing::Listing;
-use super::json::printed;
-use super::title_of;
+use super::json::{lineage, model_name, printed};
+use super::{reason_of, title_of};
 use crate::args::{InspectArgs, JsonShape};
 use crate::database::{self, InDatabase};
 use crate::failure::Failure;
@@ -136,6 +136,10 @@ fn block(file: &SessionFile, all: bool, look: &Look) -> String {
         fact("goes on", format!("with {}", harmless(&source.path)));
     }
     fact("title", title_of(tree, look));
+    if let Some(lineage) = tree.header().and_then(|header| header.lineage.as_ref()) {
+        fact("parent", harmless(&lineage.parent));
+        reason_of(lineage, look).into_iter().for_each(|reason| fact("reason", reason));
+    }
     if let Some(project) = tree.header().and_then(|header| header.project.as_deref()) {
         fact("project", harmless(project));
     }
@@ -218,6 +222,8 @@ fn facts(file: &SessionFile) -> Value {
         "title": tree.title(),
         "project": header.and_then(|header| header.project.as_deref()),
         "agent": header.and_then(|header| header.agent.as_deref()),
+        "model": header.and_then(|header| header.model.as_ref()).map(model_name),
+        "lineage": lineage(header.and_then(|header| header.lineage.as_ref())),
         "head": tree.main_head().map(|head| head.as_str()),
         "first_at": counts.first.map(|at| at.to_string()),
         "last_at": counts.last.map(|at| at.to_string()),

@@ -2,7 +2,9 @@
 
 use offshoot_api::views::BoundView;
 use offshoot_session::versions::AllVersions;
-use offshoot_session::{Block, Body, Entry, EntryId, Interruption, SessionTree, Setting, Stop};
+use offshoot_session::{
+    Block, Body, BranchReason, Entry, EntryId, Interruption, Lineage, Model, SessionTree, Setting, Stop,
+};
 use serde_json::{Map, Value, json};
 
 use crate::args::JsonShape;
@@ -71,10 +73,7 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
             }
         }
         Body::Reply(reply) => {
-            put(
-                "model",
-                json!(reply.model.as_ref().map(|model| format!("{}/{}", model.provider, model.name))),
-            );
+            put("model", json!(reply.model.as_ref().map(model_name)));
             put("stop", json!(reply.stop.as_ref().map(stop)));
             if let Some(Stop::Error(error)) = &reply.stop {
                 put("error", json!(error));
@@ -195,4 +194,21 @@ fn setting_value(setting: &Setting) -> (&'static str, Value) {
         Setting::ServiceTier(tier) => ("service_tier", json!(tier)),
         Setting::Config(data) => ("config", data.clone()),
     }
+}
+
+/// `provider/name`.
+pub(super) fn model_name(model: &Model) -> String {
+    format!("{}/{}", model.provider, model.name)
+}
+
+/// Where and why a session branched, as its header says; `null` for a root.
+pub(super) fn lineage(lineage: Option<&Lineage>) -> Value {
+    lineage.map_or(Value::Null, |lineage| {
+        json!({
+            "parent": lineage.parent,
+            "branch_point": lineage.message_index,
+            "branch_reason": lineage.reason.as_ref().map(BranchReason::word),
+            "branch_metadata": lineage.metadata,
+        })
+    })
 }

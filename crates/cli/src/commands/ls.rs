@@ -5,6 +5,7 @@
 
 mod changed;
 mod listed;
+mod nested;
 mod threads;
 
 use std::collections::HashMap;
@@ -19,7 +20,7 @@ use offshoot_store::{Archive, SessionStore};
 use serde_json::{Value, json};
 
 use super::json::printed;
-use super::wanted;
+use super::{reason_of, wanted};
 use crate::ago::ago;
 use crate::args::LsArgs;
 use crate::cataloged::{Cataloged, Fresh, agent_name, cataloged};
@@ -35,11 +36,12 @@ use crate::numbers::{counted, grouped, money};
 use crate::prices::{self, Looked};
 use crate::register::Register;
 use crate::stored::list_failed;
-use crate::which::Among;
+use crate::which::{Among, which};
 use crate::words::{catalog as about_all, reading as words};
 use crate::{Answer, text};
 use changed::together;
 use listed::{Listed, State};
+use nested::{below, nested};
 use offshoot_store::catalog::{Problem, SessionRow, SpentText};
 use threads::{Ids, Names, Row, threaded};
 
@@ -49,7 +51,10 @@ const LISTED: usize = 20;
 /// Forks of forks of forks are not drawn further to the right than this.
 const DEEPEST: usize = 6;
 
-const COLUMNS: [Column; 9] = [
+/// Reasons leave room for titles; `--tree` and `show` tell them whole.
+const LONGEST_REASON: usize = 24;
+
+const COLUMNS: [Column; 10] = [
     Column { title: "", side: Side::Left, room: Room::Lead },
     Column { title: "STATUS", side: Side::Left, room: Room::Lead },
     Column { title: "ID", side: Side::Left, room: Room::Lead },
@@ -59,9 +64,22 @@ const COLUMNS: [Column; 9] = [
     Column { title: "PROMPTS", side: Side::Right, room: Room::Fixed },
     Column { title: "COST", side: Side::Right, room: Room::Fixed },
     Column { title: "ACTIVE", side: Side::Right, room: Room::Fixed },
+    Column { title: "BRANCH", side: Side::Left, room: Room::GivesWay(6) },
+];
+
+/// A tree shows what the headers say.
+const TREE_COLUMNS: [Column; 6] = [
+    Column { title: "", side: Side::Left, room: Room::Lead },
+    Column { title: "ID", side: Side::Left, room: Room::Lead },
+    Column { title: "SESSION", side: Side::Left, room: Room::Text(16) },
+    Column { title: "AGENT", side: Side::Left, room: Room::Fixed },
+    Column { title: "MODEL", side: Side::Left, room: Room::GivesWay(8) },
+    Column { title: "BRANCH", side: Side::Left, room: Room::GivesWay(8) },
 ];
 
 pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
+    let root = args.tree.as_ref().and_then(|root| root.as_deref());
+    let root = root.map(|root| which(here, Some(root))).transpose()?;
     let now = here.stamps().now();
     let wanted = Wanted::of(args, here, now)?;
     // whoever may not look into the home is told so
@@ -89,6 +107,9 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let sessions: Vec<Listed> =
         everything.into_iter().filter(|session| wanted.lets_through(session)).collect();
     let mut rows = threaded(sessions, &names);
+    if let Some(root) = &root {
+        rows = below(rows, root);
+    }
     // a table that cannot be read is told by `cost`
     let looked = Looked::up_in(prices::load(here).map_or_else(|_| Prices::listed(), |table| table.prices));
     let running = Running::now(here);
@@ -97,7 +118,10 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
             let status = status_of(&row.session, &running);
             row.session.as_json(&row.called, row.parent.as_deref(), status, &looked)
         };
-        let sessions: Vec<Value> = rows.iter().map(as_json).collect();
+        let sessions: Vec<Value> = match args.tree {
+            Some(_) => nested(&rows, as_json),
+            None => rows.iter().map(as_json).collect(),
+        };
         return Ok(Answer {
             text: printed(json!({ "sessions": sessions }), "sessions", shape),
             ..Answer::default()
@@ -107,7 +131,13 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     if look.for_a_person {
         by_project(&mut rows, shown);
     }
-    let mut text = table(rows.get(..shown).unwrap_or_default(), now, &looked, &running, look);
+    let listed = rows.get(..shown).unwrap_or_default();
+    let mut text = match args.tree {
+        Some(_) => {
+            drawn(&TREE_COLUMNS, &listed.iter().map(|row| tree_cells(row, look)).collect::<Vec<_>>(), look)
+        }
+        None => table(listed, now, &looked, &running, look),
+    };
     if look.for_a_person && !look.quiet {
         text.push_str(&closing(&rows, shown, is_empty_home));
     }
@@ -272,11 +302,46 @@ fn status_of<'r>(session: &Listed, running: &'r Running) -> Option<&'r StatusVie
     changed.or_else(|| running.in_session(&session.id).filter(|_| session.is_own))
 }
 
-fn row_cells(row: &Row, now: Timestamp, looked: &Looked, look: &Look) -> Vec<Cell> {
+/// Nested in a pipe too.
+fn tree_cells(row: &Row, look: &Look) -> Vec<Cell> {
+    let session = &row.session;
+    let about = session.about();
+    let agent = about.and_then(|about| about.agent.as_deref());
+    let agent = if look.for_a_person { agent.map(agent_name) } else { agent };
+    let harmless = |words: &str| text::harmless_line(words, look.ascii);
+    let model =
+        about.and_then(|about| if look.for_a_person { about.model_name() } else { about.whole_model() });
+    let mut cells = vec![
+        Cell::faint(harmless(&row.called)),
+        title_cell(row, Nesting::Always, look),
+        Cell::plain(agent.map(harmless).unwrap_or_default()),
+        Cell::plain(model.as_deref().map(harmless).unwrap_or_default()),
+        Cell::faint(branch_reason(session, look)),
+    ];
+    if look.width.is_some() {
+        let mark = if session.is_current { look.sign(Sign::Shown) } else { "" };
+        cells.insert(0, Cell::new(Ink::Accent, mark));
+    }
+    cells
+}
+
+/// Why it branched; empty for a root.
+fn branch_reason(session: &Listed, look: &Look) -> String {
+    session.lineage().and_then(|lineage| reason_of(&lineage, look)).unwrap_or_default()
+}
+
+/// For whom a session is drawn to the right of its parent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Nesting {
+    Always,
+    ForPeople,
+}
+
+fn title_cell(row: &Row, nesting: Nesting, look: &Look) -> Cell {
     let session = &row.session;
     let harmless = |words: &str| text::harmless_line(words, look.ascii);
     let mut title = String::new();
-    if look.for_a_person && row.depth > 0 {
+    if (look.for_a_person || nesting == Nesting::Always) && row.depth > 0 {
         title.push_str(&"  ".repeat(row.depth.min(DEEPEST) - 1));
         title.push_str(look.sign(Sign::Offspring));
     }
@@ -292,6 +357,13 @@ fn row_cells(row: &Row, now: Timestamp, looked: &Looked, look: &Look) -> Vec<Cel
     if look.for_a_person && session.changed_as.is_some() {
         title.push_str(words::CHANGED_HERE);
     }
+    let ink = if matches!(session.state, State::Whole(_)) { Ink::Plain } else { Ink::Error };
+    Cell::new(ink, title)
+}
+
+fn row_cells(row: &Row, now: Timestamp, looked: &Looked, look: &Look) -> Vec<Cell> {
+    let session = &row.session;
+    let harmless = |words: &str| text::harmless_line(words, look.ascii);
     let about = session.about();
     let project = about.and_then(|about| about.project.as_deref()).map(harmless).unwrap_or_default();
     let project = match Path::new(&project).file_name() {
@@ -308,17 +380,22 @@ fn row_cells(row: &Row, now: Timestamp, looked: &Looked, look: &Look) -> Vec<Cel
     } else {
         session.updated_at.to_string()
     };
-    let ink = if matches!(session.state, State::Whole(_)) { Ink::Plain } else { Ink::Error };
-    vec![
+    let mut cells = vec![
         Cell::faint(harmless(&row.called)),
-        Cell::new(ink, title),
+        title_cell(row, Nesting::ForPeople, look),
         Cell::plain(project),
         Cell::plain(agent),
         Cell::plain(prompts.map(grouped).unwrap_or_default())
             .or_alone(prompts.map(|prompts| counted(prompts, "prompt", "prompts")).unwrap_or_default()),
         Cell::plain(cost),
         Cell::faint(active),
-    ]
+    ];
+    // scripts that read columns know these
+    if look.width.is_some() {
+        let reason = text::cut(&branch_reason(session, look), LONGEST_REASON, look.sign(Sign::Cut));
+        cells.push(Cell::faint(reason));
+    }
+    cells
 }
 
 fn closing(rows: &[Row], shown: usize, is_empty_home: bool) -> String {

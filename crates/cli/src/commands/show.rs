@@ -4,6 +4,9 @@ mod context;
 mod long;
 mod turn;
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use offshoot_session::address::{ShortIds, Want};
 use offshoot_session::outline::{Lines, Turn, turns_of, turns_through};
 use offshoot_session::versions::AllVersions;
@@ -11,19 +14,19 @@ use offshoot_session::{EntryId, SessionTree};
 use offshoot_store::ending::{Ending, Last};
 use serde_json::{Value, json};
 
-use super::heading;
-use super::json::{add_version, entry, printed};
+use super::json::{add_version, entry, lineage, printed};
+use super::{heading, reason_of};
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::light::{self, light_session};
 use crate::living::{Running, has_open_turn, looked_at};
 use crate::long::long_session;
-use crate::look::Look;
+use crate::look::{Ink, Look, Sign};
 use crate::opened::{Opened, point};
 use crate::table::Painted;
 use crate::which::{Which, which};
-use crate::{Answer, words};
+use crate::{Answer, text, words};
 
 pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
     let which = which(here, args.session.named())?;
@@ -127,7 +130,9 @@ impl<'t> Part<'t> {
         let mut text = String::new();
         if !look.quiet {
             text.push_str(&heading(tree, &Painted::default(), look).text);
-            text.push_str("\n\n");
+            text.push('\n');
+            text.push_str(&branched(tree, look));
+            text.push('\n');
         }
         if turns.is_empty() {
             let nothing = if tree.is_empty() { words::NOTHING_SAID } else { words::HEAD_AT_START };
@@ -166,6 +171,7 @@ impl<'t> Part<'t> {
         json!({
             "session": tree.header().map(|header| header.id.as_str()),
             "title": tree.title(),
+            "lineage": lineage(tree.header().and_then(|header| header.lineage.as_ref())),
             "head": tree.main_head().map(|head| head.as_str()),
             "at": at.or(tree.main_head()).map(|at| at.as_str()),
             "entries": entries,
@@ -181,6 +187,26 @@ impl<'t> Part<'t> {
         }
         turns
     }
+}
+
+/// The session that this one branched from, and why; empty for a root.
+fn branched(tree: &SessionTree, look: &Look) -> String {
+    let Some(lineage) = tree.header().and_then(|header| header.lineage.as_ref()) else {
+        return String::new();
+    };
+    let parent = text::harmless_line(short_parent(&lineage.parent), look.ascii);
+    let line = words::branched_from(&parent, reason_of(lineage, look).as_deref());
+    let line = text::cut(&line, look.width.unwrap_or(usize::MAX), look.sign(Sign::Cut));
+    format!("{}\n", look.paint(Ink::Faint, &line))
+}
+
+/// Headers name a parent by its id or by its file, which ends with the id. Long ids are cut as in headings.
+fn short_parent(parent: &str) -> &str {
+    let stem = Path::new(parent).file_stem().and_then(OsStr::to_str).unwrap_or(parent);
+    let is_file = stem != parent;
+    let id = stem.rsplit('_').next().filter(|_| is_file).unwrap_or(stem);
+    let is_long = id.len() == 36 && id.split('-').count() == 5;
+    id.get(..6).filter(|_| is_long).unwrap_or(id)
 }
 
 fn last_of<T>(list: &[T], last: Option<usize>) -> &[T] {

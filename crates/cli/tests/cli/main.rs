@@ -20,6 +20,7 @@ mod hooked;
 mod hostile;
 mod in_force;
 mod in_memory;
+mod lineage;
 mod living;
 mod logs;
 mod long;

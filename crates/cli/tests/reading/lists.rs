@@ -1,5 +1,7 @@
 //! `ls` and `versions`.
 
+use serde_json::Value;
+
 use crate::check;
 use crate::home::{BURST_ID, TestHome, flipped, of_tomorrow, session};
 
@@ -27,6 +29,59 @@ fn sessions_are_listed_in_threads() {
             "ls",
         ],
     );
+}
+
+/// sessions are nested below their parents. A parent that is gone, a circle or a parent that is filtered out loses no session.
+#[test]
+fn a_tree_of_sessions_has_every_session_once() {
+    let home = TestHome::empty();
+    let put = |id: &str, parent: Option<&str>, project: &str| {
+        home.put(&session(id, "2025-03-04T13:00:00Z", Some(project), Some(id), parent, "u1 - a1*"));
+    };
+    put("root", None, "/a");
+    put("child", Some("root"), "/a");
+    put("grandchild", Some("child"), "/b");
+    put("orphan", Some("gone"), "/a");
+    put("ring-1", Some("ring-2"), "/a");
+    put("ring-2", Some("ring-1"), "/a");
+    put("self", Some("self"), "/a");
+    assert_eq!(
+        nested(&home, "ls --tree --json"),
+        ["orphan()", "ring-1(ring-2())", "root(child(grandchild()))", "self()"]
+    );
+    assert_eq!(nested(&home, "ls --tree child --json"), ["child(grandchild())"]);
+    assert_eq!(nested(&home, "ls --tree --project /b --json"), ["grandchild()"], "its parent is not listed");
+    let text = home.run("ls --tree --width 70");
+    assert!(text.contains("  ╰ grandchild") && text.ends_with("7 sessions.\n"), "{text}");
+}
+
+/// Each root with its children in brackets.
+fn nested(home: &TestHome, line: &str) -> Vec<String> {
+    fn node(item: &Value) -> String {
+        assert_eq!(item["session"]["id"], item["header"]["id"]);
+        let children = item["children"].as_array().expect("a list");
+        let children: Vec<String> = children.iter().map(node).collect();
+        format!("{}({})", item["session"]["id"].as_str().expect("an id"), children.join(" "))
+    }
+    let printed: Value = serde_json::from_slice(&home.output(line).stdout).expect("JSON");
+    let mut roots: Vec<String> = printed["sessions"].as_array().expect("a list").iter().map(node).collect();
+    roots.sort();
+    roots
+}
+
+/// JSON does not nest without end, because its readers have limits; all sessions are there.
+#[test]
+fn a_long_chain_of_sessions_is_listed_whole() {
+    let home = TestHome::empty();
+    for at in 0..70 {
+        let parent = (at > 0).then(|| format!("s{:02}", at - 1));
+        let id = format!("s{at:02}");
+        home.put(&session(&id, "2025-03-04T13:00:00Z", None, None, parent.as_deref(), "u1 - a1*"));
+    }
+    let roots = nested(&home, "ls --tree --json");
+    assert_eq!(roots.len(), 1);
+    assert_eq!(roots.concat().matches('s').count(), 70);
+    assert!(roots.concat().contains("s47(s48() s49() "), "{roots:?}");
 }
 
 #[test]

@@ -347,13 +347,7 @@ fn files(files: words::Files<'_>) -> FileLists {
 
 fn reason(word: Word<'_>) -> BranchReason {
     match word {
-        Word::Known(word) => match word.as_ref() {
-            "config_change" => BranchReason::ConfigChange,
-            "message_edit" => BranchReason::MessageEdit,
-            "retry" => BranchReason::Retry,
-            "fork" => BranchReason::Fork,
-            _ => BranchReason::Other(word.into_owned()),
-        },
+        Word::Known(word) => BranchReason::named(&word),
         Word::Other { other: word } | Word::Error { error: word } => BranchReason::Other(word.into_owned()),
     }
 }

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use offshoot_transcripts::gist::HeaderGist;
 use rusqlite::{Connection, OptionalExtension, Row};
 
 use super::charges::SpentText;
@@ -38,6 +39,7 @@ pub struct SessionRow {
     pub first_prompt: Option<String>,
     pub model: Option<String>,
     pub parent: Option<String>,
+    pub header: HeaderGist,
     pub labels: Vec<String>,
     pub opened_at: Option<i64>,
     pub updated_at: i64,
@@ -64,9 +66,9 @@ pub(super) const UNREADABLE: i64 = 2;
 
 const COLUMNS: &str = "key, path, length, modified, inode, tail, is_own, is_side, state, damaged, reason, agent, id, \
     project, title, is_user_title, first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, \
-    prompts, spent, beginning";
+    prompts, spent, beginning, header";
 /// So many columns are these.
-const COUNT: usize = 27;
+const COUNT: usize = 28;
 
 impl Catalog {
     /// All sessions, in no order.
@@ -155,7 +157,7 @@ fn session_row(row: &Row<'_>) -> Result<SessionRow, rusqlite::Error> {
         (_, damaged) => State::Damaged(damaged as u64),
     };
     let id: Option<String> = row.get(12)?;
-    let labels: Option<String> = row.get(19)?;
+    let (labels, header): (Option<String>, Option<String>) = (row.get(19)?, row.get(27)?);
     Ok(SessionRow {
         key: row.get(0)?,
         length: row.get::<_, i64>(2)? as u64,
@@ -181,6 +183,7 @@ fn session_row(row: &Row<'_>) -> Result<SessionRow, rusqlite::Error> {
         prompts: row.get::<_, i64>(24)? as u64,
         spent: row.get::<_, Option<String>>(25)?.map(SpentText::kept),
         beginning: row.get(26)?,
+        header: header.and_then(|header| serde_json::from_str(&header).ok()).unwrap_or_default(),
         path,
     })
 }

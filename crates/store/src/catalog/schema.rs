@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
 
 /// A session has room for so many texts, as bits.
 pub(super) const ROOM: u32 = 24;
@@ -54,6 +54,8 @@ CREATE TABLE IF NOT EXISTS session(
     first_prompt TEXT,
     model TEXT,
     parent TEXT,
+    -- what its header says of its model and of why it branched
+    header TEXT,
     labels TEXT,
     opened_at INTEGER,
     updated_at INTEGER,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use offshoot_transcripts::gist::{Role, Said};
+use offshoot_transcripts::gist::{HeaderGist, Role, Said};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::charges::{self, Behind};
@@ -117,13 +117,15 @@ fn row(
     let lines = told.and_then(|told| told.follow.as_ref()).map(|follow| lines_number(follow.lines()));
     let labels: Vec<&str> = gist.labels.values().map(String::as_str).collect();
     let labels = (!labels.is_empty()).then(|| serde_json::Value::from(labels).to_string());
+    let header =
+        (gist.header != HeaderGist::default()).then(|| serde_json::to_string(&gist.header).ok()).flatten();
     // one that could not be read is tried again each time
     let length = if state == UNREADABLE { -1 } else { put.stamp.length };
     let sql = "INSERT OR REPLACE INTO session(key, path, length, modified, changed, inode, device, links,
             is_settled, read_to, head, tail, lines, state, damaged, reason, is_own, is_side, agent, id, project, title, is_user_title, is_titled_beside,
-            first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, prompts, beginning)
+            first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, prompts, beginning, header)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-            ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34)";
+            ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35)";
     batch.prepare_cached(sql)?.execute(params![
         key,
         bytes_of(put.path),
@@ -159,6 +161,7 @@ fn row(
         gist.branches as i64,
         gist.prompts as i64,
         gist.beginning.map(u64::cast_signed),
+        header,
     ])?;
     let key = key.unwrap_or_else(|| batch.last_insert_rowid());
     match told.and_then(|told| told.follow.as_ref()) {

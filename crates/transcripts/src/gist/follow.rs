@@ -6,6 +6,7 @@ use offshoot_session::outline::one_line;
 use offshoot_session::{Body, Fact, Note, Reply, SessionHeader, Usage};
 use serde::{Deserialize, Serialize};
 
+use super::header::HeaderGist;
 use super::shape::Step;
 use super::{Beginning, Gist, Place, Role, Said, Shape, Unusual, beginning, journal, said_in, tools_in};
 use crate::dialect::{Family, family_of};
@@ -192,6 +193,7 @@ impl Taken<'_> {
         self.gist.agent.clone_from(&header.agent);
         self.gist.project.clone_from(&header.project);
         self.gist.parent = header.lineage.as_ref().map(|lineage| lineage.parent.clone());
+        self.gist.header = HeaderGist::of(header);
         self.gist.opened_at = Some(header.opened_at.as_microsecond());
         self.moment(self.gist.opened_at);
     }

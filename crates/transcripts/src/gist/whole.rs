@@ -7,6 +7,7 @@ use offshoot_session::outline::{TurnOutline, one_line};
 use offshoot_session::{Body, Change, Note, SessionTree};
 use std::collections::HashMap;
 
+use super::header::HeaderGist;
 use super::{Beginning, Gist, Role, Said, beginning, said_in, tools_in};
 use crate::claude::billed_as;
 
@@ -33,6 +34,7 @@ pub fn of_tree(tree: &SessionTree) -> (Gist, Vec<Said>) {
             .map(|line| beginning(&line)),
         model: models.last().map(|model| model.name.clone()),
         parent: header.and_then(|header| header.lineage.as_ref()).map(|lineage| lineage.parent.clone()),
+        header: header.map(HeaderGist::of).unwrap_or_default(),
         is_side: false,
         labels: tree.labels().into_iter().map(|(id, label)| (id.to_string(), label.to_owned())).collect(),
         opened_at: header.map(|header| header.opened_at.as_microsecond()),

@@ -152,7 +152,7 @@ pub(super) fn header_of(map: &Map, id: SessionId, opened_at: Timestamp) -> Sessi
         parent,
         at: None,
         message_index: integer(map, "branch_point").and_then(|index| u64::try_from(index).ok()),
-        reason: text(map, "branch_reason").map(reason_of),
+        reason: text(map, "branch_reason").map(BranchReason::named),
         metadata: given(map, "branch_metadata").cloned(),
     });
     SessionHeader {
@@ -231,16 +231,6 @@ fn model_in(map: &Map) -> Option<Model> {
             let (provider, name) = name.split_once('/').unwrap_or(("", name));
             Some(Model { provider: provider.to_owned(), name: name.to_owned() })
         }
-    }
-}
-
-pub(super) fn reason_of(word: &str) -> BranchReason {
-    match word {
-        "config_change" => BranchReason::ConfigChange,
-        "message_edit" => BranchReason::MessageEdit,
-        "retry" => BranchReason::Retry,
-        "fork" => BranchReason::Fork,
-        other => BranchReason::Other(other.to_owned()),
     }
 }
 

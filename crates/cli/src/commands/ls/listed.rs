@@ -5,11 +5,14 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use offshoot_api::views::StatusView;
+use offshoot_session::Lineage;
 use offshoot_session::cost::Spent;
 use offshoot_store::Archive;
 use offshoot_store::catalog::{self, SessionRow, SpentText};
+use offshoot_transcripts::gist::HeaderGist;
 use serde_json::{Value, json};
 
+use crate::commands::json::lineage;
 use crate::known::Known;
 use crate::naming::{Lies, Name, Standing};
 use crate::prices::Looked;
@@ -51,6 +54,7 @@ pub(super) struct About {
     pub(super) agent: Option<String>,
     pub(super) model: Option<String>,
     pub(super) parent: Option<String>,
+    pub(super) header: HeaderGist,
     pub(super) labels: Vec<String>,
     pub(super) opened_at: Option<Timestamp>,
     pub(super) entries: u64,
@@ -80,6 +84,7 @@ impl Listed {
             agent: row.agent,
             model: row.model,
             parent: row.parent,
+            header: row.header,
             labels: row.labels,
             opened_at: row.opened_at.and_then(moment),
             entries: row.entries,
@@ -149,6 +154,30 @@ impl Listed {
         }
     }
 
+    /// Where and why it branched, as its header says.
+    pub(super) fn lineage(&self) -> Option<Lineage> {
+        let about = self.about()?;
+        Some(about.header.lineage(about.parent.as_deref()?))
+    }
+
+    /// What its header says, as trees of sessions show it.
+    pub(super) fn header_as_json(&self) -> Value {
+        let (about, lineage) = (self.about(), self.lineage());
+        let header = about.map(|about| &about.header);
+        json!({
+            "id": self.id,
+            "timestamp": about.and_then(|about| about.opened_at).map(|at| at.to_string()),
+            "cwd": about.and_then(|about| about.project.as_deref()),
+            "agent": about.and_then(|about| about.agent.as_deref()),
+            "provider": header.and_then(|header| header.provider.as_deref()),
+            "model": header.and_then(|header| header.model.as_deref()),
+            "parent_id": lineage.as_ref().map(|lineage| lineage.parent.as_str()),
+            "branch_point": header.and_then(|header| header.branch_point),
+            "branch_reason": header.and_then(|header| header.branch_reason.as_deref()),
+            "branch_metadata": header.and_then(|header| header.branch_metadata.as_ref()),
+        })
+    }
+
     pub(super) fn about_mut(&mut self) -> Option<&mut About> {
         match &mut self.state {
             State::Whole(about) | State::Damaged(about, _) => Some(about),
@@ -187,6 +216,7 @@ impl Listed {
             "updated_at": self.updated_at.to_string(),
             "opened_at": about.and_then(|about| about.opened_at).map(|at| at.to_string()),
             "parent": parent.or(named),
+            "lineage": lineage(self.lineage().as_ref()),
             "cost_micros": about.and_then(|about| about.cost(looked)),
             "damaged_records": damaged,
             "error": error,
@@ -215,6 +245,20 @@ impl About {
         let mut all = Spent::default();
         self.spent.iter().for_each(|spent| all.plus(&spent.understood()));
         all.money(|model| looked.price_of(model))
+    }
+
+    /// The model of the header, else that of the last reply.
+    pub(super) fn model_name(&self) -> Option<String> {
+        self.header.model.clone().or_else(|| self.model.clone())
+    }
+
+    /// The model with its provider, as far as the header names it.
+    pub(super) fn whole_model(&self) -> Option<String> {
+        let provider = self.header.provider.as_deref().filter(|provider| !provider.is_empty());
+        match (provider, &self.header.model) {
+            (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
+            (Some(_) | None, _) => self.model_name(),
+        }
     }
 
     /// The title; where there is none, what was asked first.
