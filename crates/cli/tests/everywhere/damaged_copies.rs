@@ -6,7 +6,10 @@ use crate::kept::CLAUDE;
 use crate::person::Person;
 
 /// What can happen to a copy.
-const DAMAGES: [(&str, fn(&Path)); 4] = [
+/// Damages a kept copy.
+type Damage = fn(&Path);
+
+const DAMAGES: [(&str, Damage); 4] = [
     ("cut", |copy| {
         let bytes = std::fs::read(copy).expect("a copy");
         std::fs::write(copy, &bytes[..bytes.len() - 1]).expect("own file");
