@@ -126,7 +126,7 @@ async fn an_edit_or_a_retry_can_be_a_session() {
     assert_eq!(texts(&tree), ["other", "re: other"]);
     let lineage = tree.header().unwrap().lineage.clone().unwrap();
     assert_eq!((lineage.reason, lineage.message_index), (Some(BranchReason::MessageEdit), Some(0)));
-    assert_eq!(lineage.metadata, Some(json!({ "old_text": "one", "new_text": "other" })));
+    assert_eq!(lineage.metadata, Some(json!({ "turn": 1, "old_text": "one", "new_text": "other" })));
 
     let retry = request::Retry { session: "s".into(), at: "#1".into(), to, ..Default::default() };
     let retried = changed(&mut world, Request::Retry(retry)).await.unwrap();
