@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 fn described(reason: BranchReason, metadata: Value) -> String {
     let (parent, reason, metadata) = ("p".to_owned(), Some(reason), Some(metadata));
-    Lineage { parent, at: None, message_index: None, reason, metadata }.describe().expect("it has a reason")
+    Lineage { parent, at: None, message_index: None, reason, metadata }.describe().unwrap_or_default()
 }
 
 /// lists show why a session branched, with the old and the new values.
