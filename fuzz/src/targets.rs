@@ -19,7 +19,8 @@ use offshoot_transcripts::gist::{Follow, lines_of};
 use offshoot_transcripts::light::{Beginning, Marks, Rests, ShapeReader, lighten, lighten_first};
 use offshoot_transcripts::opencode::{Row, Rows, Table, read_rows, read_storage, stored};
 use offshoot_transcripts::{
-    Dialect, FileRole, Transcript, classify, gemini, pi as pi_files, read, rollouts as rollout_files,
+    Dialect, FileRole, Transcript, classify, gemini, is_joined, pi as pi_files, read,
+    rollouts as rollout_files,
 };
 use serde_json::Value;
 
@@ -225,6 +226,9 @@ pub fn side_index(bytes: &[u8]) {
 pub fn light(bytes: &[u8]) {
     let name = Some("session.jsonl");
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
+    if lines.iter().any(|line| is_joined(line)) {
+        return; // such files are read whole
+    }
     // Another key each time: whoever looks for inputs may have seen the marks of the last.
     let marks = Marks::keyed(RandomState::new().hash_one(bytes));
     let mut rests = Rests::new(marks);

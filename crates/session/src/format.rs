@@ -24,7 +24,7 @@ mod words;
 pub use batch::{EncodedBatch, encode_batch, encode_batch_watched};
 pub use blob::{Blob, BlobName, BlobTrouble, Blobs, NoBlobs};
 pub use line::{Decoded, Encoded, InBatch, Note, Undecodable, Unwritable, decode, encode};
-pub use scan::{Flaw, Found, NewerFormat, Position, Scanned, Tail, TornBy, scan, scan_watched};
+pub use scan::{Flaw, Found, NewerFormat, Position, Scanned, Tail, TornBy, scan, scan_short_lines};
 pub use seal::{Damage, SEAL_LENGTH};
 
 /// The newest format that this version reads and writes. A journal gets the oldest number whose readers understand it.

@@ -17,6 +17,7 @@
 //! | the shape without the words, for long sessions | [`skeleton`] |
 //! | naming a point | [`address`] |
 //! | the words on disk | [`mod@format`] |
+//! | lines that are too long to be held | [`long_lines`] |
 //! | JSON, quickly | [`quick_json`] |
 //! | a session of another program with what was added here | [`foreign`] |
 //! | sessions among each other | [`graph`], [`union`], [`about`], [`find`] |
@@ -44,6 +45,7 @@ pub mod image;
 pub mod in_force;
 pub mod lineage;
 pub mod live;
+pub mod long_lines;
 pub mod oddity;
 pub mod outline;
 pub mod pending;

@@ -45,9 +45,11 @@ use offshoot_transcripts::{Transcript, Unreadable};
 
 use crate::home::Home;
 use crate::private;
+use crate::short_lines::Collected;
 
 pub use damage::Depth;
 pub use frames::{Mark, mark_of};
+pub(crate) use keep::Part;
 pub use keep::{AsItIs, Inode, KeepError, SecondName, State, Stood, Taken, Wrote};
 pub use place::{Kept, Version};
 pub use rows::lines_of;
@@ -173,9 +175,9 @@ impl Archive {
 
 impl Kept {
     pub fn bytes(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        frames::unpack(&self.path, &mut bytes)?;
-        Ok(bytes)
+        let mut lines = Collected::default();
+        frames::unpack(&self.path, &mut lines)?;
+        Ok(lines.finish().bytes)
     }
 
     /// The same as a file without a name, for whoever wants only a part.

@@ -3,9 +3,10 @@
 //! what then is missing is told as an oddity by who needs it.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use offshoot_session::long_lines::LONGEST_LINE;
 use offshoot_transcripts::claude::{self, AgentFile};
 use offshoot_transcripts::codex::{self, RolloutFile, belongs, rollout_id_from_file_name};
 use offshoot_transcripts::{Dialect, FileRole, Transcript, Unreadable, Watched, classify};
@@ -47,7 +48,7 @@ pub fn agents(path: &Path, archive: Option<&Archive>) -> Option<Vec<AgentBeside>
 pub fn continues_another(path: &Path) -> bool {
     let mut first = Vec::new();
     let is_read = crate::private::open_foreign(path)
-        .and_then(|file| BufReader::new(file).read_until(b'\n', &mut first));
+        .and_then(|file| BufReader::new(file).take(LONGEST_LINE as u64).read_until(b'\n', &mut first));
     is_read.is_ok() && belongs(None, &first).is_some_and(|belongs| belongs.base.is_some())
 }
 

@@ -8,6 +8,7 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use offshoot_session::long_lines::LONGEST_LINE;
 use offshoot_transcripts::claude::excerpt::Excerpt;
 pub use offshoot_transcripts::claude::excerpt::{Ending, Last};
 use offshoot_transcripts::claude::spine::{Skim, Spine, begins_like_ours};
@@ -183,6 +184,9 @@ fn lines_between(
         }
         if at >= to && open.is_empty() {
             return Ok(Some(spine));
+        }
+        if open.len() > LONGEST_LINE {
+            return Ok(None);
         }
         if open.is_empty() && !rest.is_empty() {
             begin = at;

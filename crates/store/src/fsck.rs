@@ -33,8 +33,17 @@ pub struct Report {
     /// Oddities that files of other programs had already when they were taken over. The journal keeps them as they
     /// came.
     pub came_odd: u64,
+    /// The first of them: at most [`MOST_IN_FILE`] of a file and [`MOST`] in all.
     pub problems: Vec<Problem>,
+    /// All of them.
+    pub problem_count: u64,
+    /// How many were found in the file that is being read.
+    in_file: usize,
 }
+
+/// A file of a million bad lines must not need memory for a million problems.
+pub const MOST_IN_FILE: usize = 100;
+pub const MOST: usize = 1_000;
 
 #[derive(Debug)]
 pub struct Problem {
@@ -62,11 +71,15 @@ pub struct Progress {
 impl Report {
     /// Everything is as it was written.
     pub fn is_clean(&self) -> bool {
-        self.problems.is_empty()
+        self.problem_count == 0
     }
 
     fn problem(&mut self, path: impl Into<PathBuf>, what: Wrong) {
-        self.problems.push(Problem { path: path.into(), what });
+        self.problem_count += 1;
+        self.in_file += 1;
+        if self.in_file <= MOST_IN_FILE && self.problems.len() < MOST {
+            self.problems.push(Problem { path: path.into(), what });
+        }
     }
 }
 
@@ -96,10 +109,12 @@ pub fn fsck(store: &JournalStore, progress: &mut dyn FnMut(Progress)) -> Result<
     let of = journals.len() + blobs.len();
     for (done, id) in journals.iter().enumerate() {
         progress(Progress { done, of });
+        report.in_file = 0;
         check_journal(store, id, &mut report);
     }
     for (done, name) in blobs.iter().enumerate() {
         progress(Progress { done: journals.len() + done, of });
+        report.in_file = 0;
         check_blob(store, name, &mut report);
     }
     progress(Progress { done: of, of });
@@ -160,8 +175,16 @@ fn check_journal(store: &JournalStore, id: &SessionId, report: &mut Report) {
 /// Entries and facts that came from a file of another program: their records still have its lines.
 #[derive(Default)]
 struct TakenOver<'t> {
-    theirs: HashSet<&'t EntryId>,
-    ours: HashSet<&'t EntryId>,
+    theirs: Named<'t>,
+    ours: Named<'t>,
+}
+
+/// What records name.
+#[derive(Default)]
+struct Named<'t> {
+    entries: HashSet<&'t EntryId>,
+    /// Where heads were sent.
+    targets: HashSet<&'t EntryId>,
 }
 
 impl<'t> TakenOver<'t> {
@@ -171,11 +194,12 @@ impl<'t> TakenOver<'t> {
         let not_here = all - journal.own_records().count();
         for (at, record) in journal.tree().log().enumerate() {
             let is_theirs = at < not_here || record.source.is_some();
-            let ids = if is_theirs { &mut taken_over.theirs } else { &mut taken_over.ours };
+            let named = if is_theirs { &mut taken_over.theirs } else { &mut taken_over.ours };
             match &record.change {
-                Change::Entry(entry) => ids.extend([&entry.id]),
-                Change::Marked(mark) => ids.extend(mark.id.iter().chain(mark.fact.target())),
-                Change::Opened(_) | Change::HeadMoved(_) | Change::Unknown => {}
+                Change::Entry(entry) => named.entries.extend([&entry.id]),
+                Change::Marked(mark) => named.entries.extend(mark.id.iter().chain(mark.fact.target())),
+                Change::HeadMoved(head_move) => named.targets.extend(&head_move.to),
+                Change::Opened(_) | Change::Unknown => {}
             }
         }
         taken_over
@@ -187,7 +211,12 @@ impl<'t> TakenOver<'t> {
             Odd::MissingParent { entry: odd, .. }
             | Odd::Cycle(odd)
             | Odd::DuplicateId(odd)
-            | Odd::MarkOnMissing(odd) => self.theirs.contains(odd) && !self.ours.contains(odd),
+            | Odd::MarkOnMissing(odd) => {
+                self.theirs.entries.contains(odd) && !self.ours.entries.contains(odd)
+            }
+            Odd::HeadToMissing { to, .. } => {
+                self.theirs.targets.contains(to) && !self.ours.targets.contains(to)
+            }
             _ => false,
         }
     }

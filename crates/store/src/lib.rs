@@ -51,6 +51,7 @@ pub mod opencode_database;
 pub mod opencode_storage;
 pub mod private;
 pub mod recent;
+pub mod short_lines;
 pub mod steady;
 pub mod store;
 pub mod titles_beside;

@@ -12,6 +12,8 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use tempfile::NamedTempFile;
 
+use crate::short_lines::read_short_lines;
+
 /// Opens a file of the home. A new file has mode 0600; a symbolic link is refused.
 pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     options.mode(0o600).custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
@@ -24,11 +26,9 @@ pub fn open_foreign(path: &Path) -> io::Result<File> {
     regular(OpenOptions::new().read(true).custom_flags(flags(OFlags::NONBLOCK)).open(path)?)
 }
 
-/// Reads a whole file of another program; see [`open_foreign`].
+/// Reads a whole file of another program without its longest lines; see [`open_foreign`] and [`read_short_lines`].
 pub fn read_foreign(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut open_foreign(path)?, &mut bytes)?;
-    Ok(bytes)
+    Ok(read_short_lines(open_foreign(path)?)?.bytes)
 }
 
 /// Reads a whole file of the home.

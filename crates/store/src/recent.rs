@@ -11,7 +11,8 @@ use offshoot_session::context::Message;
 use offshoot_transcripts::claude::read;
 use offshoot_transcripts::claude::recent::{Earlier, OVERLAP, recent, recent_of};
 
-use crate::files::{About, DiskFiles, FileError, Files, Open, OpenFile, Pages, read_exactly, read_from};
+use crate::files::{About, DiskFiles, FileError, Files, Open, OpenFile, Pages, read_exactly};
+use crate::short_lines::{Between, read_short_lines};
 
 const FIRST_END: u64 = 1 << 20;
 const LONGEST_END: u64 = 64 << 20;
@@ -51,7 +52,8 @@ pub fn recent_messages_from(path: &Path, count: usize, first_end: u64) -> Result
         }
         end *= 4;
     }
-    let bytes = read_from(file.as_ref(), 0).about("read", path)?;
+    let content = Between { file: file.as_ref(), from: 0, to: length };
+    let bytes = read_short_lines(content).about("read", path)?.bytes;
     let name = path.file_name().map(|name| name.to_string_lossy());
     let (tree, _) = SessionTree::replay(read(name.as_deref(), &bytes).records);
     Ok(RecentMessages { messages: recent_of(&tree, count), way: Way::Whole })

@@ -8,12 +8,16 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use crate::files::{About, FileError, Files, Open, read_from};
+use offshoot_session::long_lines::ShortLines;
+
+use crate::files::{About, FileError, Files, Open};
+use crate::short_lines::{Between, read_short_lines};
 
 const TRIES: usize = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Steady {
+    /// Without the longest lines.
     pub bytes: Vec<u8>,
     pub changed: Option<Changed>,
 }
@@ -54,13 +58,12 @@ pub fn read_steadily(files: &dyn Files, path: &Path) -> Result<Steady, FileError
 fn read_once(files: &dyn Files, path: &Path) -> io::Result<Steady> {
     let file = files.open(path, Open::ReadForeign)?;
     let before = file.stat()?;
-    let mut bytes = read_from(file.as_ref(), 0)?;
+    let content = Between { file: file.as_ref(), from: 0, to: before.length };
+    let ShortLines { bytes, length: read, .. } = read_short_lines(content)?;
     let after = file.stat()?;
-    let read = bytes.len() as u64;
     let changed = if read.min(after.length) < before.length {
         Some(Changed::Shrank { by: before.length - read.min(after.length) })
     } else if after.length > read.min(before.length) {
-        bytes.truncate(before.length as usize);
         Some(Changed::Grew { by: after.length - before.length })
     } else {
         (after.modified != before.modified).then_some(Changed::Rewritten)

@@ -37,7 +37,7 @@ use thiserror::Error;
 
 pub use carry::{Destination, Fate, HandedOver, Report, Target, ToolFate};
 pub use family::{FileRole, classify};
-pub use lines::Watched;
+pub use lines::{Watched, is_joined};
 pub use lost::{Loss, Lost};
 
 /// A file, understood.

@@ -7,6 +7,7 @@ use offshoot_session::{Odd, Oddity};
 use crate::lines::{Content, Line};
 
 const NOT_UTF_8: &str = "some bytes are not UTF-8 and are shown as `�`";
+const JOINED: &str = "the newline after it is missing; both lines were read";
 
 #[derive(Debug, Default)]
 pub(crate) struct Noted {
@@ -19,20 +20,22 @@ pub(crate) fn oddity_of_document(bytes: &[u8]) -> Option<Oddity> {
     std::str::from_utf8(bytes).is_err().then(|| Oddity::new(Odd::Repaired(NOT_UTF_8.to_owned())))
 }
 
+/// What a line shows by its bytes, under the number that it has for its reader.
+pub(crate) fn oddities_of_line(line: &Line, number: u64) -> impl Iterator<Item = Oddity> {
+    let content = match &line.content {
+        Content::Object(_) => line.is_lossy.then(|| Odd::Repaired(NOT_UTF_8.to_owned())),
+        Content::Unreadable(reason) => Some(Odd::UnreadableLine(reason.clone())),
+        Content::Torn => Some(Odd::TornTail { bytes: line.raw.bytes().len() as u64 }),
+        Content::Blank => None,
+    };
+    let joined = line.is_joined.then(|| Odd::Repaired(JOINED.to_owned()));
+    content.into_iter().chain(joined).map(move |odd| Oddity::at_line(number, odd))
+}
+
 impl Noted {
     /// What a line shows before anybody asks what it says.
     pub(crate) fn line(&mut self, line: &Line) {
-        match &line.content {
-            Content::Object(_) if line.is_lossy => {
-                self.repaired(line.number, NOT_UTF_8);
-            }
-            Content::Unreadable(reason) => self.odd(line.number, Odd::UnreadableLine(reason.clone())),
-            Content::Torn => {
-                let bytes = line.raw.bytes().len() as u64;
-                self.odd(line.number, Odd::TornTail { bytes });
-            }
-            Content::Blank | Content::Object(_) => {}
-        }
+        self.oddities.extend(oddities_of_line(line, line.number));
     }
 
     pub(crate) fn odd(&mut self, line: u64, what: Odd) {

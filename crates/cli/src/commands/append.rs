@@ -219,6 +219,10 @@ impl Trouble {
 fn understood(lines: &[Line]) -> (Vec<Value>, Option<Trouble>) {
     let mut entries = Vec::with_capacity(lines.len());
     for (index, line) in lines.iter().enumerate() {
+        if line.is_too_long {
+            let trouble = Trouble { index, number: line.number, reason: words::TOO_LONG.to_owned() };
+            return (entries, Some(trouble));
+        }
         match serde_json::from_slice(&line.bytes) {
             Ok(entry) => entries.push(entry),
             Err(_) => {

@@ -70,13 +70,11 @@ fn told(report: &Report, look: &Look) -> String {
         }
         told.push_str(&format!("  {}\n", text::harmless_line(&finding(problem), look.ascii)));
     }
-    told.push_str(&words::proof(
-        report.sessions,
-        report.records,
-        report.blobs,
-        report.problems.len(),
-        report.came_odd,
-    ));
+    let count = usize::try_from(report.problem_count).unwrap_or(usize::MAX);
+    if let Some(more) = count.checked_sub(report.problems.len()).filter(|more| *more > 0) {
+        told.push_str(&words::more_findings(more));
+    }
+    told.push_str(&words::proof(report.sessions, report.records, report.blobs, count, report.came_odd));
     told
 }
 
@@ -127,6 +125,7 @@ fn as_json(report: &Report, kept: &Proof) -> Value {
         "torn_copies": report.torn_copies,
         "leftovers": report.leftovers,
         "came_odd": report.came_odd,
+        "problem_count": report.problem_count + kept.problems.len() as u64,
         "kept": kept.files,
         "kept_bytes": kept.bytes,
         "unfinished": kept.unfinished,

@@ -249,6 +249,9 @@ pub(crate) fn several_entries(count: usize) -> String {
 /// A name that was taken away.
 pub(crate) const GONE: &str = "(none)";
 
+/// As long as [`offshoot_session::long_lines::LONGEST_LINE`].
+pub(crate) const TOO_LONG: &str = "longer than 64 MiB; put large content into files and attach them";
+
 pub(crate) fn bad_line(number: usize, reason: &str) -> String {
     format!("line {number}: {reason}")
 }

@@ -211,6 +211,11 @@ pub(crate) fn proof(sessions: u64, records: u64, blobs: u64, findings: usize, ca
     format!("{}: {verdict}\n{came_odd}", looked_at.join(", "))
 }
 
+/// Behind the findings that are listed.
+pub(crate) fn more_findings(more: usize) -> String {
+    format!("{} more not listed\n", counted(more, "finding", "findings"))
+}
+
 pub(crate) fn proof_of_kept(files: u64, findings: usize) -> String {
     let files = counted(usize::try_from(files).unwrap_or(usize::MAX), "kept file", "kept files");
     let verdict = if findings == 0 { "clean".to_owned() } else { counted(findings, "finding", "findings") };

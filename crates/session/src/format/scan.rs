@@ -16,6 +16,7 @@ use thiserror::Error;
 use super::blob::{BlobName, BlobTrouble, Blobs};
 use super::line::{Decoded, InBatch, Note, Undecodable, decode};
 use super::seal::{self, Damage, SEAL_LENGTH};
+use crate::long_lines::{ShortLines, SkippedLine};
 use crate::{RawLine, Record, Watch};
 
 /// Disks write in sectors; fewer zeros may have another reason.
@@ -94,12 +95,22 @@ pub struct NewerFormat {
 
 /// Reads what follows `from`, to the end of the journal.
 pub fn scan(bytes: &[u8], from: Position, blobs: &dyn Blobs) -> Result<Scanned, NewerFormat> {
-    scan_watched(bytes, from, blobs, &Watch::nobody())
+    scan_watched(bytes, &[], from, blobs, &Watch::nobody())
 }
 
-/// The same, while somebody hears of every line.
-pub fn scan_watched(
+/// Scans a journal without its longest lines, and reports to `watch` how many bytes were read.
+pub fn scan_short_lines(
+    lines: &ShortLines,
+    from: Position,
+    blobs: &dyn Blobs,
+    watch: &Watch,
+) -> Result<Scanned, NewerFormat> {
+    scan_watched(&lines.bytes, &lines.skipped, from, blobs, watch)
+}
+
+fn scan_watched(
     bytes: &[u8],
+    skipped: &[SkippedLine],
     from: Position,
     blobs: &dyn Blobs,
     watch: &Watch,
@@ -110,7 +121,7 @@ pub fn scan_watched(
         blobs,
         watch,
     };
-    scan.run(bytes, from)?;
+    scan.run(bytes, skipped, from)?;
     Ok(scan.scanned)
 }
 
@@ -139,8 +150,11 @@ struct Segment<'s> {
 }
 
 impl Scan<'_> {
-    fn run(&mut self, bytes: &[u8], from: Position) -> Result<(), NewerFormat> {
+    fn run(&mut self, bytes: &[u8], skipped: &[SkippedLine], from: Position) -> Result<(), NewerFormat> {
         let mut at = 0;
+        let mut skipped_lines = skipped.iter().peekable();
+        // how many bytes of skipped lines lie before `at` in the file
+        let mut left_out = 0;
         let mut line = from.lines + 1;
         let mut torn_by = TornBy::UnfinishedBatch;
         if from.owes_newline && bytes.first() == Some(&b'\n') {
@@ -153,12 +167,19 @@ impl Scan<'_> {
             let length = newline.unwrap_or(rest.len());
             let segment = Segment {
                 bytes: rest.get(..length).unwrap_or_default(),
-                offset: from.offset + at as u64,
+                offset: from.offset + at as u64 + left_out,
                 line,
                 has_newline: newline.is_some(),
                 behind: rest.get(length + 1..).unwrap_or_default(),
             };
-            if let Some(torn) = self.take_segment(&segment)? {
+            if let Some(skipped) = skipped_lines.next_if(|skipped| skipped.at == at) {
+                if !segment.has_newline {
+                    torn_by = TornBy::UnfinishedLine;
+                    break;
+                }
+                left_out += skipped.left_out();
+                self.take_skipped(&segment, skipped.length);
+            } else if let Some(torn) = self.take_segment(&segment)? {
                 torn_by = torn;
                 break;
             }
@@ -167,7 +188,8 @@ impl Scan<'_> {
             at += passed;
             line += 1;
         }
-        let end = from.offset + bytes.len() as u64;
+        let left_out: u64 = skipped.iter().map(SkippedLine::left_out).sum();
+        let end = from.offset + bytes.len() as u64 + left_out;
         let left = end - self.scanned.end.offset;
         if left > 0 {
             self.scanned.tail = Some(Tail { bytes: left, torn_by });
@@ -187,6 +209,15 @@ impl Scan<'_> {
             Err(Undecodable::Damaged(_)) if self.is_torn_by_hole(segment) => Ok(Some(TornBy::Hole)),
             Err(Undecodable::Damaged(_)) => self.take_pieces(segment),
         }
+    }
+
+    /// A line that was too long to be read. It may have been the last of its batch, like any damaged line.
+    fn take_skipped(&mut self, note: &Segment<'_>, length: u64) {
+        let flaw = Flaw::Damaged { damage: Damage::TooLong, bytes: length };
+        self.batch.found.push(Found { line: note.line, offset: note.offset, flaw });
+        self.batch.records.push(Record::unknown(RawLine::new([note.bytes, b"\n"].concat())));
+        let offset = note.offset + length + 1;
+        self.close_batch(Position { offset, lines: note.line, owes_newline: false });
     }
 
     /// Only the last batch can have been under way when the power went; a hole further up is damage.

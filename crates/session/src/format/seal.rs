@@ -24,6 +24,8 @@ pub enum Damage {
     WrongChecksum,
     #[error("not readable: {0}")]
     NotJson(String),
+    #[error("longer than a line can be")]
+    TooLong,
 }
 
 /// What the frame of a line says.

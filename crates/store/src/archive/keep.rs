@@ -12,6 +12,7 @@ use super::frames::{Effort, Mark, add, damaged, finished, mark_of, unpacked};
 use super::place::{self, Version};
 use super::{Archive, Hold, Kept};
 use crate::private;
+use crate::short_lines::read_short_lines;
 
 /// What tells one state of an original from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -465,9 +466,7 @@ impl Source<'_> {
     }
 
     fn all(&self) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        self.from(0, u64::MAX).read_to_end(&mut bytes)?;
-        Ok(bytes)
+        Ok(read_short_lines(self.from(0, u64::MAX))?.bytes)
     }
 
     /// Checksums of the first and last bytes of a beginning of this length.
@@ -482,10 +481,10 @@ impl Source<'_> {
 }
 
 /// A part of a file, whatever others read of it.
-struct Part<'f> {
-    file: &'f File,
-    at: u64,
-    end: u64,
+pub(crate) struct Part<'f> {
+    pub(crate) file: &'f File,
+    pub(crate) at: u64,
+    pub(crate) end: u64,
 }
 
 impl Read for Part<'_> {

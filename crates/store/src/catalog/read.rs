@@ -8,15 +8,17 @@ use std::path::Path;
 use offshoot_session::SessionTree;
 use offshoot_session::cost::Charge;
 use offshoot_session::format::Flaw;
+use offshoot_session::long_lines::{LONGEST_LINE, ShortLines};
 use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, Unusual, charges_of_tree, lines_of, of_tree};
 
 use super::visit::{Known, Visit};
 use super::walk::{Kind, Seen, Stamp};
-use crate::archive::{Archive, Kept, transcript_of};
+use crate::archive::{Archive, Kept, Part, transcript_of};
 use crate::files::Pages;
 use crate::journal_store::JournalStore;
 use crate::opencode_database::OpencodeDatabase;
 use crate::opencode_storage::{self, Messages};
+use crate::short_lines::read_short_lines;
 use crate::store::{Finding, ReadError, SessionStore};
 use crate::titles_beside::{TitleBeside, titles_in};
 
@@ -152,9 +154,10 @@ impl<'s> Reader<'s> {
             },
             Kind::File => self.whole(&file, &stamp, &seen.path, Messages::ThatAreThere)?,
             Kind::Index => {
-                let mut bytes = vec![0; usize::try_from(stamp.length).unwrap_or_default()];
-                let length = self.read_at(&file, 0, &mut bytes)?;
-                Outcome::Titles(titles_in(&seen.path, bytes.get(..length).unwrap_or_default()))
+                let ShortLines { bytes, length, .. } =
+                    read_short_lines(Part { file: &file, at: 0, end: stamp.length as u64 })?;
+                self.bytes += length;
+                Outcome::Titles(titles_in(&seen.path, &bytes))
             }
             Kind::Database | Kind::Kept(_) => Outcome::NoSession,
         };
@@ -188,9 +191,9 @@ impl<'s> Reader<'s> {
         {
             return Ok(Outcome::All(Box::new(told)));
         }
-        let mut bytes = vec![0; usize::try_from(stamp.length).unwrap_or_default()];
-        let length = self.read_at(file, 0, &mut bytes)?;
-        bytes.truncate(length);
+        let ShortLines { bytes, length, .. } =
+            read_short_lines(Part { file, at: 0, end: stamp.length as u64 })?;
+        self.bytes += length;
         let in_storage = opencode_storage::read(path, &bytes, messages, &self.archive);
         let Some(transcript) = in_storage.or_else(|| transcript_of(&name, &bytes).ok()) else {
             return Ok(Outcome::NoSession);
@@ -259,24 +262,33 @@ impl<'s> Reader<'s> {
             let mut lines = buffer.get(front - begun..front + count).unwrap_or_default();
             while let Some(length) = memchr::memchr(b'\n', lines) {
                 let (line, rest) = lines.split_at(length);
-                if follow.take(line, at, &mut said).is_err() {
+                let taken = match length > LONGEST_LINE {
+                    true => follow.skip(),
+                    false => follow.take(line, at, &mut said),
+                };
+                if taken.is_err() {
                     return Ok(Err(Unusual));
                 }
                 lines = rest.get(1..).unwrap_or_default();
                 at += length as u64 + 1;
             }
             if is_last {
-                // a last line that nobody ended counts if it is whole
-                if serde_json::from_slice::<serde_json::Map<_, _>>(lines).is_ok() {
-                    if follow.take(lines, at, &mut said).is_err() {
-                        return Ok(Err(Unusual));
-                    }
-                    at += lines.len() as u64;
+                // a last line that has no newline yet counts if it is whole
+                if lines.len() <= LONGEST_LINE {
+                    let Ok(taken) = follow.take_end(lines, at, &mut said) else { return Ok(Err(Unusual)) };
+                    at += taken as u64;
                 }
                 break;
             }
             begun = lines.len();
-            if begun <= front {
+            if begun > LONGEST_LINE {
+                let Some(behind) = self.behind_line(file, at + begun as u64, end)? else { break };
+                if follow.skip().is_err() {
+                    return Ok(Err(Unusual));
+                }
+                (at, begun, front) = (behind, 0, PIECE);
+                *room = Pages::default();
+            } else if begun <= front {
                 buffer.copy_within(front + count - begun..front + count, front - begun);
             } else {
                 // one line is longer than all before it
@@ -291,6 +303,23 @@ impl<'s> Reader<'s> {
         let ends = self.ends(file, at)?;
         let charges = follow.take_charges();
         Ok(Ok(Told { gist, said, charges, damaged: 0, follow: Some(follow), ends }))
+    }
+
+    /// Where the line ends that goes on at `from`, its newline included; `None` if it has no newline before `end`.
+    fn behind_line(&mut self, file: &File, mut from: u64, end: u64) -> io::Result<Option<u64>> {
+        let mut piece = vec![0; PIECE];
+        while from < end {
+            let count = self.read_at(file, from, &mut piece)?;
+            let read = piece.get(..count).unwrap_or_default();
+            if let Some(newline) = memchr::memchr(b'\n', read) {
+                return Ok(Some(from + newline as u64 + 1));
+            }
+            if count == 0 {
+                break;
+            }
+            from += count as u64;
+        }
+        Ok(None)
     }
 
     fn ends(&mut self, file: &File, read_to: u64) -> io::Result<Ends> {

@@ -3,11 +3,12 @@
 //! A file is looked at as bytes first: a line is only taken apart where the longest word of the query stands in it.
 
 use std::collections::HashMap;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::fs::FileExt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use offshoot_session::long_lines::LONGEST_LINE;
 use offshoot_session::{SessionId, SessionTree};
 use offshoot_transcripts::gist::{Lines, Place, Role, Said, words_of_line, words_of_tree};
 use regex::bytes::Regex;
@@ -110,6 +111,7 @@ impl Look<'_> {
         let mut size = PIECE;
         // what was read lies from `start` to `filled`, and begins at byte `at` of the file
         let (mut at, mut start, mut filled) = (0_u64, 0, 0);
+        let mut is_in_long_line = false;
         loop {
             let buffer = pages.room(size);
             let room = buffer.get_mut(filled..).unwrap_or_default();
@@ -119,12 +121,24 @@ impl Look<'_> {
             let bytes = buffer.get(start..filled).unwrap_or_default();
             let whole =
                 if is_last { bytes.len() } else { memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1) };
-            self.at_piece(row.key, lines, bytes.get(..whole).unwrap_or_default(), at, found);
+            if !is_in_long_line {
+                self.at_piece(row.key, lines, bytes.get(..whole).unwrap_or_default(), at, found);
+            } else if whole > 0 {
+                let end = memchr::memchr(b'\n', bytes).map_or(whole, |end| end + 1);
+                let behind = bytes.get(end..whole).unwrap_or_default();
+                self.at_piece(row.key, lines, behind, at + end as u64, found);
+                is_in_long_line = false;
+            }
             if is_last {
                 return Ok(());
             }
-            let rest = bytes.get(whole..).unwrap_or_default().to_vec();
+            let mut rest = bytes.get(whole..).unwrap_or_default().to_vec();
             at += whole as u64;
+            if is_in_long_line || rest.len() > LONGEST_LINE {
+                is_in_long_line = true;
+                at += rest.len() as u64;
+                rest.clear();
+            }
             if rest.len() + PAGE as usize > size / 2 {
                 size *= 2; // one line is longer
             }
@@ -152,16 +166,21 @@ impl Look<'_> {
             let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
             let end = memchr::memchr(b'\n', behind).map_or(bytes.len(), |newline| hit + newline);
             let line = bytes.get(start..end).unwrap_or_default();
-            let place = offset + start as u64;
-            for (nth, (entry, role, text)) in words_of_line(lines, line).into_iter().enumerate() {
-                if self.wants(role) && self.query.finds(&text) {
-                    let at = offshoot_transcripts::gist::moment_of_line(line);
-                    let lies = Place { offset: place, length: line.len() as u32 };
-                    let said = Said { entry, role, turn: None, branch: None, at, text, place: Some(lies) };
-                    found.push(Looked { key, place: place + nth as u64, said });
-                }
+            for (piece_at, piece) in lines.pieces(line) {
+                self.at_line(key, lines, piece, offset + (start + piece_at) as u64, found);
             }
             at = end + 1;
+        }
+    }
+
+    fn at_line(&self, key: i64, lines: Lines, line: &[u8], offset: u64, found: &mut Vec<Looked>) {
+        for (nth, (entry, role, text)) in words_of_line(lines, line).into_iter().enumerate() {
+            if self.wants(role) && self.query.finds(&text) {
+                let at = offshoot_transcripts::gist::moment_of_line(line);
+                let place = Some(Place { offset, length: line.len() as u32 });
+                let said = Said { entry, role, turn: None, branch: None, at, text, place };
+                found.push(Looked { key, place: offset + nth as u64, said });
+            }
         }
     }
 }
@@ -180,9 +199,15 @@ pub(super) fn tools_of(row: &SessionRow, lines: Option<Lines>, sources: &Sources
         Some(lines) => {
             let mut file = BufReader::with_capacity(PIECE, in_archive::open(row, sources)?);
             let mut line = Vec::new();
-            while file.read_until(b'\n', &mut line)? > 0 {
-                let words = words_of_line(lines, line.trim_ascii_end());
-                words.iter().for_each(|(_, role, text)| add(*role, text));
+            while file.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut line)? > 0 {
+                if line.len() == LONGEST_LINE && line.last() != Some(&b'\n') {
+                    file.skip_until(b'\n')?;
+                    line.clear();
+                }
+                for (_, piece) in lines.pieces(line.trim_ascii_end()) {
+                    let words = words_of_line(lines, piece);
+                    words.iter().for_each(|(_, role, text)| add(*role, text));
+                }
                 line.clear();
             }
         }

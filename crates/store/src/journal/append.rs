@@ -6,14 +6,16 @@
 use std::io;
 use std::path::Path;
 
-use offshoot_session::format::{EncodedBatch, Position, Tail, encode_batch, encode_batch_watched};
+use offshoot_session::format::{
+    EncodedBatch, Position, SEAL_LENGTH, Tail, encode_batch, encode_batch_watched,
+};
 use offshoot_session::{Record, SessionHeader};
 
-use super::load::seal_before;
 use super::room::Room;
 use super::{Journal, Seen, Writer};
 use crate::blobs;
-use crate::files::{About, FileError, Open, OpenFile, append_all, read_from};
+use crate::files::{About, FileError, Open, OpenFile, append_all};
+use crate::short_lines::Between;
 use crate::store::{AppendError, Appended, CreateError, Left, Repaired};
 
 impl Journal {
@@ -101,7 +103,7 @@ impl Journal {
                 lines: self.seen.end.lines + lines.lines,
                 owes_newline: false,
             },
-            seal: seal_before(&bytes, bytes.len() as u64),
+            seal: seal_of(&bytes),
         };
         Ok(Appended { records, bytes: bytes.len() as u64, repaired })
     }
@@ -132,7 +134,6 @@ impl Journal {
     fn set_aside(&mut self, file: &mut dyn OpenFile, tail: Tail) -> Result<Repaired, FileError> {
         let path = self.path();
         let end = self.seen.end.offset;
-        let torn = read_from(file, end).about("read", &path)?;
         let mut number = 1;
         let (kept_in, mut copy) = loop {
             let kept_in = self.home.torn(&self.id, number);
@@ -141,7 +142,7 @@ impl Journal {
                 copy => break (kept_in.clone(), copy.about("create", &kept_in)?),
             }
         };
-        let kept = write_and_sync(copy.as_mut(), &torn, &kept_in).and_then(|()| {
+        let kept = self.copy_tail(file, end, copy.as_mut(), &kept_in).and_then(|()| {
             let folder = self.home.sessions();
             self.files.sync_folder(&folder).about("sync the folder", &folder)
         });
@@ -154,6 +155,37 @@ impl Journal {
         self.tail = None;
         Ok(Repaired { bytes: tail.bytes, kept_in })
     }
+
+    fn copy_tail(
+        &self,
+        file: &dyn OpenFile,
+        from: u64,
+        copy: &mut dyn OpenFile,
+        kept_in: &Path,
+    ) -> Result<(), FileError> {
+        let path = self.path();
+        let to = file.stat().about("read", &path)?.length;
+        let mut tail = Between { file, from, to };
+        let mut chunk = vec![0; CHUNK];
+        loop {
+            match io::Read::read(&mut tail, &mut chunk) {
+                Ok(0) => return copy.sync().about("sync", kept_in),
+                Ok(count) => {
+                    append_all(copy, chunk.get(..count).unwrap_or_default()).about("write", kept_in)?;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error).about("read", &path),
+            }
+        }
+    }
+}
+
+/// Larger tails are copied in chunks of this size.
+const CHUNK: usize = 1 << 20;
+
+/// The end of what was written, by which the next reading knows it again.
+fn seal_of(bytes: &[u8]) -> Vec<u8> {
+    bytes.get(bytes.len().saturating_sub(SEAL_LENGTH + 1)..).unwrap_or_default().to_vec()
 }
 
 fn write_and_sync(file: &mut dyn OpenFile, bytes: &[u8], path: &Path) -> Result<(), FileError> {

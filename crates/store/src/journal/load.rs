@@ -3,14 +3,16 @@
 use std::io;
 
 use offshoot_session::foreign::joined;
-use offshoot_session::format::{Flaw, NewerFormat, Position, SEAL_LENGTH, Scanned, scan, scan_watched};
-use offshoot_session::{Change, Record, SessionTree};
+use offshoot_session::format::{Flaw, NewerFormat, Position, SEAL_LENGTH, Scanned, scan_short_lines};
+use offshoot_session::long_lines::ShortLines;
+use offshoot_session::{Change, Record, SessionTree, Watch};
 
 use super::room::Room;
 use super::{Journal, Refreshed, Seen, Writer};
 use crate::blobs::StoredBlobs;
-use crate::files::{About, FileError, Open, OpenFile, Stat, read_from};
+use crate::files::{About, FileError, Open, OpenFile, Stat, read_exactly};
 use crate::foreign::ForeignReading;
+use crate::short_lines::{Between, read_short_lines};
 use crate::store::{AppendError, Finding, ReadError};
 
 /// Somebody may be cutting off a torn tail while the file is read without a lock. Then the bytes make no sense,
@@ -33,8 +35,8 @@ impl Journal {
             file => file.about("open", &path)?,
         };
         let identity = file.stat().about("read", &path)?.identity;
-        let (bytes, scanned) = self.read(file.as_ref(), Position::default())?;
-        let seal = seal_before(&bytes, scanned.end.offset);
+        let scanned = self.read(file.as_ref(), Position::default())?;
+        let seal = seal_before(file.as_ref(), scanned.end.offset).about("read", &path)?;
         self.tail = scanned.tail;
         self.seen = Seen { identity, end: scanned.end, seal };
         if scanned.end.offset == 0 {
@@ -154,14 +156,12 @@ impl Journal {
             self.tail = None;
             return Ok(Refreshed::Nothing);
         }
-        let (bytes, scanned) = self.read(file, self.seen.end)?;
+        let scanned = self.read(file, self.seen.end)?;
         self.tail = scanned.tail;
         if scanned.end == self.seen.end {
             return Ok(Refreshed::Nothing);
         }
-        let behind = scanned.end.offset - self.seen.end.offset;
-        self.seen.seal.extend_from_slice(bytes.get(..behind as usize).unwrap_or(&bytes));
-        self.seen.seal = seal_before(&self.seen.seal, self.seen.seal.len() as u64);
+        self.seen.seal = seal_before(file, scanned.end.offset).about("read", &path)?;
         self.seen.end = scanned.end;
         self.findings.extend(scanned.found.into_iter().map(Finding::Flaw));
         let count = scanned.records.len();
@@ -180,27 +180,28 @@ impl Journal {
         Ok(count == seal.len() && found == *seal)
     }
 
-    fn read(&self, file: &dyn OpenFile, from: Position) -> Result<(Vec<u8>, Scanned), ReadError> {
+    fn read(&self, file: &dyn OpenFile, from: Position) -> Result<Scanned, ReadError> {
         let path = self.path();
         let blobs = StoredBlobs { files: self.files.as_ref(), home: &self.home };
         let newer = |source: NewerFormat| ReadError::Newer { path: path.clone(), source };
-        let again = |file: &dyn OpenFile| -> Result<Vec<u8>, FileError> {
-            read_from(file, from.offset).about("read", &path)
+        let again = |file: &dyn OpenFile| -> Result<ShortLines, FileError> {
+            let to = file.stat().about("read", &path)?.length;
+            read_short_lines(Between { file, from: from.offset, to }).about("read", &path)
         };
-        let mut bytes = again(file)?;
-        let mut scanned = scan_watched(&bytes, from, &blobs, &self.watch).map_err(newer)?;
+        let mut lines = again(file)?;
+        let mut scanned = scan_short_lines(&lines, from, &blobs, &self.watch).map_err(newer)?;
         for _ in 1..READINGS {
             if !scanned.found.iter().any(|found| matches!(found.flaw, Flaw::Damaged { .. })) {
                 break;
             }
             let now = again(file)?;
-            if now == bytes {
+            if now == lines {
                 break;
             }
-            scanned = scan(&now, from, &blobs).map_err(newer)?;
-            bytes = now;
+            scanned = scan_short_lines(&now, from, &blobs, &Watch::nobody()).map_err(newer)?;
+            lines = now;
         }
-        Ok((bytes, scanned))
+        Ok(scanned)
     }
 
     /// Others check what they write; where their records are odd all the same, all of it is folded again.
@@ -219,8 +220,11 @@ impl Journal {
     }
 }
 
-pub(super) fn seal_before(bytes: &[u8], end: u64) -> Vec<u8> {
-    let end = usize::try_from(end).unwrap_or(usize::MAX).min(bytes.len());
-    let start = end.saturating_sub(SEAL_LENGTH + 1);
-    bytes.get(start..end).unwrap_or_default().to_vec()
+/// The last bytes before `end`: another history would have others.
+fn seal_before(file: &dyn OpenFile, end: u64) -> io::Result<Vec<u8>> {
+    let length = end.min(SEAL_LENGTH as u64 + 1);
+    let mut seal = vec![0; length as usize];
+    // A file that became shorter meanwhile is read again the next time: no seal fits it.
+    read_exactly(file, end - length, &mut seal)?;
+    Ok(seal)
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use offshoot_session::format::skim::{Skim as JournalSkim, Stopped, is_sound, told as journal_told};
 use offshoot_session::format::{Position, Tail};
+use offshoot_session::long_lines::LONGEST_LINE;
 use offshoot_session::skeleton::{Log, Skeleton, Unusual};
 use offshoot_transcripts::pi::skim::{Skim as PiSkim, told as pi_told};
 
@@ -216,6 +217,9 @@ fn each_line(
             offset += length as u64 + 1;
         }
         begun.extend_from_slice(bytes.get(start..).unwrap_or_default());
+        if begun.len() > LONGEST_LINE {
+            return Err(Trouble::Unusual(Unusual::TooLarge).into());
+        }
         Ok(())
     });
     read.map_err(|halted| match halted {

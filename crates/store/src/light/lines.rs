@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use offshoot_session::long_lines::LONGEST_LINE;
+use offshoot_transcripts::is_joined;
 use offshoot_transcripts::light::{Marks, lighten, lighten_first};
 
 use crate::files::{OpenFile, Pages, read_exactly};
@@ -79,7 +81,8 @@ fn make(
     drop(to.send(all.map(|()| batch)));
 }
 
-/// Every line and where it ends, until `take` has enough. A file that became shorter ends where it does.
+/// Every line and where it ends, until `take` has enough. A file that became shorter ends where it does. A file with
+/// lines that are too long or have lost their newline is refused: the whole reading takes it.
 pub(super) fn each_line(
     file: &dyn OpenFile,
     length: u64,
@@ -98,10 +101,10 @@ pub(super) fn each_line(
             let (line, behind) = chunk.split_at(end + 1);
             at += line.len() as u64;
             let goes_on = if begun.is_empty() {
-                take(line, at)
+                take(usual(line)?, at)
             } else {
                 begun.extend_from_slice(line);
-                let goes_on = take(&begun, at);
+                let goes_on = take(usual(&begun)?, at);
                 begun.clear();
                 goes_on
             };
@@ -111,10 +114,21 @@ pub(super) fn each_line(
             chunk = behind;
         }
         begun.extend_from_slice(chunk);
+        if begun.len() > LONGEST_LINE {
+            return Err(unusual());
+        }
         offset += room.len() as u64;
     }
     if !begun.is_empty() {
-        take(&begun, offset);
+        take(usual(&begun)?, offset);
     }
     Ok(())
+}
+
+fn usual(line: &[u8]) -> io::Result<&[u8]> {
+    if is_joined(line) { Err(unusual()) } else { Ok(line) }
+}
+
+fn unusual() -> io::Error {
+    io::Error::other("a line is too long or has lost its newline")
 }

@@ -357,3 +357,71 @@ fn what_was_used_is_known_without_the_files_and_grows_with_them() {
     machine.sync();
     assert!(used(&machine.catalog()).is_empty(), "and it goes with them");
 }
+
+fn session_files() -> [(&'static str, String); 4] {
+    [
+        ("pi/a.jsonl", pi_session("a", &[("one fish", "two fish"), ("red fish", "blue fish")])),
+        (CLAUDE, claude_session()),
+        (CODEX, codex_session("A fish needs credit.")),
+        (ROLLOUT, rollout_session("No fish.") + &rollout_said(9, "user", "And this fish?")),
+    ]
+}
+
+/// D12: a program lost the newline between two lines. The catalog that had read the first of them knew both; a new catalog
+/// knew neither.
+#[test]
+fn a_lost_newline_hides_nothing_however_the_file_is_read() {
+    for (file, whole) in session_files() {
+        let sound = Machine::new();
+        sound.write(file, &whole);
+        sound.sync();
+        let expected = sound.answers(&["fish", "lexer"]);
+        let lines: Vec<&str> = whole.lines().collect();
+        for lost in 1..lines.len() - 1 {
+            let machine = Machine::new();
+            machine.write(file, "");
+            for (at, line) in lines.iter().enumerate() {
+                machine.append(file, line);
+                machine.sync();
+                if at != lost {
+                    machine.append(file, "\n");
+                }
+            }
+            machine.sync();
+            let answers = machine.answers(&["fish", "lexer"]);
+            assert_eq!(answers, machine.fresh_answers(&["fish", "lexer"]), "{file}, line {lost}");
+            assert_eq!(answers.1, expected.1, "{file}, line {lost}: every hit is there");
+            let counted = |rows: &[offshoot_store::catalog::SessionRow]| {
+                rows.iter().map(|row| (row.entries, row.prompts, row.branches)).collect::<Vec<_>>()
+            };
+            assert_eq!(counted(&answers.0), counted(&expected.0), "{file}, line {lost}");
+        }
+    }
+}
+
+/// D14: one line of gigabytes used to be held in memory by every command that reads the list of sessions.
+#[test]
+fn a_line_that_is_too_long_is_skipped_and_all_others_are_read() {
+    for (file, whole) in session_files() {
+        let machine = Machine::new();
+        let last = whole.trim_end().rfind('\n').expect("several lines") + 1;
+        let (before, behind) = whole.split_at(last);
+        machine.write(file, before);
+        machine.sync();
+        machine.append(file, &"x".repeat(offshoot_session::long_lines::LONGEST_LINE + 1));
+        machine.sync();
+        machine.append(file, &format!("\n{behind}"));
+        machine.sync();
+        let answers = machine.answers(&["fish", "lexer"]);
+        assert_eq!(answers, machine.fresh_answers(&["fish", "lexer"]), "{file}");
+        assert_eq!(answers.0.len(), 1, "{file}");
+        let bytes = offshoot_store::private::read_foreign(&machine.path(file)).expect("own file");
+        assert!(bytes.len() < 1 << 20, "{file}");
+        let name = machine.path(file);
+        let read = offshoot_transcripts::read(Some(&name.to_string_lossy()), &bytes).expect("a session");
+        let told: Vec<String> = read.oddities.iter().map(ToString::to_string).collect();
+        let line = before.lines().count() + 1;
+        let expected = format!("line {line}: not readable: longer than 64 MiB (67108865 bytes); skipped");
+        assert_eq!(told.iter().filter(|told| **told == expected).count(), 1, "{file}: {told:?}");
+    }
+}

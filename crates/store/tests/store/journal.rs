@@ -7,7 +7,9 @@ use crate::support::{
     FaultyDisk, SimDisk, assert_clean, every_kind, header, log_of, moved, prompt, step, store_in, store_on,
 };
 use offshoot_session::format::{Flaw, InBatch, encode, encode_batch};
-use offshoot_session::{EntryId, Record, SessionId};
+use offshoot_session::long_lines::LONGEST_LINE;
+use offshoot_session::{EntryId, HeadMove, Record, SessionId};
+use offshoot_store::fsck::MOST_IN_FILE;
 use offshoot_store::{
     AppendError, CreateError, Finding, Home, Journal, JournalStore, LockError, Locking, ReadError, Refreshed,
     SessionStore, WriteError, fsck, write,
@@ -113,6 +115,53 @@ fn damage_is_never_cut_away() {
     let report = fsck(&store, &mut |_| {}).unwrap();
     assert_eq!(report.problems.len(), 1);
     assert_eq!(report.entries, 1);
+}
+
+/// D14: a line that is too long to be held is damage that costs no memory. What is behind it is read, and what is written
+/// next is behind all of it.
+#[test]
+fn a_line_that_is_too_long_is_damage_between_sound_lines() {
+    let disk = SimDisk::new();
+    let store = store_on(disk.clone());
+    let path = store.home().journal(&session());
+    let mut journal = begun(&store);
+    add(&mut journal, vec![prompt("u1", None)]);
+    let begun = disk.read(&path).len() as u64;
+    let mut bytes = disk.read(&path);
+    bytes.extend(vec![b'x'; LONGEST_LINE + 1]);
+    disk.overwrite(&path, bytes.clone());
+    let tail = store.journal(&session()).unwrap().unwrap().findings();
+    assert!(
+        matches!(&tail[..], [Finding::TornTail(tail)] if tail.bytes == LONGEST_LINE as u64 + 1),
+        "without a newline it is an unfinished line: {tail:?}"
+    );
+
+    bytes.push(b'\n');
+    disk.overwrite(&path, bytes.clone());
+    for id in ["u2", "u3"] {
+        write(&store, &session(), |_| Ok::<_, ()>(vec![prompt(id, None)])).unwrap();
+    }
+    assert!(disk.read(&path).starts_with(&bytes), "damage is never cut away");
+    let loaded = store.read(&session()).unwrap().unwrap();
+    assert_eq!(loaded.tree.len(), 3);
+    let [Finding::Flaw(found)] = &loaded.findings[..] else { panic!("{:?}", loaded.findings) };
+    assert_eq!((found.line, found.offset), (3, begun));
+    assert_eq!(found.flaw.to_string(), "67108865 bytes are damaged (longer than a line can be); set aside");
+}
+
+/// D14: a million bad lines are counted, and the first of them are listed.
+#[test]
+fn many_problems_are_counted_and_some_are_listed() {
+    let disk = SimDisk::new();
+    let store = store_on(disk.clone());
+    let path = store.home().journal(&session());
+    drop(begun(&store));
+    let mut bytes = disk.read(&path);
+    bytes.extend(b"?\n".repeat(5_000));
+    disk.overwrite(&path, bytes);
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert_eq!((report.problem_count, report.problems.len()), (5_000, MOST_IN_FILE));
+    assert!(!report.is_clean());
 }
 
 #[test]
@@ -337,6 +386,25 @@ fn what_came_odd_is_told_apart_from_what_became_so() {
     assert_eq!((report.is_clean(), report.came_odd), (true, 1));
 
     store.create(&[header("ours"), lost_parent("u1")]).unwrap();
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert_eq!((report.is_clean(), report.came_odd), (false, 1));
+}
+
+/// D16: a `leaf` line of pi that names a missing entry came with the file, so it is not damage.
+#[test]
+fn a_head_that_came_to_a_missing_entry_is_not_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = store_in(folder.path());
+    let at = jiff::Timestamp::UNIX_EPOCH;
+    let to_missing = || {
+        let head = offshoot_session::HeadName::main();
+        Record::head_moved(HeadMove { head, moved_at: at, from: None, to: Some("gone".into()) })
+    };
+    let line = offshoot_session::RawLine::new(&b"{\"type\":\"leaf\",\"targetId\":\"gone\"}\n"[..]);
+    store.create(&[header("s"), prompt("u1", None), to_missing().from_line(line)]).unwrap();
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert_eq!((report.is_clean(), report.came_odd), (true, 1));
+    store.create(&[header("ours"), prompt("u1", None), to_missing()]).unwrap();
     let report = fsck(&store, &mut |_| {}).unwrap();
     assert_eq!((report.is_clean(), report.came_odd), (false, 1));
 }

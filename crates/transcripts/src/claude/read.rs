@@ -15,6 +15,7 @@ use super::records::records;
 use super::subagents::{AgentFile, Starts, agent_in_file_name, session_in_path, stem};
 use crate::ids::{fresh_id, is_uuid};
 use crate::lines::{Content, Line, Sources, Watched, lines};
+use crate::noted::oddities_of_line;
 use crate::{Dialect, Transcript};
 
 const AGENT: &str = "claude-code";
@@ -121,21 +122,10 @@ pub(super) struct File {
 impl File {
     fn take(&mut self, line: Line, agent: Option<&str>, sources: &Sources) {
         let number = self.left_out + self.pieces.len() as u64 + 1;
-        if line.is_lossy && matches!(line.content, Content::Object(_)) {
-            self.repaired(number, "some bytes are not UTF-8 and are shown as `�`");
-        }
+        self.oddities.extend(oddities_of_line(&line, number));
         let draft = match line.content {
-            Content::Blank => None,
             Content::Object(map) => Some((Draft::new(&map), Asides::of(&map))),
-            Content::Unreadable(reason) => {
-                self.oddities.push(Oddity::at_line(number, Odd::UnreadableLine(reason)));
-                None
-            }
-            Content::Torn => {
-                let bytes = line.raw.bytes().len() as u64;
-                self.oddities.push(Oddity::at_line(number, Odd::TornTail { bytes }));
-                None
-            }
+            Content::Blank | Content::Unreadable(_) | Content::Torn => None,
         };
         let draft = draft.map(|(draft, asides)| {
             let mut draft = match agent {

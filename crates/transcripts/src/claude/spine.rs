@@ -22,7 +22,7 @@ pub(super) use self::names::{Packed, packed, written};
 use self::prompt::prompt;
 use super::draft::{Asides, Draft, ParentField, What, is_book};
 use crate::dialect::{Family, sure_family_of};
-use crate::lines::{Content, Line};
+use crate::lines::{Content, Line, is_joined};
 
 /// Values behind this are looked at: `"uuid":"…"`, `"tool_use_id":"…"`, `"id":"…"`.
 const ID: &[u8] = br#"id":""#;
@@ -106,6 +106,9 @@ pub fn begins_like_ours(file_name: &str, lines: &[u8]) -> bool {
 impl Spine {
     /// `line` is whole, with its end.
     pub fn take(&mut self, skim: &Skim, line: &[u8], offset: u64) -> Result<(), Unusual> {
+        if is_joined(line) {
+            return Err(Unusual);
+        }
         let calls = self.calls.len();
         if says_nothing(skim, line) {
             self.links.push(Link { offset, id: None, parent: None, kind: Kind::Aside });

@@ -10,6 +10,7 @@ use super::header::HeaderGist;
 use super::shape::Step;
 use super::{Beginning, Gist, Place, Role, Said, Shape, Unusual, beginning, journal, said_in, tools_in};
 use crate::dialect::{Family, family_of};
+use crate::lines::pieces;
 use crate::{claude, codex, pi, rollouts};
 
 /// Formats whose lines stand for themselves.
@@ -33,6 +34,15 @@ impl Lines {
             // whether it is a prompt, and its name, depends on other lines; or it lies in a blob
             Self::Codex | Self::Rollouts | Self::Journal => false,
         }
+    }
+
+    /// The lines that were written as this one, with their offsets. In a journal checksums tell where lines end.
+    pub fn pieces(self, line: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+        let (sealed, joined) = match self {
+            Self::Journal => (Some((0, line)), None),
+            Self::Pi | Self::Claude | Self::Codex | Self::Rollouts => (None, Some(pieces(line))),
+        };
+        sealed.into_iter().chain(joined.into_iter().flatten())
     }
 }
 
@@ -85,6 +95,8 @@ pub(crate) struct Heard {
     pub(crate) noted_agents: Vec<String>,
     /// All lines so far, blank ones too.
     pub(crate) lines: u64,
+    /// The last line was taken before its newline was written.
+    owes_newline: bool,
     pub(crate) codex: codex::follow::Thread,
     pub(crate) rollout: rollouts::follow::Tip,
     /// Further lines belong to the last one.
@@ -109,6 +121,36 @@ impl Follow {
 
     /// Takes one line, without its newline, that begins at `offset`. What it says is added to `said`.
     pub fn take(&mut self, line: &[u8], offset: u64, said: &mut Vec<Said>) -> Result<(), Unusual> {
+        if std::mem::take(&mut self.heard.owes_newline) && line.trim_ascii().is_empty() {
+            return Ok(()); // the end of the line that was taken without one
+        }
+        let lines = self.lines;
+        lines.pieces(line).try_for_each(|(at, piece)| self.take_piece(piece, offset + at as u64, said))
+    }
+
+    /// Takes the last line of a file, which has no newline yet, as far as it is whole. Returns how many bytes were taken.
+    pub fn take_end(&mut self, line: &[u8], offset: u64, said: &mut Vec<Said>) -> Result<usize, Unusual> {
+        let mut taken = 0;
+        for (at, piece) in self.lines.pieces(line) {
+            if serde_json::from_slice::<serde_json::Map<_, _>>(piece).is_err() {
+                break;
+            }
+            self.heard.owes_newline = false;
+            self.take_piece(piece, offset + at as u64, said)?;
+            self.heard.owes_newline = true;
+            taken = at + piece.len();
+        }
+        Ok(taken)
+    }
+
+    /// A line that is too long to be read counts as a line.
+    pub fn skip(&mut self) -> Result<(), Unusual> {
+        self.heard.owes_newline = false;
+        self.heard.lines += 1;
+        if self.lines == Lines::Journal { Err(Unusual) } else { Ok(()) }
+    }
+
+    fn take_piece(&mut self, line: &[u8], offset: u64, said: &mut Vec<Said>) -> Result<(), Unusual> {
         self.heard.lines += 1;
         if line.trim_ascii().is_empty() {
             return Ok(());

@@ -13,6 +13,7 @@ use super::chain::{Chain, Heads, Place};
 use super::draft::{Draft, Header, ParentField, Version, What};
 use crate::ids::fresh_id;
 use crate::lines::{Content, Line, Watched, lines};
+use crate::noted::oddities_of_line;
 use crate::{Dialect, Transcript};
 
 /// The newest version this program knows.
@@ -62,11 +63,8 @@ struct Piece {
 
 impl Reader {
     fn take(&mut self, line: Line) {
-        if line.is_lossy && matches!(line.content, Content::Object(_)) {
-            self.repaired(line.number, "some bytes are not UTF-8 and are shown as `�`");
-        }
+        self.oddities.extend(oddities_of_line(&line, line.number));
         let draft = match line.content {
-            Content::Blank => None,
             Content::Object(map) => {
                 let draft = Draft::of_line(line.raw.content(), &map);
                 if draft.is_none() {
@@ -74,15 +72,7 @@ impl Reader {
                 }
                 draft
             }
-            Content::Unreadable(reason) => {
-                self.unreadable(line.number, reason);
-                None
-            }
-            Content::Torn => {
-                let bytes = line.raw.bytes().len() as u64;
-                self.oddities.push(Oddity::at_line(line.number, Odd::TornTail { bytes }));
-                None
-            }
+            Content::Blank | Content::Unreadable(_) | Content::Torn => None,
         };
         if let Some(draft) = &draft {
             self.look_at(line.number, draft);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::draft::{Draft, Header, ParentField, Version, What};
 use super::quick;
 use super::read::session_header;
-use crate::lines::{Content, Line};
+use crate::lines::{Content, Line, is_joined};
 
 #[derive(Clone, Debug, Default)]
 pub struct Skim {
@@ -35,6 +35,9 @@ pub struct LineEntry {
 impl Skim {
     /// Reads one line, without its newline.
     pub fn take(&mut self, line: &[u8], offset: u64) -> Result<(), Unusual> {
+        if is_joined(line) {
+            return Err(Unusual::Shape);
+        }
         if let Some(fields) = envelope(line) {
             return self.log.push_entry(&fields, offset, line.len());
         }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::ids::fresh_id;
 use crate::json::{Map, flag, given, id_text, integer, string, text, timestamp};
 use crate::lines::{Content, Line, Watched, lines};
+use crate::noted::oddities_of_line;
 use crate::pi::blocks;
 use crate::{Dialect, Transcript};
 
@@ -37,20 +38,13 @@ struct Reader {
 
 impl Reader {
     fn take(&mut self, line: Line) {
+        self.oddities.extend(oddities_of_line(&line, line.number));
         let map = match line.content {
-            Content::Blank => return self.records.push(Record::unknown(line.raw)),
-            Content::Unreadable(reason) => {
-                return self.unknown(line.number, line.raw, Odd::UnreadableLine(reason));
-            }
-            Content::Torn => {
-                let bytes = line.raw.bytes().len() as u64;
-                return self.unknown(line.number, line.raw, Odd::TornTail { bytes });
+            Content::Blank | Content::Unreadable(_) | Content::Torn => {
+                return self.records.push(Record::unknown(line.raw));
             }
             Content::Object(map) => map,
         };
-        if line.is_lossy {
-            self.repaired(line.number, "some bytes are not UTF-8 and are shown as `�`");
-        }
         match text(&map, "type") {
             Some("session") if self.has_header => self.unknown(line.number, line.raw, Odd::SecondHeader),
             Some("session") => self.header(line.number, line.raw, &map),

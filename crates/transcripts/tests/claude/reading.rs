@@ -18,6 +18,19 @@ fn a_file_is_a_tree_and_its_last_entry_is_the_head() {
     assert!(forgiven(&transcript).is_empty());
 }
 
+/// D12: a lost newline costs nothing, and is reported once.
+#[test]
+fn lines_without_a_newline_between_them_are_both_read() {
+    let file = lines(&[said("u1", None), said("a1", Some("u1")), said("u2", Some("a1"))]);
+    let glued = file.replacen("}\n{", "}{", 1);
+    let transcript = load(&glued);
+    assert_eq!(offshoot_testkit::draw(&tree_of(&transcript)), "u1 - a1 - u2*\n");
+    assert_eq!(forgiven(&transcript), ["line 1: the newline after it is missing; both lines were read"]);
+    assert_eq!(transcript.source_bytes(), glued.as_bytes());
+    let cut = load(&glued.replacen("}{", "{", 1));
+    assert_eq!(offshoot_testkit::draw(&tree_of(&cut)), "u2*\n", "what is cut cannot be read");
+}
+
 #[test]
 fn the_header_is_gathered_from_the_lines() {
     let file = tree(&[json!({ "type": "mode", "mode": "normal", "sessionId": "s1" }), said("u1", None)]);

@@ -226,6 +226,7 @@ fn proof(here: &Here) -> String {
         + &row("blobs", report.blobs)
         + &row("bytes", report.bytes)
         + &row("torn_copies", report.torn_copies)
+        + &row("problems", report.problem_count)
         + &row("kept", kept.files)
         + &row("kept problems", kept.problems.len());
     let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
