@@ -64,6 +64,13 @@ pub struct Prompt {
     pub said_at: Option<Timestamp>,
 }
 
+impl Prompt {
+    /// Whether both ask the same, whenever they were sent.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        self.blocks == other.blocks && self.attachments == other.attachments
+    }
+}
+
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reply {
     pub blocks: Vec<Block>,

@@ -24,7 +24,7 @@ pub use ledger::{LedgerRow, ledger_row};
 pub use line::{Lines, one_line};
 use shape::{Archive, Shape};
 pub use turn_tree::{FoldedTurns, HeadPlace, TurnOutline, TurnRow, TurnTreeRow, is_task};
-pub use turns::{Turn, TurnEnd, turns_of, turns_through};
+pub use turns::{Turn, TurnEnd, turns_below, turns_of, turns_through};
 
 /// Which entries are worth a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

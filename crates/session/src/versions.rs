@@ -12,10 +12,10 @@
 //! ```
 //! An entry whose parent is missing stands alone: nothing is known about its place.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::{Body, Entry, EntryId, HeadName, SessionTree};
+use crate::{Body, Entry, EntryId, HeadName, Prompt, SessionTree};
 
 /// Which of several prompts at the same place, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,7 +61,8 @@ pub fn edit_group(tree: &SessionTree, id: &EntryId) -> Option<EntryId> {
 /// where nobody has been, the newest.
 pub fn active_version<'t>(tree: &'t SessionTree, head: &HeadName, id: &EntryId) -> Option<&'t Arc<Entry>> {
     let versions = versions_of(tree, id);
-    let is_version = |entry: &Arc<Entry>| versions.iter().any(|version| version.id == entry.id);
+    let ids: HashSet<&EntryId> = versions.iter().map(|version| &version.id).collect();
+    let is_version = |entry: &Arc<Entry>| ids.contains(&entry.id);
     let path = tree.path_to(tree.head(head));
     let shown = path.into_iter().find(|entry| entry.body.is_prompt() && is_version(entry));
     let visited = || last_visited(tree, slot_place(tree, id).as_ref()).filter(|entry| is_version(entry));
@@ -100,15 +101,7 @@ pub struct AllVersions {
 impl AllVersions {
     pub fn of(tree: &SessionTree) -> Self {
         let mut slots: HashMap<Slot, Vec<(u32, &Arc<Entry>)>> = HashMap::new();
-        let mut slot_at: Vec<Slot> = Vec::with_capacity(tree.len());
-        for (at, entry) in (0_u32..).zip(tree.entries()) {
-            // Long runs of settings are walked once, as long as parents are older than their children.
-            let parent = tree
-                .parent_of(at)
-                .filter(|parent| tree.entry_at(*parent).is_some_and(|above| is_setting(above)));
-            let known = parent.and_then(|parent| slot_at.get(parent as usize)).copied();
-            let slot = known.unwrap_or_else(|| slot_of(tree, at));
-            slot_at.push(slot);
+        for ((at, entry), slot) in (0_u32..).zip(tree.entries()).zip(slots_of(tree)) {
             if entry.body.is_prompt() {
                 slots.entry(slot).or_default().push((at, entry));
             }
@@ -146,6 +139,45 @@ impl AllVersions {
     pub(crate) fn at(&self, index: u32) -> Option<Version> {
         self.by_index.get(&index).copied()
     }
+}
+
+/// Prompts that say what an earlier version at their place says, archived versions aside.
+pub fn repeated_prompts(tree: &SessionTree) -> HashSet<&EntryId> {
+    let mut slots: HashMap<Slot, Vec<(u32, &Arc<Entry>)>> = HashMap::new();
+    for ((at, entry), slot) in (0_u32..).zip(tree.entries()).zip(slots_of(tree)) {
+        if entry.body.is_prompt() {
+            slots.entry(slot).or_default().push((at, entry));
+        }
+    }
+    let mut repeated = HashSet::new();
+    for mut prompts in slots.into_values().filter(|prompts| prompts.len() > 1) {
+        prompts.sort_by_key(|(at, entry)| (entry.written_at, *at));
+        // Most versions differ in their text, so few are compared as a whole.
+        let mut said: HashMap<String, Vec<&Prompt>> = HashMap::new();
+        for (_, entry) in prompts {
+            let Body::Prompt(prompt) = &entry.body else { continue };
+            let same_text = said.entry(entry.body.text()).or_default();
+            if same_text.iter().any(|earlier| earlier.says_the_same(prompt)) {
+                repeated.insert(&entry.id);
+            } else if is_in_sight(tree, entry) {
+                same_text.push(prompt);
+            }
+        }
+    }
+    repeated
+}
+
+/// The slot of every entry, in the order of [`SessionTree::entries`].
+fn slots_of(tree: &SessionTree) -> Vec<Slot> {
+    let mut slots: Vec<Slot> = Vec::with_capacity(tree.len());
+    for at in 0..tree.len() as u32 {
+        // Long runs of settings are walked once, as long as parents are older than their children.
+        let parent =
+            tree.parent_of(at).filter(|parent| tree.entry_at(*parent).is_some_and(|above| is_setting(above)));
+        let known = parent.and_then(|parent| slots.get(parent as usize)).copied();
+        slots.push(known.unwrap_or_else(|| slot_of(tree, at)));
+    }
+    slots
 }
 
 pub(crate) fn slot_of(tree: &SessionTree, prompt: u32) -> Slot {

@@ -59,10 +59,20 @@ pub enum Loss {
     OtherSettings,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Losses(Vec<Lost>);
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Losses {
+    /// Each with the place where it happened first.
+    lost: Vec<(usize, Lost)>,
+    place: usize,
+}
 
 impl Losses {
+    /// Losses are listed in the order of their places, wherever they are counted. Without places, in the order in which
+    /// they are counted.
+    pub(crate) fn go_to(&mut self, place: usize) {
+        self.place = place;
+    }
+
     pub(crate) fn add(&mut self, what: Loss) {
         self.count(what, None);
     }
@@ -71,14 +81,22 @@ impl Losses {
         self.count(what, Some(entry));
     }
 
-    pub(crate) fn into_list(self) -> Vec<Lost> {
-        self.0
+    pub(crate) fn into_list(mut self) -> Vec<Lost> {
+        self.lost.sort_by_key(|(place, _)| *place);
+        self.lost.into_iter().map(|(_, lost)| lost).collect()
     }
 
     fn count(&mut self, what: Loss, entry: Option<&EntryId>) {
-        match self.0.iter_mut().find(|lost| lost.what == what) {
-            Some(lost) => lost.count += 1,
-            None => self.0.push(Lost { what, count: 1, example: entry.cloned() }),
+        let place = self.place;
+        match self.lost.iter_mut().find(|(_, lost)| lost.what == what) {
+            Some((first, lost)) => {
+                lost.count += 1;
+                if place < *first {
+                    *first = place;
+                    lost.example = entry.cloned();
+                }
+            }
+            None => self.lost.push((place, Lost { what, count: 1, example: entry.cloned() })),
         }
     }
 }

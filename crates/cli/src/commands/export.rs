@@ -9,6 +9,7 @@ mod markdown;
 mod native;
 mod plain;
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -131,14 +132,14 @@ fn to_rollouts(tree: &SessionTree, tip: Option<&EntryId>) -> Result<Export, Fail
     if files.is_empty() {
         return Err(Failure::failed(words::NOTHING_TO_EXPORT));
     }
-    let mut notes: Vec<String> = Vec::new();
+    let (mut notes, mut known) = (Vec::new(), HashSet::new());
     let mut export = Export { needs_folder: tip.is_none() && files.len() > 1, ..Export::default() };
     for file in files {
         // The other branches are the other files.
         let lost: Vec<Lost> =
             file.lost.into_iter().filter(|lost| tip.is_some() || lost.what != Loss::Branches).collect();
         for note in told(&lost) {
-            if !notes.contains(&note) {
+            if known.insert(note.clone()) {
                 notes.push(note);
             }
         }
@@ -163,7 +164,8 @@ fn to_markdown(tree: &SessionTree, tip: Option<&EntryId>) -> Export {
 
 /// How many branches are not on the way to this point.
 fn other_branches(tree: &SessionTree, at: Option<&EntryId>) -> usize {
-    let is_other = |leaf: &&Arc<Entry>| at.is_none_or(|at| !tree.is_ancestor(&leaf.id, at));
+    // A leaf is on the way to a point only if it is that point.
+    let is_other = |leaf: &&Arc<Entry>| at.is_none_or(|at| leaf.id != *at);
     let others = tree.leaves().into_iter().filter(is_other).count();
     // The end of the branch itself may lie below the head.
     let below = at.is_some_and(|at| tree.has_children(at));

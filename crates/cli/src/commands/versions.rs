@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use offshoot_session::address::{ShortIds, Want};
-use offshoot_session::outline::{Turn, one_line, turns_through};
+use offshoot_session::outline::{Turn, one_line, turns_below};
 use offshoot_session::versions::{active_version, edit_group, last_with_versions, turn_prompt, versions_of};
 use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree};
 use serde_json::{Value, json};
@@ -75,12 +75,14 @@ struct Version<'t> {
 impl<'t> Version<'t> {
     fn all(tree: &'t SessionTree, prompt: &EntryId) -> Vec<Self> {
         let shown = active_version(tree, &HeadName::main(), prompt).map(|entry| &entry.id);
-        let one = |entry: &'t Arc<Entry>| {
-            let turns = turns_through(tree, &entry.id).into_iter();
-            let turns = turns.skip_while(|turn| !turn.contains(&entry.id)).collect();
-            Self { entry, is_shown: shown == Some(&entry.id), turns }
+        let versions = versions_of(tree, prompt);
+        let turns = turns_below(tree, &versions);
+        let one = |(entry, turns): (&'t Arc<Entry>, Vec<Turn<'t>>)| Self {
+            entry,
+            is_shown: shown == Some(&entry.id),
+            turns,
         };
-        versions_of(tree, prompt).into_iter().map(one).collect()
+        versions.into_iter().zip(turns).map(one).collect()
     }
 
     /// The name of the branch, where somebody has named it at this turn.
@@ -107,6 +109,8 @@ fn table(tree: &SessionTree, versions: &[Version<'_>], running: &Running, look: 
     let short_ids = ShortIds::of(tree);
     let harmless = |words: &str| text::harmless_line(words, look.ascii);
     let digits = versions.len().to_string().len();
+    let runs = |version: &Version<'_>| running.at_or_below(tree, &version.entry.id).is_some();
+    let any_runs = versions.iter().any(runs);
     let rows: Vec<Vec<Cell>> = versions
         .iter()
         .enumerate()
@@ -131,7 +135,7 @@ fn table(tree: &SessionTree, versions: &[Version<'_>], running: &Running, look: 
                 Cell::faint(money(version.cost_micros()).unwrap_or_default()),
             ]);
             // Where nothing runs nobody has asked for a state.
-            if versions.iter().any(|version| running.at_or_below(tree, &version.entry.id).is_some()) {
+            if any_runs {
                 let state =
                     running.at_or_below(tree, &version.entry.id).map_or("ready", |status| &status.state);
                 let (words, ink) = state_in_words(state, look);

@@ -1,5 +1,6 @@
 //! A path cut into turns: each prompt with all that answers it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::{Body, Entry, EntryId, Interruption, SessionTree, Stop};
@@ -47,9 +48,13 @@ pub(super) fn end_of(body: &Body) -> Option<Option<TurnEnd>> {
 
 /// The turns of the path to this entry, the last one as far as the path goes.
 pub fn turns_of<'t>(tree: &'t SessionTree, at: Option<&EntryId>) -> Vec<Turn<'t>> {
+    divided(tree.path_to(at), 0)
+}
+
+/// Entries in the order of a path, cut into turns. So many prompts stand above them.
+fn divided<'t>(path: impl IntoIterator<Item = &'t Arc<Entry>>, mut number: usize) -> Vec<Turn<'t>> {
     let mut turns: Vec<Turn<'t>> = Vec::new();
-    let mut number = 0;
-    for entry in tree.path_to(at) {
+    for entry in path {
         if entry.body.is_prompt() {
             number += 1;
             turns.push(Turn { number, entries: vec![entry] });
@@ -68,4 +73,27 @@ pub fn turns_through<'t>(tree: &'t SessionTree, through: &EntryId) -> Vec<Turn<'
     let head = tree.main_head().filter(|head| tree.is_ancestor(through, head));
     let tip = head.or_else(|| tree.remembered_leaf(through).map(|leaf| &leaf.id));
     turns_of(tree, tip)
+}
+
+/// For each of several prompts at one place, the turns of [`turns_through`] from it on. What is above them is walked
+/// once.
+pub fn turns_below<'t>(tree: &'t SessionTree, prompts: &[&'t Arc<Entry>]) -> Vec<Vec<Turn<'t>>> {
+    let above = prompts.first().map(|prompt| tree.path_to(Some(&prompt.id))).unwrap_or_default();
+    let number = above.iter().rev().skip(1).filter(|entry| entry.body.is_prompt()).count();
+    let to_head: HashSet<&EntryId> =
+        tree.path_to(tree.main_head()).into_iter().map(|entry| &entry.id).collect();
+    let turns = |prompt: &&'t Arc<Entry>| {
+        let tip = match to_head.contains(&prompt.id) {
+            true => tree.main_head().and_then(|head| tree.entry(head)),
+            false => tree.remembered_leaf(&prompt.id),
+        };
+        let mut path: Vec<&'t Arc<Entry>> = Vec::new();
+        let mut at = tip;
+        while let Some(entry) = at {
+            path.push(entry);
+            at = tree.parent(&entry.id).filter(|_| entry.id != prompt.id);
+        }
+        divided(path.into_iter().rev(), number)
+    };
+    prompts.iter().map(turns).collect()
 }

@@ -12,14 +12,14 @@
 //! The configuration is what [`InForce`] says. Where no model was ever chosen, it is the model of the replies, and it
 //! changes with the prompt that another model answers.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use offshoot_session::in_force::InForce;
 use offshoot_session::lineage::{TURN, changed_settings, changes_between, edited_text};
-use offshoot_session::versions::versions_of;
+use offshoot_session::versions::repeated_prompts;
 use offshoot_session::{
-    Body, BranchReason, Entry, EntryId, Lineage, Model, Prompt, SessionHeader, SessionId, SessionTree,
+    Body, BranchReason, Entry, EntryId, Lineage, Model, SessionHeader, SessionId, SessionTree,
 };
 
 use crate::json::Map;
@@ -53,25 +53,71 @@ enum Because {
     PathLeaves,
 }
 
+/// What is asked about the children of one entry on every path through it, found out once for the tree.
+struct Siblings<'t> {
+    tree: &'t SessionTree,
+    oldest: HashMap<Option<&'t EntryId>, &'t Arc<Entry>>,
+    /// By parent: the first child that keeps the configuration.
+    continuing: HashMap<Option<&'t EntryId>, Option<&'t EntryId>>,
+    repeated: HashSet<&'t EntryId>,
+}
+
+impl<'t> Siblings<'t> {
+    fn of(tree: &'t SessionTree) -> Self {
+        let mut oldest: HashMap<Option<&EntryId>, &Arc<Entry>> = HashMap::new();
+        for entry in tree.entries() {
+            let parent = tree.parent(&entry.id).map(|parent| &parent.id);
+            let first = oldest.entry(parent).or_insert(entry);
+            if entry.written_at < first.written_at {
+                *first = entry;
+            }
+        }
+        Self { tree, oldest, continuing: HashMap::new(), repeated: repeated_prompts(tree) }
+    }
+
+    fn oldest_below(&self, parent: Option<&EntryId>) -> Option<&'t Arc<Entry>> {
+        self.oldest.get(&parent).copied()
+    }
+
+    /// The path to `parent` alone decides which of its children keep the configuration, so one answer holds for all of
+    /// them.
+    fn continuing(
+        &mut self,
+        parent: Option<&'t EntryId>,
+        divides: impl Fn(&Self, &Entry) -> bool,
+    ) -> Option<&'t EntryId> {
+        if let Some(known) = self.continuing.get(&parent) {
+            return *known;
+        }
+        let children = self.tree.children(parent).into_iter();
+        let found = children.map(|child| (child, divides(self, child))).find(|(_, divides)| !divides);
+        let found = found.map(|(child, _)| &child.id);
+        self.continuing.insert(parent, found);
+        found
+    }
+}
+
 /// The trajectory that ends with this entry.
 pub(super) fn trajectory_to<'t>(tree: &'t SessionTree, leaf: &EntryId) -> Trajectory<'t> {
+    let mut siblings = Siblings::of(tree);
     let path = tree.path_to(Some(leaf));
-    let cuts = cuts(tree, &path);
-    trajectory(tree, &path, &cuts, cuts.len().saturating_sub(1))
+    let cuts = cuts(&mut siblings, &path);
+    trajectory(&siblings, &path, &cuts, cuts.len().saturating_sub(1))
 }
 
 /// All trajectories of a tree, each once, in the order in which the paths to its leaves complete them.
 pub(super) fn trajectories(tree: &SessionTree) -> Vec<Trajectory<'_>> {
     let mut found: Vec<Trajectory<'_>> = Vec::new();
     let mut known = HashSet::new();
+    let mut siblings = Siblings::of(tree);
     for leaf in tree.leaves() {
         let path = tree.path_to(Some(&leaf.id));
-        let cuts = cuts(tree, &path);
+        let cuts = cuts(&mut siblings, &path);
         for at in 0..cuts.len() {
             // one that goes on is complete on the path to another leaf
             let is_complete = cuts.get(at + 1).is_none_or(|next| !next.is_continued);
             if is_complete && known.insert(id_at(tree, &path, &cuts, at)) {
-                found.push(trajectory(tree, &path, &cuts, at));
+                found.push(trajectory(&siblings, &path, &cuts, at));
             }
         }
     }
@@ -85,7 +131,8 @@ pub(super) fn undivided<'t>(tree: &'t SessionTree, leaf: &EntryId) -> Trajectory
     Trajectory { header, path, is_trunk: true }
 }
 
-fn cuts(tree: &SessionTree, path: &[&Arc<Entry>]) -> Vec<Cut> {
+fn cuts<'t>(siblings: &mut Siblings<'t>, path: &[&'t Arc<Entry>]) -> Vec<Cut> {
+    let tree = siblings.tree;
     let mut in_force = InForce::on(tree.header(), []);
     let begins = Cut {
         at: 0,
@@ -101,18 +148,19 @@ fn cuts(tree: &SessionTree, path: &[&Arc<Entry>]) -> Vec<Cut> {
     for (at, entry) in path.iter().enumerate() {
         let above = at.checked_sub(1).and_then(|above| path.get(above)).map(|above| &above.id);
         // what is chosen before the first message divides nothing
-        let divides = |child: &Entry| has_messages && changes(tree, &in_force, child);
-        let siblings = tree.children(above);
-        let continuing = siblings.iter().find(|child| !divides(child));
+        let divides =
+            |siblings: &Siblings<'t>, child: &Entry| has_messages && changes(siblings, &in_force, child);
+        let continuing = siblings.continuing(above, divides);
         let is_continued = continuing.is_some();
-        if divides(entry) || continuing.is_some_and(|child| child.id != entry.id) {
-            let because = if divides(entry) { Because::ConfigurationChanges } else { Because::PathLeaves };
+        let is_divided = divides(siblings, entry);
+        if is_divided || continuing.is_some_and(|child| *child != entry.id) {
+            let because = if is_divided { Because::ConfigurationChanges } else { Because::PathLeaves };
             let (before, after) = (in_force.clone(), in_force.clone());
             cuts.push(Cut { at, because, is_continued, before, after });
             has_messages = false;
         }
         in_force.pass(&entry.body);
-        if let Some(reply) = first_reply(tree, entry) {
+        if let Some(reply) = first_reply(siblings, entry) {
             in_force.pass(&reply.body);
         }
         if let Some(cut) = cuts.last_mut() {
@@ -133,7 +181,7 @@ fn copied_to(tree: &SessionTree) -> Option<&EntryId> {
 }
 
 /// Whether the configuration is another one from this entry on.
-fn changes(tree: &SessionTree, in_force: &InForce, entry: &Entry) -> bool {
+fn changes(siblings: &Siblings<'_>, in_force: &InForce, entry: &Entry) -> bool {
     let answered_by = |model: Option<&Model>| {
         let before = in_force.model().filter(|_| in_force.chosen_model().is_none());
         before.zip(model).is_some_and(|(before, model)| before != model)
@@ -141,16 +189,16 @@ fn changes(tree: &SessionTree, in_force: &InForce, entry: &Entry) -> bool {
     match &entry.body {
         Body::Setting(setting) => !in_force.holds(setting),
         Body::Reply(reply) => answered_by(reply.model.as_ref()),
-        Body::Prompt(_) => answered_by(first_reply(tree, entry).and_then(|reply| model_of(&reply.body))),
+        Body::Prompt(_) => answered_by(first_reply(siblings, entry).and_then(|reply| model_of(&reply.body))),
         _ => false,
     }
 }
 
 /// The first reply to a prompt that names its model. It decides with which model the prompt was sent.
-fn first_reply<'t>(tree: &'t SessionTree, prompt: &Entry) -> Option<&'t Arc<Entry>> {
-    let mut at = prompt.body.is_prompt().then(|| tree.entry(&prompt.id))??;
+fn first_reply<'t>(siblings: &Siblings<'t>, prompt: &Entry) -> Option<&'t Arc<Entry>> {
+    let mut at = prompt.body.is_prompt().then(|| siblings.tree.entry(&prompt.id))??;
     loop {
-        at = tree.children(Some(&at.id)).first().copied()?;
+        at = siblings.oldest_below(Some(&at.id))?;
         match &at.body {
             Body::Prompt(_) => return None,
             Body::Reply(reply) if reply.model.is_some() => return Some(at),
@@ -166,7 +214,13 @@ fn model_of(body: &Body) -> Option<&Model> {
     }
 }
 
-fn trajectory<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>], cuts: &[Cut], at: usize) -> Trajectory<'t> {
+fn trajectory<'t>(
+    siblings: &Siblings<'t>,
+    path: &[&'t Arc<Entry>],
+    cuts: &[Cut],
+    at: usize,
+) -> Trajectory<'t> {
+    let tree = siblings.tree;
     let end = cuts.get(at + 1).map_or(path.len(), |next| next.at);
     let path = path.get(..end).unwrap_or(path);
     let mut header = own_header(tree, path);
@@ -177,7 +231,7 @@ fn trajectory<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>], cuts: &[Cut], 
         header.id = id_at(tree, path, cuts, at);
         header.opened_at = first.written_at;
         let parent = id_at(tree, path, cuts, at.saturating_sub(1)).to_string();
-        header.lineage = Some(lineage(tree, parent, cut, shared, path.get(cut.at..).unwrap_or_default()));
+        header.lineage = Some(lineage(siblings, parent, cut, shared, path.get(cut.at..).unwrap_or_default()));
     }
     Trajectory { header, path: path.to_vec(), is_trunk }
 }
@@ -198,7 +252,7 @@ fn id_at(tree: &SessionTree, path: &[&Arc<Entry>], cuts: &[Cut], at: usize) -> S
 
 /// Why a trajectory leaves its parent. `own` begins with the entry behind the cut.
 fn lineage(
-    tree: &SessionTree,
+    siblings: &Siblings<'_>,
     parent: String,
     cut: &Cut,
     shared: &[&Arc<Entry>],
@@ -209,7 +263,7 @@ fn lineage(
     let changed = changes_between(&cut.before, &cut.after);
     let is_changed = cut.because == Because::ConfigurationChanges || !changed.is_empty();
     let last_shared = messages.checked_sub(1);
-    let (reason, message_index, mut metadata) = match (difference(tree, shared, own), is_changed) {
+    let (reason, message_index, mut metadata) = match (difference(siblings, shared, own), is_changed) {
         (Difference::Repeated, _) => (BranchReason::Retry, Some(messages), of_turn(prompts + 1)),
         (_, true) => (BranchReason::ConfigChange, last_shared, Map::new()),
         (Difference::Edited { old, new }, false) => {
@@ -244,20 +298,19 @@ enum Difference {
     Other,
 }
 
-fn difference(tree: &SessionTree, shared: &[&Arc<Entry>], own: &[&Arc<Entry>]) -> Difference {
+fn difference(siblings: &Siblings<'_>, shared: &[&Arc<Entry>], own: &[&Arc<Entry>]) -> Difference {
     let Some(first) = own.iter().find(|entry| !matches!(entry.body, Body::Setting(_))) else {
         return Difference::Other;
     };
-    let oldest = tree.children(shared.last().map(|entry| &entry.id)).first().copied();
-    let oldest = oldest.and_then(|oldest| behind_settings(tree, oldest));
+    let oldest = siblings.oldest_below(shared.last().map(|entry| &entry.id));
+    let oldest = oldest.and_then(|oldest| behind_settings(siblings, oldest));
     let oldest = oldest.filter(|oldest| oldest.id != first.id);
     match (&first.body, oldest.map(|oldest| &oldest.body)) {
         (Body::Prompt(prompt), oldest) => {
-            let earlier = versions_of(tree, &first.id).into_iter().take_while(|other| other.id != first.id);
-            let says_the_same = |body: &Body| matches!(body, Body::Prompt(other) if is_same(prompt, other));
+            let repeats = |body: &Body| matches!(body, Body::Prompt(other) if prompt.says_the_same(other));
             match oldest {
-                Some(oldest) if says_the_same(oldest) => Difference::Repeated,
-                _ if earlier.into_iter().any(|other| says_the_same(&other.body)) => Difference::Repeated,
+                Some(oldest) if repeats(oldest) => Difference::Repeated,
+                _ if siblings.repeated.contains(&first.id) => Difference::Repeated,
                 Some(old @ Body::Prompt(_)) => Difference::Edited { old: old.text(), new: first.body.text() },
                 Some(_) | None => Difference::Other,
             }
@@ -267,13 +320,9 @@ fn difference(tree: &SessionTree, shared: &[&Arc<Entry>], own: &[&Arc<Entry>]) -
     }
 }
 
-fn is_same(one: &Prompt, other: &Prompt) -> bool {
-    one.blocks == other.blocks && one.attachments == other.attachments
-}
-
-fn behind_settings<'t>(tree: &'t SessionTree, mut entry: &'t Arc<Entry>) -> Option<&'t Arc<Entry>> {
+fn behind_settings<'t>(siblings: &Siblings<'t>, mut entry: &'t Arc<Entry>) -> Option<&'t Arc<Entry>> {
     while matches!(entry.body, Body::Setting(_)) {
-        entry = tree.children(Some(&entry.id)).first().copied()?;
+        entry = siblings.oldest_below(Some(&entry.id))?;
     }
     Some(entry)
 }

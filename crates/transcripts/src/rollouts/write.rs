@@ -3,7 +3,7 @@
 //! A file that was read and not changed is written as it was, changes of the configuration included. In all others the
 //! header carries the configuration, and what changed is in the header of the child.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::mem::discriminant;
 
 use offshoot_session::lineage::name_and_value;
@@ -30,19 +30,22 @@ pub struct RolloutFile {
 /// The trajectory that ends with `leaf` as one file, complete with what it shares with its parents. What
 /// [`super::read`] made of a file gives that file back byte for byte.
 pub fn write(tree: &SessionTree, leaf: &EntryId) -> RolloutFile {
+    let log = Log::of(tree);
     if is_unchanged(tree) {
-        return written(tree, undivided(tree, leaf), Verbatim::Yes);
+        return log.written(undivided(tree, leaf), Verbatim::Yes);
     }
-    written(tree, trajectory_to(tree, leaf), Verbatim::No)
+    log.written(trajectory_to(tree, leaf), Verbatim::No)
 }
 
 /// One file for each trajectory of the tree.
 pub fn write_all(tree: &SessionTree) -> Vec<RolloutFile> {
+    let log = Log::of(tree);
     if is_unchanged(tree) {
-        return tree.leaves().into_iter().map(|leaf| write(tree, &leaf.id)).collect();
+        let leaves = tree.leaves().into_iter();
+        return leaves.map(|leaf| log.written(undivided(tree, &leaf.id), Verbatim::Yes)).collect();
     }
     let files = trajectories(tree).into_iter();
-    files.map(|trajectory| written(tree, trajectory, Verbatim::No)).collect()
+    files.map(|trajectory| log.written(trajectory, Verbatim::No)).collect()
 }
 
 /// Whether lines that change the configuration are written as they were read.
@@ -52,25 +55,92 @@ enum Verbatim {
     No,
 }
 
-fn written(tree: &SessionTree, trajectory: Trajectory<'_>, verbatim: Verbatim) -> RolloutFile {
-    let leaf = trajectory.path.last().map(|entry| entry.id.clone());
-    let mut writer = Writer::new(tree, trajectory, verbatim);
-    let mut is_past = false;
-    let ends_the_log =
-        tree.log().filter_map(Record::as_entry).last().is_some_and(|last| Some(&last.id) == leaf.as_ref());
-    for record in tree.log() {
-        match &record.change {
-            Change::Opened(header) => writer.header(header, record),
-            Change::Entry(entry) if writer.on_path.contains(&entry.id) => {
-                writer.entry(entry, record);
-                is_past |= Some(&entry.id) == leaf.as_ref();
+/// The records of a tree by what a file takes of them, so that a file costs what it holds and not the whole log.
+struct Log<'t> {
+    /// By entry, with their places in the log.
+    entries: HashMap<&'t EntryId, Vec<(usize, &'t Record)>>,
+    /// By entry: the places of its labels.
+    labels: HashMap<&'t EntryId, Vec<usize>>,
+    /// Headers and unknown lines, which every file looks at.
+    others: Vec<(usize, &'t Record)>,
+    /// The last entry of the log.
+    last: Option<&'t EntryId>,
+    has_header: bool,
+    are_sources_from_rollouts: bool,
+    /// What is lost in every file.
+    losses: Losses,
+}
+
+impl<'t> Log<'t> {
+    fn of(tree: &'t SessionTree) -> Self {
+        let mut log = Self {
+            entries: HashMap::new(),
+            labels: HashMap::new(),
+            others: Vec::new(),
+            last: None,
+            has_header: tree.header().is_some(),
+            are_sources_from_rollouts: came_from_rollouts(tree),
+            losses: Losses::default(),
+        };
+        for _ in tree.leaves().iter().skip(1) {
+            log.losses.add(Loss::Branches);
+        }
+        for (at, record) in tree.log().enumerate() {
+            log.losses.go_to(at);
+            match &record.change {
+                Change::Entry(entry) => {
+                    log.last = Some(&entry.id);
+                    log.entries.entry(&entry.id).or_default().push((at, record));
+                }
+                Change::Marked(mark) => log.fact(at, &mark.fact),
+                Change::Opened(_) | Change::Unknown => log.others.push((at, record)),
+                Change::HeadMoved(_) => {}
             }
-            Change::Unknown if !is_past || ends_the_log => writer.unknown_line(record),
-            Change::Marked(mark) => writer.fact(&mark.fact),
-            Change::Entry(_) | Change::HeadMoved(_) | Change::Unknown => {}
+        }
+        log
+    }
+
+    fn fact(&mut self, at: usize, fact: &'t Fact) {
+        match fact {
+            Fact::Label { target, .. } => self.labels.entry(target).or_default().push(at),
+            Fact::Title { .. } => self.losses.add(Loss::Titles),
+            Fact::BranchName { at, .. } => self.losses.add_at(Loss::BranchNames, at),
+            Fact::Checkpoint { at, .. } => self.losses.add_at(Loss::Checkpoints, at),
+            Fact::Bound { at, .. } => self.losses.add_at(Loss::Bindings, at),
+            Fact::Archived { target, .. } => self.losses.add_at(Loss::Archived, target),
+            Fact::TurnEnded { .. } => self.losses.add(Loss::Turns),
+            Fact::Spent { .. } => self.losses.add(Loss::Costs),
+            Fact::Began { .. } | Fact::Forked { .. } => {} // between our sessions
+            Fact::Operation { .. } | Fact::Undone { .. } | Fact::Redone { .. } => {
+                self.losses.add(Loss::Steps)
+            }
         }
     }
-    writer.finish()
+
+    fn written(&self, trajectory: Trajectory<'_>, verbatim: Verbatim) -> RolloutFile {
+        let leaf = trajectory.path.last().map(|entry| &entry.id);
+        let ends_the_log = self.last.is_some() && self.last == leaf;
+        let mut records = self.others.clone();
+        for entry in &trajectory.path {
+            records.extend(self.entries.get(&entry.id).into_iter().flatten());
+        }
+        records.sort_unstable_by_key(|(at, _)| *at);
+        let mut writer = Writer::new(self, &trajectory, verbatim);
+        let mut is_past = false;
+        for (at, record) in records {
+            writer.losses.go_to(at);
+            match &record.change {
+                Change::Opened(header) => writer.header(header, record),
+                Change::Entry(entry) => {
+                    writer.entry(entry, record);
+                    is_past |= Some(&entry.id) == leaf;
+                }
+                Change::Unknown if !is_past || ends_the_log => writer.unknown_line(record),
+                Change::Marked(_) | Change::HeadMoved(_) | Change::Unknown => {}
+            }
+        }
+        writer.finish()
+    }
 }
 
 pub(super) fn header_line(header: &SessionHeader) -> Map {
@@ -94,7 +164,6 @@ pub(super) fn header_line(header: &SessionHeader) -> Map {
 }
 
 struct Writer {
-    on_path: HashSet<EntryId>,
     file_name: String,
     header: SessionHeader,
     has_header: bool,
@@ -107,24 +176,26 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(tree: &SessionTree, trajectory: Trajectory<'_>, verbatim: Verbatim) -> Self {
+    fn new(log: &Log<'_>, trajectory: &Trajectory<'_>, verbatim: Verbatim) -> Self {
         let Trajectory { header, path, is_trunk } = trajectory;
-        let mut losses = Losses::default();
-        for _ in tree.leaves().iter().skip(1) {
-            losses.add(Loss::Branches);
+        let mut losses = log.losses.clone();
+        for entry in path {
+            for at in log.labels.get(&entry.id).into_iter().flatten() {
+                losses.go_to(*at);
+                losses.add_at(Loss::Labels, &entry.id);
+            }
         }
         let mut writer = Self {
-            on_path: path.iter().map(|entry| entry.id.clone()).collect(),
             file_name: file_name(&header.id),
-            header,
+            header: header.clone(),
             has_header: false,
             verbatim,
-            are_sources_from_rollouts: came_from_rollouts(tree),
-            is_trunk,
+            are_sources_from_rollouts: log.are_sources_from_rollouts,
+            is_trunk: *is_trunk,
             bytes: Vec::new(),
             losses,
         };
-        if tree.header().is_none() {
+        if !log.has_header {
             writer.new_header();
         }
         writer
@@ -229,24 +300,6 @@ impl Writer {
             Some(source) if self.is_trunk && self.are_sources_from_rollouts => self.raw(source.bytes()),
             Some(source) if !source.content().trim_ascii().is_empty() => self.losses.add(Loss::UnreadLines),
             Some(_) | None => {}
-        }
-    }
-
-    fn fact(&mut self, fact: &Fact) {
-        match fact {
-            Fact::Label { target, .. } if !self.on_path.contains(target) => {}
-            Fact::Label { target, .. } => self.losses.add_at(Loss::Labels, target),
-            Fact::Title { .. } => self.losses.add(Loss::Titles),
-            Fact::BranchName { at, .. } => self.losses.add_at(Loss::BranchNames, at),
-            Fact::Checkpoint { at, .. } => self.losses.add_at(Loss::Checkpoints, at),
-            Fact::Bound { at, .. } => self.losses.add_at(Loss::Bindings, at),
-            Fact::Archived { target, .. } => self.losses.add_at(Loss::Archived, target),
-            Fact::TurnEnded { .. } => self.losses.add(Loss::Turns),
-            Fact::Spent { .. } => self.losses.add(Loss::Costs),
-            Fact::Began { .. } | Fact::Forked { .. } => {} // between our sessions
-            Fact::Operation { .. } | Fact::Undone { .. } | Fact::Redone { .. } => {
-                self.losses.add(Loss::Steps)
-            }
         }
     }
 
