@@ -14,6 +14,7 @@ use offshoot_api::{ApiError, ErrorCode, Hint, Needed, Request, Response, request
 
 use crate::engine::Reached;
 use crate::failure::{Exit, Failure};
+use crate::text::harmless_output;
 use crate::words::talking as words;
 
 /// Runs a command that waits for others.
@@ -137,7 +138,7 @@ async fn opened(
 /// Beside it, for a person, while it comes.
 pub(crate) fn note_now(text: &str) {
     // Who cannot read it any more does not miss it.
-    let _ = writeln!(std::io::stderr(), "{text}");
+    let _ = writeln!(std::io::stderr(), "{}", harmless_output(text));
 }
 
 #[cfg(test)]

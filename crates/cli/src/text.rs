@@ -16,11 +16,12 @@ pub(crate) fn harmless_line(text: &str, ascii: bool) -> String {
     line
 }
 
-/// Output on its way to a terminal: control characters are shown as symbols, except line ends, tabs and our own colours.
+/// Output on its way to a terminal: control characters and direction marks are shown as symbols, except line ends, tabs and
+/// our own colours.
 /// Commands escape foreign text themselves; this catches what one of them forgot.
 pub(crate) fn harmless_output(text: &str) -> Cow<'_, str> {
-    let is_kept = |c: char| matches!(c, '\n' | '\t');
-    if !text.chars().any(|c| c.is_control() && !is_kept(c)) {
+    let is_harmful = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || direction_mark(c).is_some();
+    if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
     }
     let mut output = String::with_capacity(text.len());
@@ -30,7 +31,7 @@ pub(crate) fn harmless_output(text: &str) -> Cow<'_, str> {
         let (taken, after) = rest.split_at(length);
         match c {
             '\u{1b}' if length > 1 => output.push_str(taken),
-            c if c.is_control() && !is_kept(c) => push_harmless(&mut output, c, false),
+            c if is_harmful(c) => push_harmless(&mut output, c, false),
             c => output.push(c),
         }
         rest = after;
@@ -291,6 +292,7 @@ mod tests {
         assert_eq!(harmless_output("\u{1b}[1;31mred\u{1b}[0m"), "\u{1b}[1;31mred\u{1b}[0m");
         assert_eq!(harmless_output("\u{1b}]52;c;eA==\u{7}"), "␛]52;c;eA==␇", "the clipboard");
         assert_eq!(harmless_output("\u{1b}[2J\u{1b}[5\u{9b}\r"), "␛[2J␛[5‹U+009B›␍");
+        assert_eq!(harmless_output("a\u{202e}b"), "a‹RLO›b", "a line that runs backwards");
     }
 
     #[test]

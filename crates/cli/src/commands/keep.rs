@@ -23,6 +23,7 @@ use crate::settings::keys::KEEP;
 use crate::settings::layers::Layer;
 use crate::settings::value::Value as Set;
 use crate::stored::store_failed;
+use crate::text;
 use crate::words::keep as words;
 use schedule::Schedule;
 
@@ -141,7 +142,8 @@ fn is_agreed(shown: &str) -> bool {
         return false;
     }
     let mut stderr = std::io::stderr().lock();
-    let asked = write!(stderr, "{shown}{}", words::AGREE).and_then(|()| stderr.flush());
+    let asked =
+        write!(stderr, "{}{}", text::harmless_output(shown), words::AGREE).and_then(|()| stderr.flush());
     let mut answer = String::new();
     let answered = std::io::stdin().lock().read_line(&mut answer);
     asked.is_ok() && answered.is_ok() && matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
