@@ -26,6 +26,7 @@ mod kept_copies;
 mod known;
 mod last_used;
 mod light;
+mod limits;
 mod listed_name;
 mod living;
 mod log;
@@ -85,6 +86,9 @@ fn main() -> ExitCode {
     let words = args::expanded(std::env::args_os());
     let args = Args::parse_from(&words);
     let (here, notes) = Here::new(&args);
+    if let Err(failure) = limits::prepare() {
+        return say(&failure.into(), &here.look);
+    }
     let asked = report::command(words.into_iter().skip(1));
     let home = here.home().filter(|_| !args.command.writes_no_file());
     if home.is_some()

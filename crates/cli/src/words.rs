@@ -62,6 +62,14 @@ pub(crate) fn cannot_print(error: &std::io::Error) -> String {
     format!("could not print: {error}")
 }
 
+pub(crate) fn too_few_descriptors(allowed: u64) -> String {
+    format!("only `{allowed}` open files are allowed, which is too few")
+}
+
+pub(crate) fn too_few_descriptors_hint(least: u64) -> String {
+    format!("raise the limit to at least {least}, for example with `ulimit -n 1024`")
+}
+
 pub(crate) fn no_file(path: &Path) -> String {
     format!("no file `{}`", path.display())
 }

@@ -291,7 +291,7 @@ impl Engine {
 
     async fn permissions(&self, caller: &Caller, session: Option<String>) -> Result<Response, ApiError> {
         let rules = match session {
-            None => self.shared.rules.all(),
+            None => self.shared.rules.all().map_err(|error| internal(error.to_string()))?,
             Some(session) => {
                 let id = SessionId::from(session.as_str());
                 let open = Request::Open(request::Open { session, turns: Some(0), turn: None });

@@ -1,7 +1,8 @@
 //! What need not be asked again, kept in one small file of the home.
 //!
 //! The file is written whole, under another name first, so that it is never half there. It is read again when it has
-//! changed: an engine lives for hours, and the file may be edited or replaced meanwhile.
+//! changed: an engine lives for hours, and the file may be edited or replaced meanwhile. A file that cannot be read allows
+//! nothing and stops nothing: every use of a tool is asked for, and the file is left as it is until it is repaired.
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -29,6 +30,8 @@ pub struct RuleBook {
 struct Kept {
     rules: Rules,
     seen: Option<FileState>,
+    /// It was reported that the file cannot be read.
+    is_reported: bool,
 }
 
 /// A file of the same inode, length and time has the same content; ours is always replaced by another one.
@@ -36,9 +39,9 @@ type FileState = (u64, u64, SystemTime);
 
 #[derive(Debug, Error)]
 pub enum RuleBookError {
-    #[error("could not {doing} `{}`", path.display())]
+    #[error("could not {doing} the permission rules in `{}`: {source}", path.display())]
     File { doing: &'static str, path: PathBuf, source: io::Error },
-    #[error("`{}` is no list of rules", path.display())]
+    #[error("`{}` is not a list of permission rules: {source}", path.display())]
     Unreadable { path: PathBuf, source: serde_json::Error },
 }
 
@@ -90,10 +93,18 @@ impl RuleBook {
         Self::default()
     }
 
-    /// The rules in this file; none where it does not exist.
-    pub fn at(path: PathBuf) -> Result<Self, RuleBookError> {
-        let kept = read(&path)?;
-        Ok(Self { kept: Arc::new(Mutex::new(kept)), path: Some(path) })
+    /// The rules in this file; none if it does not exist or cannot be read.
+    pub fn at(path: PathBuf) -> Self {
+        let kept = read(&path).unwrap_or_default();
+        Self { kept: Arc::new(Mutex::new(kept)), path: Some(path) }
+    }
+
+    /// Why the rules cannot be read, the first time that this is asked while it is so.
+    pub fn problem_to_report(&self) -> Option<RuleBookError> {
+        let mut kept = self.kept();
+        let problem = self.refresh(&mut kept).err();
+        let was_reported = std::mem::replace(&mut kept.is_reported, problem.is_some());
+        problem.filter(|_| !was_reported)
     }
 
     /// Blocks while the file is written.
@@ -111,8 +122,11 @@ impl RuleBook {
         Ok(found)
     }
 
-    pub fn all(&self) -> Vec<Rule> {
-        self.current().rules.iter().cloned().collect()
+    /// All rules. Fails if the file cannot be read: a list without them would be wrong.
+    pub fn all(&self) -> Result<Vec<Rule>, RuleBookError> {
+        let mut kept = self.kept();
+        self.refresh(&mut kept)?;
+        Ok(kept.rules.iter().cloned().collect())
     }
 
     pub fn reaching(&self, session: &SessionId, project: Option<&str>) -> Rules {
@@ -128,7 +142,7 @@ impl RuleBook {
             if let Some(path) = &self.path {
                 write(path, &rules)?;
             }
-            *kept = Kept { rules, seen: self.path.as_deref().and_then(state_of) };
+            *kept = Kept { rules, seen: self.path.as_deref().and_then(state_of), is_reported: false };
         }
         Ok(())
     }
@@ -166,7 +180,7 @@ fn read(path: &Path) -> Result<Kept, RuleBookError> {
             Rules::new(on_disk.rules.into_iter().map(RuleOnDisk::into_rule))
         }
     };
-    Ok(Kept { rules, seen })
+    Ok(Kept { rules, seen, is_reported: false })
 }
 
 fn state_of(path: &Path) -> Option<FileState> {

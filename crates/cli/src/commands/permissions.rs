@@ -25,6 +25,7 @@ pub(crate) fn run(args: &PermissionsArgs, here: &Here) -> Result<Answer, Failure
     };
     let answer = answered(here, request)?.map_err(|error| match error.code {
         ErrorCode::NotFound => Failure::not_found(error.message).hint(words::NO_RULE_HINT),
+        ErrorCode::Internal => refused(&error).hint(words::BROKEN_RULES_HINT),
         _ => refused(&error),
     })?;
     let text = match answer {

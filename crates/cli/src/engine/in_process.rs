@@ -13,7 +13,6 @@ use crate::here::Here;
 use crate::settings;
 use crate::stamps::SystemStamps;
 use crate::stored::watched;
-use crate::words::engine as words;
 
 /// Which permission rules the engine knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,8 +31,7 @@ pub(super) fn engine(here: &Here, session: Option<&SessionId>, rules: Rules) -> 
     };
     let home = store.home().root().to_owned();
     let rules = match rules {
-        Rules::OfHome => RuleBook::at(home.join("permissions.json"))
-            .map_err(|error| Failure::failed(words::not_started(&home, &error)))?,
+        Rules::OfHome => RuleBook::at(home.join("permissions.json")),
         Rules::None => RuleBook::in_memory(),
     };
     Ok(on_shelf(Arc::new(store), rules, &home))

@@ -75,7 +75,7 @@ async fn serve_home(here: &Here, home: &Path) -> Result<(), Failure> {
         return Ok(());
     };
     let epoch = run.next_epoch().map_err(not_written)?;
-    let rules = RuleBook::at(home.join("permissions.json")).map_err(|error| failed(&error))?;
+    let rules = RuleBook::at(home.join("permissions.json"));
     let engine = Arc::new(Engine::new(Parts {
         shelf: Arc::new(here.store()?),
         agents: installed(),

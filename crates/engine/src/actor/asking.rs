@@ -33,6 +33,10 @@ impl SessionActor {
         let allowed = rule.map(|rule| format!("{} is allowed by the rule `{}`", rule.tool, rule.pattern));
         match self.asks.take(ask, &rules) {
             Taken::Waits => {
+                if let Some(problem) = self.shared.rules.problem_to_report() {
+                    let text = format!("every use of a tool is asked for: {problem}");
+                    self.publish(Some(&turn), EventKind::Notice { text });
+                }
                 self.tell_hooks(HookEvent::PromptWaiting, || json!({ "ask": view.clone() }));
                 self.publish_about(About { turn: Some(turn), sub_agent }, EventKind::Asked { ask: view });
             }

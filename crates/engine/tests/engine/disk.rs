@@ -341,15 +341,21 @@ fn rules_are_there_again_when_the_list_is_read_again() {
         rule("b", Scope::Project, RulePattern::Prefix(vec!["cargo".to_owned(), "test".to_owned()])),
         rule("c", Scope::Project, RulePattern::Exact("a; b".to_owned())),
     ];
-    let book = RuleBook::at(path.clone()).unwrap();
+    let book = RuleBook::at(path.clone());
     for rule in &rules {
         book.add(rule.clone()).unwrap();
     }
-    assert_eq!(RuleBook::at(path.clone()).unwrap().all(), rules);
+    assert_eq!(RuleBook::at(path.clone()).all().unwrap(), rules);
     assert!(book.revoke(&RuleId::named("b")).unwrap());
     assert!(!book.revoke(&RuleId::named("b")).unwrap());
-    let left = RuleBook::at(path.clone()).unwrap();
+    let left = RuleBook::at(path.clone());
     assert_eq!(left.reaching(&"other".into(), Some("/p")).iter().count(), 1);
     std::fs::write(&path, "nonsense").unwrap();
-    assert!(RuleBook::at(path).is_err(), "rules that cannot be read are not forgotten in silence");
+    let broken = RuleBook::at(path.clone());
+    assert_eq!(broken.reaching(&"other".into(), Some("/p")).iter().count(), 0, "nothing is allowed");
+    assert!(broken.all().is_err() && broken.add(rules[0].clone()).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), b"nonsense", "it is left to be repaired");
+    let problem = broken.problem_to_report().map(|problem| problem.to_string()).unwrap_or_default();
+    assert!(problem.contains("is not a list of permission rules"), "{problem}");
+    assert!(broken.problem_to_report().is_none(), "once");
 }
