@@ -11,6 +11,7 @@ mod claude;
 mod corpus;
 mod engine;
 mod peers;
+mod scaling;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -115,6 +116,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
     }
     if request.corpus {
         return corpus::run(request);
+    }
+    if request.only.as_deref() == Some("scaling") {
+        return scaling::run(request);
     }
     let helper = build()?;
     let scratch = Scratch::new()?;

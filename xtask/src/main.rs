@@ -39,7 +39,8 @@ bench        measures long sessions under DIR, beside pi and oh-my-pi with --pee
              those figures whose operation, session or format contains WORD; with --check it
              fails when a figure misses what is asked;
              with --corpus five thousand sessions, beside oh-my-pi and rg; with --against the
-             commands beside those of another build of Offshoot
+             commands beside those of another build of Offshoot;
+             with --only scaling how the time of every command grows with wide and deep sessions
 transcripts  reads every session file under DIR and counts what it finds
 programs     holds conversations with real agents and a scripted model, and reads what they wrote
 model        the scripted model alone, until it is interrupted; tells every request,
