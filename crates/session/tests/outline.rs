@@ -2,7 +2,7 @@
 
 use offshoot_session::outline::{
     Cell, Filter, Fold, HeadPlace, Lines, Outline, OutlineOptions, Row, TurnEnd, TurnOutline, TurnTreeRow,
-    Version, ledger_row, turns_of, turns_through,
+    Version, ledger_row, turns_below, turns_of, turns_through,
 };
 use offshoot_session::{
     Block, Body, Compaction, Entry, EntryId, Fact, FileLists, Interruption, Model, Record, Reply,
@@ -459,20 +459,41 @@ fn a_setting_beside_the_next_turn_makes_no_branch() {
     check_turns(&tree_of("u1 - a1 - m1*\n a1 - u2"), "\n● #1 u1 ← head\n╰─○ #2 u2");
 }
 
+/// `#1 u1 a1, #2 u2`
+fn numbered(turns: Vec<offshoot_session::outline::Turn<'_>>) -> String {
+    let turn = |turn: &offshoot_session::outline::Turn<'_>| {
+        let ids: Vec<&str> = turn.entries.iter().map(|entry| entry.id.as_str()).collect();
+        format!("#{} {}", turn.number, ids.join(" "))
+    };
+    turns.iter().map(turn).collect::<Vec<_>>().join(", ")
+}
+
 #[test]
 fn a_path_is_cut_into_turns() {
     let tree = tree_of("s1 - u1 - a1 - u2 - c2 - t2 - u3*\n u2 - a9 - u9");
-    let picture = |turns: Vec<offshoot_session::outline::Turn<'_>>| {
-        let turn = |turn: &offshoot_session::outline::Turn<'_>| {
-            let ids: Vec<&str> = turn.entries.iter().map(|entry| entry.id.as_str()).collect();
-            format!("#{} {}", turn.number, ids.join(" "))
-        };
-        turns.iter().map(turn).collect::<Vec<_>>().join(", ")
-    };
-    assert_eq!(picture(turns_of(&tree, tree.main_head())), "#0 s1, #1 u1 a1, #2 u2 c2 t2, #3 u3");
-    assert_eq!(picture(turns_through(&tree, &"c2".into())), "#0 s1, #1 u1 a1, #2 u2 c2 t2, #3 u3");
-    assert_eq!(picture(turns_through(&tree, &"a9".into())), "#0 s1, #1 u1 a1, #2 u2 a9, #3 u9");
-    assert_eq!(picture(turns_of(&tree, None)), "");
+    assert_eq!(numbered(turns_of(&tree, tree.main_head())), "#0 s1, #1 u1 a1, #2 u2 c2 t2, #3 u3");
+    assert_eq!(numbered(turns_through(&tree, &"c2".into())), "#0 s1, #1 u1 a1, #2 u2 c2 t2, #3 u3");
+    assert_eq!(numbered(turns_through(&tree, &"a9".into())), "#0 s1, #1 u1 a1, #2 u2 a9, #3 u9");
+    assert_eq!(numbered(turns_of(&tree, None)), "");
+}
+
+/// D13: `versions` walked the whole path for every version.
+#[test]
+fn the_turns_of_versions_are_those_of_the_branches_through_them() {
+    let tree = tree_of(
+        "
+        s1 - u1 - a1 - u2 - a2 - u3 - a3*
+                  a1 - u4 - a4 - u5
+                  a1 - u6
+        ",
+    );
+    let versions: Vec<_> = ["u2", "u4", "u6"].iter().filter_map(|id| tree.entry(&(*id).into())).collect();
+    let below = turns_below(&tree, &versions);
+    for (version, turns) in versions.iter().zip(below) {
+        let through = turns_through(&tree, &version.id).into_iter();
+        let from_it: Vec<_> = through.skip_while(|turn| !turn.contains(&version.id)).collect();
+        assert_eq!(numbered(turns), numbered(from_it), "{}", version.id);
+    }
 }
 
 /// 50,000 entries deep with 5,000 forks on the way, each fork inside the one before.

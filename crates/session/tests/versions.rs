@@ -2,7 +2,7 @@
 
 use offshoot_session::outline::{Outline, OutlineOptions};
 use offshoot_session::versions::{
-    AllVersions, active_version, edit_group, slot_place, version_of, versions_of,
+    AllVersions, active_version, edit_group, repeated_prompts, slot_place, version_of, versions_of,
 };
 use offshoot_session::{EntryId, Fact, HeadName, Record, SessionTree};
 use offshoot_testkit::{FixedStamps, drawn, tree_of};
@@ -31,6 +31,23 @@ fn told(tree: &SessionTree) -> Vec<String> {
 fn archived(drawing: &str, at: &str) -> SessionTree {
     let fact = Fact::Archived { target: at.into(), archived: true };
     SessionTree::replay(drawn(drawing).into_iter().chain([Record::marked(FixedStamps::start(), fact)])).0
+}
+
+/// D13: whether a prompt repeats an earlier version is known for all prompts at once.
+#[test]
+fn a_prompt_is_repeated_where_an_earlier_version_in_sight_says_the_same() {
+    let drawing = r#"u1"x" - a1 - u2"x" - a2
+                     u3"x" - a3
+                     u4"y"*
+                     a1 - u5"z"
+                     a1 - u6"z""#;
+    let repeated = |tree: &SessionTree| {
+        let mut ids: Vec<String> = repeated_prompts(tree).into_iter().map(ToString::to_string).collect();
+        ids.sort();
+        ids.join(" ")
+    };
+    assert_eq!(repeated(&tree_of(drawing)), "u3 u6", "elsewhere the same words are no repetition");
+    assert_eq!(repeated(&archived(drawing, "u5")), "u3", "an archived version is not in sight");
 }
 
 /// R-005: a prompt with one version shows no version number.

@@ -51,6 +51,24 @@ fn an_export_stays_in_its_directory_whatever_the_id_is() {
     }
 }
 
+/// D15: `new` and `label` printed what was typed, and `label` the foreign id of an entry.
+#[test]
+fn typed_text_and_foreign_ids_are_printed_harmless() {
+    let folder = Folder::new();
+    let raw = "a\u{1b}]52;c;eA==\u{7}\u{202e}b";
+    let session = hostile_session().replace("\"u1\"", r#""\u001bcu1x""#);
+    folder.write("hostile.jsonl", session.as_bytes());
+    for arguments in
+        [vec!["new", raw], vec!["label", "hostile.jsonl", "1", raw], vec!["rename", raw], vec!["ls"]]
+    {
+        let output = folder.command().args(&arguments).bounded_output().expect("the program starts");
+        let told = [output.stdout, output.stderr].concat();
+        let told = String::from_utf8_lossy(&told);
+        assert!(output.status.success(), "{arguments:?}: {told}");
+        assert!(!told.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{arguments:?}: {told:?}");
+    }
+}
+
 /// The temporary name was the process id, so another user could put a link there.
 #[test]
 fn an_export_does_not_write_through_a_link() {

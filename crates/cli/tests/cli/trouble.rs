@@ -55,6 +55,71 @@ fn a_full_disk_leaves_nothing_half_written() {
     assert!(folder.run("edit 2 Short").starts_with("Version 2 of #2"), "with room again it goes on");
 }
 
+/// D16: SIGXFSZ ended the program without a word.
+#[test]
+fn a_file_size_limit_is_an_error() {
+    let folder = Folder::with_talk();
+    let journal = folder.journals().pop().expect("a journal");
+    let before = fs::read(&journal).expect("own file");
+    for (line, told_by) in [("edit 2 Something_else", "error: could not save `DIR/home/"), ("ls", "")] {
+        let blocks = before.len() / 512;
+        let mut shell = folder.command_in_shell(&format!("ulimit -f {blocks}; exec \"$@\""));
+        shell.env("PATH", "/usr/bin:/bin");
+        let told = folder.told(shell, line, "");
+        assert!(told.starts_with(told_by), "{line}: {told}");
+        assert_eq!(told.ends_with("exit 1\n"), !told_by.is_empty(), "{line}: {told}");
+    }
+    assert!(before == fs::read(&journal).expect("own file"), "nothing is half written");
+}
+
+/// D16: too few file descriptors were a panic where signals are listened to.
+#[test]
+fn too_few_open_files_are_refused_with_a_sentence() {
+    let folder = Folder::new();
+    for few in [6, 8, 10] {
+        for line in ["ls", "send hello", "new Few"] {
+            let mut shell = folder.command_in_shell(&format!("ulimit -n {few}; exec \"$@\""));
+            shell.env("PATH", "/usr/bin:/bin");
+            let expected = format!(
+                "error: only `{few}` open files are allowed, which is too few\n\
+                 hint: raise the limit to at least 24, for example with `ulimit -n 1024`\nexit 1\n"
+            );
+            assert_eq!(folder.told(shell, line, ""), expected, "{line}");
+        }
+    }
+}
+
+/// D16: no engine started as long as `permissions.json` was damaged.
+#[test]
+fn a_damaged_list_of_rules_stops_no_conversation() {
+    let folder = Folder::new();
+    folder.run("new Talk");
+    fs::write(folder.home().join("permissions.json"), "nonsense").expect("own file");
+    let told = folder.run("send Talk hello");
+    assert!(!told.contains("exit"), "{told}");
+    let told = folder.run("permissions");
+    assert!(told.contains("permissions.json` is not a list of permission rules"), "{told}");
+    assert!(told.contains("hint: repair the file or delete it") && told.ends_with("exit 1\n"), "{told}");
+    let left = fs::read(folder.home().join("permissions.json")).expect("own file");
+    assert_eq!(left, b"nonsense", "it is not overwritten");
+}
+
+/// D14: a line of a gigabyte ended `append` for want of memory.
+#[test]
+fn append_refuses_a_line_that_is_too_long() {
+    let folder = Folder::new();
+    folder.run("new Long");
+    let input = format!("{{\"role\":\"user\",\"text\":\"hi\"}}\n{}\n", "x".repeat((64 << 20) + 1));
+    // The line before it is written; as a batch nothing is.
+    for line in ["append", "append --batch"] {
+        let told = folder.run_with(line, &input);
+        assert!(told.contains("error: line 2: longer than 64 MiB"), "{told:.300}");
+        assert!(told.ends_with("exit 1\n"), "{told:.300}");
+        let shown = folder.run("show --json=lines");
+        assert_eq!(shown.matches("\"hi\"").count(), 1, "{line}: {shown:.300}");
+    }
+}
+
 /// The list of sessions does not fit on the disk, at once or when it grows: they are found all the same.
 #[test]
 fn a_full_disk_keeps_nobody_from_looking() {
