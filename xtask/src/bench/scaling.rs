@@ -68,6 +68,7 @@ const CASES: &[Case] = &[
     looks(&["cost", SESSION]),
     looks(&["cost", SESSION, "--by", "turn"]),
     looks(&["inspect", SESSION]),
+    looks(&["branch", SESSION]),
     looks(&["ops", SESSION]),
     looks(&["queue", SESSION]),
     looks(&["fsck"]),
@@ -83,7 +84,6 @@ const CASES: &[Case] = &[
     after(&["label", SESSION, "1", "to undo {round}"], &["undo", SESSION]),
     after(&["undo", SESSION], &["redo", SESSION]),
     looks(&["switch", SESSION, "1"]),
-    looks(&["branch", SESSION, "1", "name {round}"]),
     looks(&["fork", SESSION, "1"]),
     looks(&["fork", SESSION, "1", "--new-session"]),
     Case {
