@@ -27,6 +27,7 @@ pub mod archive;
 pub mod birth;
 pub mod branching;
 pub mod child;
+mod child_title;
 pub mod config;
 pub mod edit;
 pub mod fork;

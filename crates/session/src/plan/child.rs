@@ -11,6 +11,7 @@
 
 use serde_json::{Map, Value};
 
+use super::child_title::child_title;
 use super::fork::{Copied, NewSession, copy_path};
 use crate::in_force::InForce;
 use crate::lineage::{TURN, beginning, changed_settings, edited_text, name_and_value};
@@ -60,7 +61,7 @@ pub fn plan_child(tree: &SessionTree, child: Child<'_>, stamps: &mut dyn Stamps)
         metadata: Some(Value::Object(difference.metadata(tree, &before, &after, &changes, prompt.as_ref()))),
         in_force: Some(&after),
         begins_at_next_message: !matches!(difference, Difference::Settings),
-        title: own_title(tree).map(|title| difference.title(title, &changes, prompt.as_ref())),
+        title: child_title(tree, &difference.in_title(&changes, prompt.as_ref())),
     };
     let mut session = copy_path(tree, above, copied, stamps);
     let from = session.head.clone();
@@ -117,9 +118,9 @@ impl Difference<'_> {
         metadata
     }
 
-    /// Sessions of one name could not be told apart, so the child is named after what differs.
-    fn title(&self, of_parent: &str, changes: &[Setting], prompt: Option<&Prompt>) -> String {
-        let what = match self {
+    /// What differs, in a word or two.
+    fn in_title(&self, changes: &[Setting], prompt: Option<&Prompt>) -> String {
+        match self {
             Self::Settings => {
                 let told = changes.iter().map(|change| match change {
                     Setting::Model { role: None, model } => model.name.clone(),
@@ -135,25 +136,11 @@ impl Difference<'_> {
                 prompt.map(|prompt| beginning(&text_of(&prompt.blocks), TEXT_IN_TITLE)).unwrap_or_default()
             }
             Self::Retry { .. } => "retry".to_owned(),
-        };
-        if what.is_empty() { of_parent.to_owned() } else { format!("{of_parent} ({what})") }
+        }
     }
 }
 
 /// The number of a prompt on its path, as trees show it.
 fn turn_number(tree: &SessionTree, prompt: &EntryId) -> usize {
     tree.path_to(Some(prompt)).into_iter().filter(|entry| entry.body.is_prompt()).count()
-}
-
-/// The title without what the session itself was named after when it branched.
-fn own_title(tree: &SessionTree) -> Option<&str> {
-    let title = tree.title()?;
-    let reason = tree.header().and_then(|header| header.lineage.as_ref()?.reason.as_ref());
-    match reason {
-        Some(BranchReason::ConfigChange | BranchReason::MessageEdit | BranchReason::Retry) => {
-            let name = title.strip_suffix(')').and_then(|title| title.rsplit_once(" ("));
-            Some(name.map_or(title, |(name, _)| name))
-        }
-        Some(BranchReason::Fork | BranchReason::Other(_)) | None => Some(title),
-    }
 }
