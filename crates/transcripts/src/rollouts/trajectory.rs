@@ -13,10 +13,12 @@
 //! changes with the prompt that another model answers.
 
 use std::collections::HashSet;
+use std::mem::discriminant;
 use std::sync::Arc;
 
 use offshoot_session::in_force::InForce;
-use offshoot_session::lineage::{TURN, changed_settings, changes_between, edited_text};
+use offshoot_session::lineage::{TURN, changed_settings, changes_between, edited_message};
+use offshoot_session::plan::is_edited_message;
 use offshoot_session::versions::versions_of;
 use offshoot_session::{
     Body, BranchReason, Entry, EntryId, Lineage, Model, Prompt, SessionHeader, SessionId, SessionTree,
@@ -197,12 +199,12 @@ fn id_at(tree: &SessionTree, path: &[&Arc<Entry>], cuts: &[Cut], at: usize) -> S
 }
 
 /// Why a trajectory leaves its parent. `own` begins with the entry behind the cut.
-fn lineage(
-    tree: &SessionTree,
+fn lineage<'t>(
+    tree: &'t SessionTree,
     parent: String,
     cut: &Cut,
-    shared: &[&Arc<Entry>],
-    own: &[&Arc<Entry>],
+    shared: &[&'t Arc<Entry>],
+    own: &[&'t Arc<Entry>],
 ) -> Lineage {
     let messages = shared.iter().filter(|entry| is_message(&entry.body)).count() as u64;
     let prompts = shared.iter().filter(|entry| entry.body.is_prompt()).count();
@@ -213,8 +215,8 @@ fn lineage(
         (Difference::Repeated, _) => (BranchReason::Retry, Some(messages), of_turn(prompts + 1)),
         (_, true) => (BranchReason::ConfigChange, last_shared, Map::new()),
         (Difference::Edited { old, new }, false) => {
-            let mut metadata = of_turn(prompts + 1);
-            metadata.extend(edited_text(&old, &new));
+            let mut metadata = of_turn(prompts + usize::from(new.is_prompt()));
+            metadata.extend(edited_message(old, new));
             (BranchReason::MessageEdit, Some(messages), metadata)
         }
         (Difference::AnsweredAgain, false) => (BranchReason::Retry, last_shared, of_turn(prompts)),
@@ -232,19 +234,23 @@ fn of_turn(number: usize) -> Map {
 }
 
 /// How a trajectory begins, compared with what is in its place in the tree.
-enum Difference {
+enum Difference<'t> {
     /// The same prompt is sent again.
     Repeated,
     Edited {
-        old: String,
-        new: String,
+        old: &'t Body,
+        new: &'t Body,
     },
     /// The same prompt has another answer.
     AnsweredAgain,
     Other,
 }
 
-fn difference(tree: &SessionTree, shared: &[&Arc<Entry>], own: &[&Arc<Entry>]) -> Difference {
+fn difference<'t>(
+    tree: &'t SessionTree,
+    shared: &[&'t Arc<Entry>],
+    own: &[&'t Arc<Entry>],
+) -> Difference<'t> {
     let Some(first) = own.iter().find(|entry| !matches!(entry.body, Body::Setting(_))) else {
         return Difference::Other;
     };
@@ -258,13 +264,20 @@ fn difference(tree: &SessionTree, shared: &[&Arc<Entry>], own: &[&Arc<Entry>]) -
             match oldest {
                 Some(oldest) if says_the_same(oldest) => Difference::Repeated,
                 _ if earlier.into_iter().any(|other| says_the_same(&other.body)) => Difference::Repeated,
-                Some(old @ Body::Prompt(_)) => Difference::Edited { old: old.text(), new: first.body.text() },
+                Some(old @ Body::Prompt(_)) => Difference::Edited { old, new: &first.body },
                 Some(_) | None => Difference::Other,
             }
+        }
+        (new, Some(old)) if is_same_role(new, old) && is_edited_message(tree, &first.id) => {
+            Difference::Edited { old, new }
         }
         (Body::Reply(_), Some(Body::Reply(_))) => Difference::AnsweredAgain,
         _ => Difference::Other,
     }
+}
+
+fn is_same_role(one: &Body, other: &Body) -> bool {
+    discriminant(one) == discriminant(other)
 }
 
 fn is_same(one: &Prompt, other: &Prompt) -> bool {

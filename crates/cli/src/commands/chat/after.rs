@@ -32,7 +32,8 @@ impl After {
             | Request::Clear(_) => Self::Nothing,
             Request::Undo(_) => Self::Undone,
             Request::Redo(_) => Self::Redone,
-            Request::Fork(_) | Request::Version(_) | Request::Navigate(_) => Self::Moved,
+            // An edit comes here only if it is no message: then nothing answers it, and the head is upon it.
+            Request::Fork(_) | Request::Version(_) | Request::Navigate(_) | Request::Edit(_) => Self::Moved,
             Request::Rewind(rewind) => Self::Rewound(rewind.to.text().to_owned()),
             _ => Self::Done,
         }
