@@ -162,7 +162,16 @@ fn a_reply_is_edited_as_another_answer() {
     assert_eq!(texts, ["one", "No."]);
     let tree = told(&folder, &["tree", "Parser", "--width", "90"]);
     assert!(tree.contains("assistant: You said “one”"), "the old answer is a branch: {tree}");
-    told(&folder, &["export", "Parser", "--to", "rollouts", "--all", "-o", "files"]);
+    std::fs::create_dir(folder.path().join("files")).expect("a directory");
+    told(&folder, &["export", "Parser", "--to", "rollouts", "-o", "files"]);
+    let reasons = std::fs::read_dir(folder.path().join("files")).expect("a directory").map(|file| {
+        let file = std::fs::read_to_string(file.expect("a file").path()).expect("text");
+        let header: Value = serde_json::from_str(file.lines().next().unwrap_or_default()).expect("JSON");
+        header["branch_reason"].as_str().unwrap_or("root").to_owned()
+    });
+    let mut reasons: Vec<String> = reasons.collect();
+    reasons.sort();
+    assert_eq!(reasons, ["message_edit", "root"]);
 
     let (refused, code) = run(&folder, &["edit", "Parser", "m:1", "No?", "--send"]);
     assert_eq!(code, Some(4));

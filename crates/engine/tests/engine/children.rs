@@ -209,7 +209,7 @@ async fn an_edited_reply_can_be_a_session() {
     assert_eq!((edited.turn, edited.prompt), (None, None));
     assert_eq!(texts(&world.tree()), ["one", "re: one"], "this one stays");
     let again = changed(&mut world, Request::Edit(edit)).await.unwrap();
-    assert_eq!((again.repeated, again.new_session), (true, edited.new_session));
+    assert_eq!((again.repeated, &again.new_session), (true, &edited.new_session));
 
     world.session = id.to_string();
     let sent = request::Send { session: id.to_string(), ..send("two") };

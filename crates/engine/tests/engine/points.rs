@@ -241,7 +241,10 @@ async fn check_other_requests(records: &[Record], tree: &SessionTree, prompt: &E
     }
     let navigate = request::Navigate { session: session(), to: at(), ..Default::default() };
     let picked = head_after(records, Request::Navigate(navigate)).await;
-    assert_eq!(picked, tree.parent(prompt).map(|above| above.id.clone()), "navigate to {prompt}");
+    // To pick the place of the head changes nothing.
+    let above = tree.parent(prompt).map(|above| above.id.clone());
+    let expected = if tree.main_head() == Some(prompt) { Some(prompt.clone()) } else { above };
+    assert_eq!(picked, expected, "navigate to {prompt}");
 
     let label = request::Label { session: session(), at: at(), label: Some("here".into()), client_id: None };
     let world_of_label = world(records).await;
@@ -256,6 +259,8 @@ async fn check_other_requests(records: &[Record], tree: &SessionTree, prompt: &E
     let world_of_archive = world(records).await;
     let is_above_head = tree.main_head().is_some_and(|head| tree.is_ancestor(prompt, head));
     match world_of_archive.call(Request::Archive(archive)).await {
+        // It was so already.
+        Ok(_) if tree.is_archived(prompt) => {}
         Ok(_) => assert!(world_of_archive.tree().is_archived(prompt) && !is_above_head, "archive {prompt}"),
         Err(error) => assert_eq!((error.code, is_above_head), (ErrorCode::HeadBelow, true)),
     }
@@ -376,7 +381,7 @@ fn in_runtime(check: impl Future<Output = ()>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// a turn means the end of its answer for every request, and what is sent there has the settings and the
     /// context of that answer.
