@@ -274,7 +274,7 @@ async fn an_edited_reply_is_what_the_agent_is_told_next() {
     assert_eq!(versions_of(&world.tree(), &world.tree().path_to(world.tree().main_head())[0].id).len(), 1);
 }
 
-/// nobody answers a reply, files and models belong to prompts, and a turn that runs is not changed under it.
+/// no agent answers a reply, files and models belong to prompts, and a turn that runs is not changed under it.
 #[tokio::test(start_paused = true)]
 async fn an_edit_of_a_reply_is_only_text_that_is_only_written() {
     let agent = ScriptedAgent::new().on("wait", vec![Do::Gate]);

@@ -1,7 +1,7 @@
 //! How a session that came out of another one is named: after its parent and after what differs, `Parser (fork)`.
 //!
-//! Sessions of one name could not be told apart in a list, nor named in a command. The title is an automatic one: nobody
-//! has chosen it, so a title that a person gives wins.
+//! Sessions of one name could not be told apart in a list, nor named in a command. The title is automatic, so
+//! one that a person gives wins.
 
 use crate::{BranchReason, SessionTree, TitleSource};
 

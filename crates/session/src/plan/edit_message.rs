@@ -1,6 +1,6 @@
 //! Editing a message that is not a prompt: a reply, a tool result, instructions, a message of an extension.
 //!
-//! The new message is written next to the old one, in the same role, and the head goes upon it. What followed the old
+//! The new message is written next to the old one, in the same role, and the head moves to it. What followed the old
 //! message stays with it, and no agent is asked: an agent answers prompts only.
 //!
 //! ```text
