@@ -51,7 +51,7 @@ pub use branching::{ConfigChangeBranching, ConfigChangeWay};
 pub use child::{Child, Difference, NewChild, plan_child};
 pub use config::{ConfigRefused, plan_config_change, plan_config_session, splits_configuration};
 pub use edit::{EditRefused, plan_edit, plan_edit_with_files, prompt_with_new_text};
-pub use edit_message::{EditedMessage, edited_message, is_edited_message, plan_edit_message, text_to_edit};
+pub use edit_message::{EditedMessage, edited_message, plan_edit_message};
 pub use fork::{
     BeforePrompt, Fork, ForkPosition, ForkRefused, ForkScope, NewSession, before_prompt, branched_session,
     fork_records, inherited_binding,

@@ -6,7 +6,7 @@ use std::path::Path;
 use offshoot_api::response::Changed;
 use offshoot_api::{Request, request};
 use offshoot_session::address::{Want, short_id};
-use offshoot_session::plan::text_to_edit;
+use offshoot_session::edited::text_to_edit;
 use offshoot_session::{EntryId, SessionId, SessionTree};
 use serde_json::json;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
         None => {
             let tree = read(here, &id)?.tree;
             let at = point(&tree, &at.into(), Want::Selection)?;
-            editor::changed(&text_to_edit(&tree, &at).map_err(|_| no_text(&tree, &at))?)?
+            editor::changed(&text_to_edit(&tree, &at).ok_or_else(|| no_text(&tree, &at))?)?
         }
         Some("-") => {
             stdin::say_that_it_is_read(&here.look);

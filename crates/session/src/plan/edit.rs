@@ -4,8 +4,9 @@ use thiserror::Error;
 
 use super::Sent;
 use super::send::say;
+use crate::edited::with_new_text;
 use crate::versions::{active_version, versions_of};
-use crate::{Block, Body, EntryId, HeadName, Prompt, SessionTree, Stamps, text_of};
+use crate::{Body, EntryId, HeadName, Prompt, SessionTree, Stamps, text_of};
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EditRefused {
@@ -117,13 +118,4 @@ fn same_version(
 pub fn prompt_with_new_text(prompt: &Prompt, text: &str) -> Prompt {
     let blocks = with_new_text(&prompt.blocks, text);
     Prompt { blocks, attachments: prompt.attachments.clone(), said_at: None }
-}
-
-/// The new text where the old text began; all other blocks stay in their order.
-pub(super) fn with_new_text(blocks: &[Block], text: &str) -> Vec<Block> {
-    let first_text = blocks.iter().position(|block| matches!(block, Block::Text(_))).unwrap_or(0);
-    let mut blocks: Vec<Block> =
-        blocks.iter().filter(|block| !matches!(block, Block::Text(_))).cloned().collect();
-    blocks.insert(first_text.min(blocks.len()), Block::Text(text.to_owned()));
-    blocks
 }

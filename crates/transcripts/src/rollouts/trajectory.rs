@@ -16,9 +16,9 @@ use std::collections::HashSet;
 use std::mem::discriminant;
 use std::sync::Arc;
 
+use offshoot_session::edited::is_edited_message;
 use offshoot_session::in_force::InForce;
 use offshoot_session::lineage::{TURN, changed_settings, changes_between, edited_message};
-use offshoot_session::plan::is_edited_message;
 use offshoot_session::versions::versions_of;
 use offshoot_session::{
     Body, BranchReason, Entry, EntryId, Lineage, Model, Prompt, SessionHeader, SessionId, SessionTree,
