@@ -130,8 +130,10 @@ pub enum ErrorCode {
     PointNotFound,
     /// Several are.
     PointAmbiguous,
-    /// The entry is not a prompt, so it cannot be edited.
+    /// The entry is not a prompt, so no agent can answer it. An edit with `only_write` is possible.
     NotAPrompt,
+    /// The entry has no text, so it cannot be edited.
+    NoText,
     /// No fork can begin before the entry, because it is not a prompt.
     CannotForkHere,
     /// Another branch has the name.
@@ -315,8 +317,11 @@ placed! {
     EditRefused {
         EditRefused::NotFound(_) | EditRefused::UnknownHead(_) => NotFound,
         EditRefused::NotAPrompt(at) => NotAPrompt at at,
+        EditRefused::NoText(at) => NoText at at,
+        EditRefused::OnlyText(at) => Invalid at at,
         EditRefused::Blank => Blank,
         EditRefused::SameText { .. } => SameText,
+        EditRefused::Unchanged(at) => SameText at at,
     }
     ArchiveRefused {
         ArchiveRefused::NotFound(_) => NotFound,

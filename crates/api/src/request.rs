@@ -33,7 +33,8 @@ pub enum Request {
 
     /// Say something below the head.
     Send(Send),
-    /// Say it differently: a version beside an old prompt.
+    /// Say it differently: a version next to an old prompt. With `only_write` also another text for a reply or a tool
+    /// result, as another answer to the same prompt.
     Edit(Edit),
     /// Ask the same again.
     Retry(Retry),
@@ -253,7 +254,7 @@ pub struct Edit {
     pub files: Files,
     #[serde(default)]
     pub if_running: IfRunning,
-    /// Nobody is asked to answer it yet; `resume` does that.
+    /// Only write it. `resume` has a prompt answered later; other messages are never answered, so they need this.
     #[serde(default)]
     pub only_write: bool,
     /// As in [`Send`].

@@ -27,10 +27,10 @@ pub(crate) fn explained(here: &Here, session: &SessionId, error: &ApiError) -> F
         }
         ErrorCode::NotAPrompt => {
             let failure = Failure::refused(words::not_a_prompt(short_of(data.place.as_ref())));
-            match data.place.as_ref().and_then(|place| place.prompt_short.as_deref()) {
-                Some(prompt) => failure.hint(words::prompt_of_turn(prompt)),
-                None => failure,
-            }
+            failure.hint(words::NOT_A_PROMPT_HINT)
+        }
+        ErrorCode::NoText => {
+            Failure::refused(words::no_text(short_of(data.place.as_ref()))).hint(words::NO_TEXT_HINT)
         }
         ErrorCode::CannotForkHere => {
             let why = words::cannot_fork_before(short_of(data.place.as_ref()), data.reason.as_deref());

@@ -43,6 +43,7 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         | ErrorCode::SameText
         | ErrorCode::NoSuchVersion
         | ErrorCode::NotAPrompt
+        | ErrorCode::NoText
         | ErrorCode::CannotForkHere
         | ErrorCode::NameTaken
         | ErrorCode::BadName

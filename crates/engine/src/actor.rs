@@ -15,6 +15,7 @@ mod changes;
 mod children;
 mod commit;
 mod drafting;
+mod edit_message;
 mod errands;
 mod halt;
 mod looks;

@@ -9,6 +9,7 @@
 //! | what the model reads at a point | [`context`], [`tokens`], [`render`] |
 //! | making a long path short | [`compaction`], [`branch_summary`] |
 //! | versions of a prompt, left and right | [`versions`] |
+//! | which messages can be edited, and which were | [`edited`] |
 //! | what a person wants to happen | [`plan`] |
 //! | what a script says, a plain list of messages | [`said`], [`flat`] |
 //! | what passes between us and an agent, and a turn as it happens | [`agent`], [`turn`], [`handoff`] |
@@ -31,6 +32,7 @@ pub mod branch_summary;
 pub mod compaction;
 pub mod context;
 pub mod cost;
+pub mod edited;
 pub mod entry;
 pub mod file_name;
 pub mod find;

@@ -1,16 +1,19 @@
 //! Why a session or a branch differs from its parent: old and new values as data, and in a few words.
 //!
-//! [`changed_settings`] and [`edited_text`] write the `metadata` of a [`Lineage`], for child sessions and for exports.
+//! [`changed_settings`] and [`edited_message`] write the `metadata` of a [`Lineage`], for child sessions and for exports.
 //! [`Lineage::describe`] turns a lineage into text for lists: `retry of #2`, `model a/x → a/y`. Sessions of other
 //! programs carry any metadata, so what is not understood is left out of the text.
 
 use serde_json::{Map, Value, json};
 
 use crate::in_force::InForce;
-use crate::{BranchReason, Lineage, Model, Setting};
+use crate::{Body, BranchReason, Lineage, Model, Setting};
 
 /// The number of the turn that was edited or asked again, in the metadata.
 pub const TURN: &str = "turn";
+
+/// The role of an edited message that is not a prompt, in the metadata.
+const ROLE: &str = "role";
 
 /// Longer texts are cut in the metadata.
 const TEXT_IN_METADATA: usize = 200;
@@ -29,11 +32,20 @@ impl Lineage {
         Some(match self.reason.as_ref()? {
             BranchReason::ConfigChange if changes.is_empty() => "settings".to_owned(),
             BranchReason::ConfigChange => changes.join(", "),
-            BranchReason::MessageEdit => with_changes(of_turn("edit")),
+            BranchReason::MessageEdit => with_changes(of_turn(edited_role(metadata))),
             BranchReason::Retry => with_changes(of_turn("retry")),
             BranchReason::Fork => "fork".to_owned(),
             BranchReason::Other(word) => word.clone(),
         })
+    }
+}
+
+/// `edit`, or which message of a turn was edited.
+fn edited_role(metadata: Option<&Map<String, Value>>) -> &'static str {
+    match metadata.and_then(|metadata| metadata.get(ROLE)?.as_str()) {
+        Some("assistant") => "edited reply",
+        Some("tool") => "edited tool result",
+        Some(_) | None => "edit",
     }
 }
 
@@ -81,10 +93,32 @@ pub fn changed_settings(before: &InForce, after: &InForce, changes: &[Setting]) 
     metadata
 }
 
-/// `old_text` and `new_text` of a message: the first line of each.
-pub fn edited_text(old: &str, new: &str) -> Map<String, Value> {
-    let text = |text: &str| Value::from(beginning(text, TEXT_IN_METADATA));
-    [("old_text".to_owned(), text(old)), ("new_text".to_owned(), text(new))].into_iter().collect()
+/// `old_text` and `new_text` of a message, the first line of each, and its role unless it is a prompt.
+pub fn edited_message(old: &Body, new: &Body) -> Map<String, Value> {
+    let text = |body: &Body| Value::from(beginning(&body.text(), TEXT_IN_METADATA));
+    let role = role_of(old).map(|role| (ROLE.to_owned(), Value::from(role)));
+    let texts = [("old_text".to_owned(), text(old)), ("new_text".to_owned(), text(new))];
+    texts.into_iter().chain(role).collect()
+}
+
+/// As other programs name it. Returns `None` for prompts and for what is not a message.
+fn role_of(body: &Body) -> Option<&'static str> {
+    match body {
+        Body::Reply(_) => Some("assistant"),
+        Body::ToolResult(_) => Some("tool"),
+        Body::System(_) => Some("system"),
+        Body::CustomMessage(_) => Some("custom"),
+        Body::Prompt(_)
+        | Body::Shell(_)
+        | Body::Interrupted(_)
+        | Body::BranchSummary(_)
+        | Body::Compaction(_)
+        | Body::Setting(_)
+        | Body::Merge(_)
+        | Body::Note(_)
+        | Body::Cleared
+        | Body::Foreign(_) => None,
+    }
 }
 
 /// A setting as metadata names it, behind `old_` and `new_`.

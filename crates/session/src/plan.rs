@@ -9,6 +9,7 @@
 //! |---|---|
 //! | to say something | [`send`] |
 //! | to say it differently, or again | [`edit`], [`retry`] |
+//! | to edit a reply or a tool result | [`edit_message`] |
 //! | to see another version of it | [`version`] |
 //! | to go somewhere, to rewind, to branch off | [`switch`] |
 //! | to pick an entry of the tree, with a summary of what is left | [`navigation`] |
@@ -27,8 +28,10 @@ pub mod archive;
 pub mod birth;
 pub mod branching;
 pub mod child;
+mod child_title;
 pub mod config;
 pub mod edit;
+pub mod edit_message;
 pub mod fork;
 pub mod heads;
 pub mod history;
@@ -47,7 +50,8 @@ pub use birth::{BeginningRefused, OtherSide, born, other_side, plan_forked, plan
 pub use branching::{ConfigChangeBranching, ConfigChangeWay};
 pub use child::{Child, Difference, NewChild, plan_child};
 pub use config::{ConfigRefused, plan_config_change, plan_config_session, splits_configuration};
-pub use edit::{EditRefused, plan_edit, plan_edit_with_files, reworded};
+pub use edit::{EditRefused, plan_edit, plan_edit_with_files, prompt_with_new_text};
+pub use edit_message::{EditedMessage, edited_message, plan_edit_message};
 pub use fork::{
     BeforePrompt, Fork, ForkPosition, ForkRefused, ForkScope, NewSession, before_prompt, branched_session,
     fork_records, inherited_binding,

@@ -19,6 +19,7 @@ mod log;
 mod moment;
 mod names;
 mod read;
+mod slots;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -19,6 +19,7 @@ fn a_lineage_is_described_by_its_reason_and_what_changed() {
     assert_eq!(described(Retry, retried), "retry of #2, model a/x → a/y");
     let edited = json!({ "turn": 1, "old_text": "Why?", "new_text": "How?" });
     assert_eq!(described(MessageEdit, edited), "edit of #1");
+    assert_eq!(described(MessageEdit, json!({ "turn": 1, "role": "tool" })), "edited tool result of #1");
     assert_eq!(described(Fork, Value::Null), "fork");
     assert_eq!(described(Other("revert".to_owned()), models), "revert");
 }

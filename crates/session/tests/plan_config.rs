@@ -7,8 +7,8 @@ use offshoot_session::plan::{
     splits_configuration,
 };
 use offshoot_session::{
-    Block, Body, BranchReason, Fact, HeadName, Model, Prompt, Record, SessionHeader, SessionTree, Setting,
-    Stamps, TitleSource,
+    Body, BranchReason, Fact, HeadName, Model, Record, SessionHeader, SessionTree, Setting, Stamps,
+    TitleSource,
 };
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 use serde_json::json;
@@ -156,21 +156,17 @@ fn the_header_of_a_child_carries_the_configuration_it_starts_with() {
     );
 }
 
-fn prompt(text: &str) -> Prompt {
-    Prompt { blocks: vec![Block::Text(text.to_owned())], attachments: Vec::new(), said_at: None }
-}
-
 /// R-024, R-026: an edit and a retry as sessions, with reason, branch point and what differs.
 #[test]
 fn an_edit_or_a_retry_makes_a_session_that_says_what_differs() {
     let tree = tree_of(r#"u1 - a1 - u2"Why?" - a2*"#);
     let edited = "u2".into();
     let plan = |difference, settings: Vec<Setting>, text: &str| {
-        let (above, prompt) = (Some(&"a1".into()), Some(prompt(text)));
-        let child = Child { difference, above, settings, prompt };
-        let NewChild { session, sent } = plan_child(&tree, child, &mut FixedStamps::after(100));
+        let (above, message) = (Some(&"a1".into()), Some(Body::prompt(text)));
+        let child = Child { difference, above, settings, message };
+        let NewChild { session, message, turn } = plan_child(&tree, child, &mut FixedStamps::after(100));
         let child = SessionTree::default().extended(&session.records).unwrap();
-        let (prompt, turn) = sent.unwrap();
+        let (prompt, turn) = (message.unwrap(), turn.unwrap());
         assert_eq!(child.main_head(), Some(&prompt));
         assert_eq!(child.entry(&prompt).unwrap().turn.as_ref(), Some(&turn));
         (draw(&child), child.header().unwrap().lineage.clone().unwrap())

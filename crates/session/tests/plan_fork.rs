@@ -254,3 +254,22 @@ fn the_head_of_a_fork_is_its_main_head() {
     let copy = forked(&tree_of(TREE), &branch(Some("a2"), ForkPosition::At)).unwrap();
     assert_eq!(copy.heads(), [(HeadName::main(), Some(&"a2".into()))]);
 }
+
+/// A fork had its parent's title as one that a person gave, so a list had several sessions of one name.
+#[test]
+fn a_forked_session_is_named_after_its_parent() {
+    let titled = |title: &str, source| {
+        let mut tree = tree_of("u1 - a1*");
+        tree.apply(&marked(Fact::Title { title: Some(title.into()), source })).unwrap();
+        tree
+    };
+    let fork_of = |tree: &SessionTree| {
+        let mut stamps = FixedStamps::after(100);
+        let fork = branched_session(tree, Some(&"a1".into()), &mut stamps).unwrap();
+        SessionTree::default().extended(&fork.records).unwrap()
+    };
+    let fork = fork_of(&titled("Parser (draft)", TitleSource::User));
+    assert_eq!((fork.title(), fork.title_is_by_user()), (Some("Parser (draft) (fork)"), false));
+    assert_eq!(fork_of(&fork).title(), Some("Parser (draft) (fork)"), "a fork of a fork");
+    assert_eq!(fork_of(&tree_of("u1 - a1*")).title(), None);
+}

@@ -175,7 +175,10 @@ fn an_edit_that_changes_nothing_names_the_version_that_says_the_same() {
 fn an_edit_of_something_else_is_refused() {
     let tree = tree_of(THREE_VERSIONS);
     assert_eq!(edit(&tree, "u9", "x").unwrap_err().to_string(), "entry `u9` does not exist");
-    assert_eq!(edit(&tree, "a1", "x").unwrap_err().to_string(), "entry `a1` is not a prompt");
+    assert_eq!(
+        edit(&tree, "a1", "x").unwrap_err().to_string(),
+        "entry `a1` is not a prompt, so no agent can answer it"
+    );
     assert_eq!(edit(&tree, "u2", "  "), Err(EditRefused::Blank));
 }
 

@@ -6,9 +6,11 @@ mod drawing;
 mod engine;
 pub mod model;
 mod real_files;
+mod shape;
 mod stamps;
 
 pub use drawing::{draw, drawn, tree_of};
 pub use engine::stop_engine;
 pub use real_files::{NO_REAL_FILES, real_files};
+pub use shape::{KINDS, Shape};
 pub use stamps::{FixedStamps, SharedStamps};

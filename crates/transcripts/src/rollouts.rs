@@ -5,14 +5,10 @@
 //! the parent's lines, and the point where two files part is where their ids part. The price is that a file
 //! which was reformatted counts as another one.
 
-mod branch;
 pub(crate) mod follow;
 mod read;
-mod store;
 mod trajectory;
 mod write;
 
-pub use branch::{Child, Message, NoSuchMessage, Rollout, branch_for_config_change, branch_for_edit};
 pub use read::read;
-pub use store::{Filter, Summary, list, session_id};
 pub use write::{RolloutFile, write, write_all};

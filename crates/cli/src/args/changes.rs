@@ -76,7 +76,9 @@ pub(crate) struct AttachArgs {
 #[command(
     override_usage = "offshoot edit [SESSION] POINT TEXT\n       offshoot edit [SESSION] POINT --editor",
     after_help = "POINT is a turn number, an id, a label or a branch name. TEXT is `-` to read it from standard \
-                  input. All versions stay; `offshoot prev` and `offshoot next` go between them."
+                  input. All versions stay; `offshoot prev` and `offshoot next` go between them.\n\n\
+                  `m:N`, or the id of a reply or a tool result, edits that message instead of a prompt: the new text is \
+                  another answer to the same prompt, and no agent is asked."
 )]
 pub(crate) struct EditArgs {
     #[command(flatten)]

@@ -1,11 +1,12 @@
-//! `offshoot edit [SESSION] POINT TEXT`: the same place, said differently. The old version stays.
+//! `offshoot edit [SESSION] POINT TEXT`: a new version of a prompt, or another text for a reply or a tool result. What was
+//! edited stays.
 
 use std::path::Path;
 
 use offshoot_api::response::Changed;
 use offshoot_api::{Request, request};
 use offshoot_session::address::{Want, short_id};
-use offshoot_session::versions::turn_prompt;
+use offshoot_session::edited::text_to_edit;
 use offshoot_session::{EntryId, SessionId, SessionTree};
 use serde_json::json;
 
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
         None => {
             let tree = read(here, &id)?.tree;
             let at = point(&tree, &at.into(), Want::Selection)?;
-            editor::changed(&old_text(&tree, &at)?)?
+            editor::changed(&text_to_edit(&tree, &at).ok_or_else(|| no_text(&tree, &at))?)?
         }
         Some("-") => {
             stdin::say_that_it_is_read(&here.look);
@@ -114,6 +115,9 @@ pub(super) fn new_version(
     if let Some(child) = &changed.new_session {
         return version_in_child(here, id, &child.id.as_str().into(), changed, json);
     }
+    if changed.prompt.is_none() {
+        return edited_message(here, session, id, changed, json);
+    }
     let version = head::version_of(changed);
     if wants_json(json) {
         let more = json!({"id": changed.prompt, "version": head::version_json(version)});
@@ -129,6 +133,25 @@ pub(super) fn new_version(
     Told { first, rest, hint }.answer(&here.look)
 }
 
+/// `The edited message of #3 is a3f9d8`: no prompt, so no version of one.
+fn edited_message(
+    here: &Here,
+    session: Option<&str>,
+    id: &SessionId,
+    changed: &Changed,
+    json: Option<JsonShape>,
+) -> Answer {
+    if wants_json(json) {
+        return head::as_json(changed, json!({"id": changed.entries.last(), "version": null}));
+    }
+    let place = changed.place.as_ref();
+    let number = place.map_or(0, |place| place.number);
+    let first = words::edited_message(number, &short_of(place, &here.look));
+    let moved = head_line(changed, &here.look) + &session_line(here, &changed.session);
+    let hint = words::take_back(&with_session(here, "undo", session, id));
+    Told { first, rest: moved + words::OLD_MESSAGE_STAYS, hint }.answer(&here.look)
+}
+
 /// `Session 4c1b77 begins before #3 of a3f9d8, with another version`: the same where the version began a session.
 fn version_in_child(
     here: &Here,
@@ -141,28 +164,27 @@ fn version_in_child(
         let parent = origin.as_str();
         return head::as_json(
             changed,
-            json!({ "id": changed.prompt, "new_session": child.as_str(), "parent": parent }),
+            json!({ "id": changed.entries.last(), "new_session": child.as_str(), "parent": parent }),
         );
     }
     let number = changed.place.as_ref().map_or(1, |place| place.number.max(1));
-    let first = words::scripts::version_begins_session(&short(here, child), number, &short(here, origin));
-    let answer = words::scripts::answer_with(&with_session(here, "chat", None, child));
+    let (child_short, origin) = (short(here, child), short(here, origin));
     let undo = words::take_back(&with_session(here, "undo", None, child));
-    let back = words::session_of_folder(&short(here, origin));
-    Told { first, rest: String::new(), hint: format!("{back}\n{answer}   {undo}") }.answer(&here.look)
+    let back = words::session_of_folder(&origin);
+    let (first, hint) = match &changed.prompt {
+        Some(_) => {
+            let answer = words::scripts::answer_with(&with_session(here, "chat", None, child));
+            let first = words::scripts::version_begins_session(&child_short, number, &origin);
+            (first, format!("{back}\n{answer}   {undo}"))
+        }
+        None => {
+            let first = words::scripts::edited_message_begins_session(&child_short, number, &origin);
+            (first, format!("{back}\n{undo}"))
+        }
+    };
+    Told { first, rest: String::new(), hint }.answer(&here.look)
 }
 
-fn old_text(tree: &SessionTree, at: &EntryId) -> Result<String, Failure> {
-    match tree.entry(at) {
-        Some(entry) if entry.body.is_prompt() => Ok(entry.body.text()),
-        Some(_) | None => Err(not_a_prompt(tree, at)),
-    }
-}
-
-fn not_a_prompt(tree: &SessionTree, at: &EntryId) -> Failure {
-    let failure = Failure::refused(words::not_a_prompt(&short_id(tree, at)));
-    match turn_prompt(tree, at) {
-        Some(prompt) => failure.hint(words::prompt_of_turn(&short_id(tree, &prompt.id))),
-        None => failure,
-    }
+fn no_text(tree: &SessionTree, at: &EntryId) -> Failure {
+    Failure::refused(words::no_text(&short_id(tree, at))).hint(words::NO_TEXT_HINT)
 }

@@ -61,8 +61,25 @@ pub(crate) fn versions_stay(others: usize) -> String {
 pub(crate) const BLANK_PROMPT: &str = "a prompt needs some text";
 
 pub(crate) fn not_a_prompt(id: &str) -> String {
-    format!("`{id}` is not a prompt")
+    format!("`{id}` is not a prompt, so no agent can answer it")
 }
+
+pub(crate) const NOT_A_PROMPT_HINT: &str =
+    "`offshoot edit POINT TEXT` writes it as another answer, without asking an agent";
+
+pub(crate) fn no_text(id: &str) -> String {
+    format!("`{id}` has no text to edit")
+}
+
+pub(crate) const NO_TEXT_HINT: &str = "prompts, replies and tool results with text can be edited";
+
+/// A reply or a tool result with another text.
+pub(crate) fn edited_message(turn: usize, id: &str) -> String {
+    format!("The edited message of #{turn} is {id}\n")
+}
+
+/// Without a line end: a hint may follow.
+pub(crate) const OLD_MESSAGE_STAYS: &str = "The old message stays.";
 
 /// `reason` is the engine's word for it.
 pub(crate) fn cannot_fork_before(id: &str, reason: Option<&str>) -> String {
@@ -75,10 +92,6 @@ pub(crate) fn cannot_fork_before(id: &str, reason: Option<&str>) -> String {
 
 pub(crate) fn fork_before_prompt(prompt: &str) -> String {
     format!("the prompt of its turn is `{prompt}`; without `--before` the fork begins at the entry")
-}
-
-pub(crate) fn prompt_of_turn(id: &str) -> String {
-    format!("it answers the prompt `{id}`")
 }
 
 pub(crate) const STDIN_NOT_TEXT: &str = "standard input is not text";

@@ -291,6 +291,7 @@ pub(crate) fn in_force(view: &SessionView, usage: &str) -> String {
 pub(crate) const CHAT_HELP: &str = "\
 Say it differently
   /edit POINT TEXT        as a new version of an old message; the old one stays
+  /edit m:N TEXT          another text for message N, also for a reply
   /retry [POINT]          ask the same again
   /prev, /next [POINT]    the version before or after
   /undo, /redo            take the last step back, or take it again

@@ -117,6 +117,10 @@ pub(crate) fn version_begins_session(id: &str, turn: usize, origin: &str) -> Str
     format!("Session {id} begins before #{turn} of {origin}, with another version of it\n")
 }
 
+pub(crate) fn edited_message_begins_session(id: &str, turn: usize, origin: &str) -> String {
+    format!("Session {id} begins with #{turn} of {origin} and ends with the edited message\n")
+}
+
 pub(crate) fn forked_before(id: &str, origin: &str, turn: usize) -> String {
     format!("Session {id} begins before #{turn} of {origin}\n")
 }

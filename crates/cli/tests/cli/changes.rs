@@ -74,7 +74,7 @@ fn an_edit_that_says_nothing_new_is_refused() {
             "edit 2 ''",
             "edit 9 Nothing_there",
             "edit nobody Nothing_there",
-            "edit head Not_a_prompt",
+            "edit head Not_a_prompt --model a/b",
             "edit Nowhere 2 No_such_session",
             "edit 2",
             "edit",

@@ -137,3 +137,59 @@ fn a_header_carries_the_agent_and_model_of_the_settings() {
     assert_eq!(header("hello"), json!(["built_in", "a", "x"]));
     assert_eq!(header("Bare"), json!(["built_in", null, null]), "no model is known");
 }
+
+/// a reply was refused with "is not a prompt". It is edited by `m:n`, by its id and in the chat, and every command
+/// shows the edited reply as another answer to the same prompt.
+#[test]
+fn a_reply_is_edited_as_another_answer() {
+    let folder = Folder::new();
+    told(&folder, &["new", "Parser"]);
+    told(&folder, &["send", "Parser", "one"]);
+    told(&folder, &["send", "Parser", "two"]);
+    let edited = printed(&folder, &["edit", "Parser", "m:1", "No.", "--json"]);
+    assert_eq!((&edited["version"], &edited["head"]), (&Value::Null, &edited["id"]));
+    assert_eq!(
+        printed(&folder, &["versions", "Parser", "1", "--json"])["versions"].as_array().map(Vec::len),
+        Some(1)
+    );
+    let entries = printed(&folder, &["show", "Parser", "--json"])["entries"].clone();
+    let texts: Vec<&str> = entries
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|entry| entry["text"].as_str().filter(|_| entry["role"] != "setting"))
+        .collect();
+    assert_eq!(texts, ["one", "No."]);
+    let tree = told(&folder, &["tree", "Parser", "--width", "90"]);
+    assert!(tree.contains("assistant: You said “one”"), "the old answer is a branch: {tree}");
+    std::fs::create_dir(folder.path().join("files")).expect("a directory");
+    told(&folder, &["export", "Parser", "--to", "rollouts", "-o", "files"]);
+    let reasons = std::fs::read_dir(folder.path().join("files")).expect("a directory").map(|file| {
+        let file = std::fs::read_to_string(file.expect("a file").path()).expect("text");
+        let header: Value = serde_json::from_str(file.lines().next().unwrap_or_default()).expect("JSON");
+        header["branch_reason"].as_str().unwrap_or("root").to_owned()
+    });
+    let mut reasons: Vec<String> = reasons.collect();
+    reasons.sort();
+    assert_eq!(reasons, ["message_edit", "root"]);
+
+    let (refused, code) = run(&folder, &["edit", "Parser", "m:1", "No?", "--send"]);
+    assert_eq!(code, Some(4));
+    assert!(refused.contains("is not a prompt, so no agent can answer it"), "{refused}");
+    let mut chat = Talk::begin(&folder, &["chat", "Parser"]);
+    chat.say("/edit m:1 Perhaps.");
+    chat.say("three");
+    chat.until("You said “three”.");
+    assert_eq!(chat.end(), Some(0));
+    let shown = told(&folder, &["show", "Parser", "--width", "90"]);
+    assert!(shown.contains("Perhaps.") && shown.contains("three") && !shown.contains("two"), "{shown}");
+
+    let child = printed(&folder, &["edit", "Parser", "m:1", "Never.", "--new-session", "--json"]);
+    let child = child["new_session"].as_str().expect("an id").to_owned();
+    let lineage = printed(&folder, &["show", &child, "--json"])["lineage"].clone();
+    assert_eq!(
+        json!([lineage["branch_reason"], lineage["branch_point"], lineage["branch_metadata"]["role"]]),
+        json!(["message_edit", 1, "assistant"])
+    );
+    assert!(told(&folder, &["show", &child, "--width", "90"]).contains("edited reply of #1"));
+}

@@ -84,7 +84,8 @@ impl SessionActor {
         }
         let head_before = self.head_now();
         let outcome = Outcome::of(&self.tree, &id);
-        let place = outcome.about.as_ref().filter(|at| self.tree.contains(at));
+        let edited = outcome.entries.last().filter(|_| matches!(request, Request::Edit(_)));
+        let place = outcome.about.as_ref().or(edited).filter(|at| self.tree.contains(at));
         Ok(Some(Changed {
             changed: true,
             repeated: true,

@@ -209,13 +209,16 @@ impl SessionActor {
 
 /// The title of a session that is about to begin.
 fn title_in(records: &[Record]) -> Option<String> {
-    records.iter().rev().find_map(|record| match &record.change {
-        Change::Marked(mark) => match &mark.fact {
-            Fact::Title { title, source: TitleSource::User } => title.clone(),
+    let given_by = |wanted: TitleSource| {
+        records.iter().rev().find_map(|record| match &record.change {
+            Change::Marked(mark) => match &mark.fact {
+                Fact::Title { title, source } if *source == wanted => title.clone(),
+                _ => None,
+            },
             _ => None,
-        },
-        _ => None,
-    })
+        })
+    };
+    given_by(TitleSource::User).or_else(|| given_by(TitleSource::Auto))
 }
 
 fn settings(configure: request::Configure) -> Vec<Setting> {

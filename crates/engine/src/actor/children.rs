@@ -63,8 +63,8 @@ impl SessionActor {
         }
     }
 
-    /// Writes the child. Its prompt has no answer yet; the response names the turn that is to answer it, unless it is
-    /// only written.
+    /// Writes the child. If its message is a prompt, that has no answer yet; the response names the turn that is to answer
+    /// it, unless it is only written.
     pub(super) async fn begin_child(
         &mut self,
         child: Child<'_>,
@@ -77,11 +77,11 @@ impl SessionActor {
             Difference::Settings => self.place(child.above),
         };
         let stamps = &mut ids_of_version(self.stamps.as_mut(), ids, only_write);
-        let NewChild { session, sent } = plan_child(&self.tree, child, stamps);
+        let NewChild { session, message, turn } = plan_child(&self.tree, child, stamps);
         let changed = self.begin_another(session, step, reason, ids.client_id).await?;
-        let (prompt, turn) = sent.unzip();
-        let prompt = prompt.map(|prompt| prompt.to_string());
-        let entries = prompt.clone().into_iter().collect();
+        let message = message.map(|message| message.to_string());
+        let entries = message.clone().into_iter().collect();
+        let prompt = message.filter(|_| turn.is_some());
         let turn = turn.filter(|_| !only_write).map(|turn| turn.to_string());
         Ok(answered(Changed { place, prompt, entries, turn, ..changed }))
     }

@@ -12,7 +12,7 @@ use offshoot_session::guard::{Action, AgentState, Allowed, Place, Refusal};
 use offshoot_session::pending::{Landing, PendingTurn};
 use offshoot_session::plan::{
     Child, ConfigChangeWay, Difference, Plan, Sent, plan_edit, plan_edit_with_files, plan_retry,
-    plan_send_aside, plan_send_at, replace_unanswered, reworded,
+    plan_send_aside, plan_send_at, prompt_with_new_text, replace_unanswered,
 };
 use offshoot_session::queue::Queued;
 use offshoot_session::versions::turn_prompt;
@@ -94,8 +94,9 @@ impl SessionActor {
         let prompt = send.prompt.clone().into_prompt();
         if way == ConfigChangeWay::File {
             let settings = begins_with(settings_of(&self.tree, below.as_ref()), chosen, &self.settings);
-            let (difference, above, prompt) = (Difference::Settings, below.as_ref(), Some(prompt));
-            return self.begin_child(Child { difference, above, settings, prompt }, ids, false).await;
+            let (difference, above) = (Difference::Settings, below.as_ref());
+            let message = Some(Body::Prompt(prompt));
+            return self.begin_child(Child { difference, above, settings, message }, ids, false).await;
         }
         let sent = self.plan_saying(below.as_ref(), prompt, chosen, ids, Head::Goes)?;
         self.say(sent, agent).await
@@ -208,6 +209,9 @@ impl SessionActor {
             Some(at) => at.clone(),
             None => self.point(&edit.at, Want::Selection)?,
         };
+        if self.tree.entry(&at).is_some_and(|entry| !entry.body.is_prompt()) {
+            return self.edit_message(edit, &at, brought).await;
+        }
         let chosen = self.changing(&at, chosen(edit.agent.as_ref(), edit.model.as_ref()));
         let is_child = self.goes_into_child(&chosen, edit.to, edit.branching)?;
         // Nothing is written on the path of a turn that runs here.
@@ -300,7 +304,8 @@ impl SessionActor {
     ) -> Result<Response, Halt> {
         let above = self.above_prompt_of(at).cloned();
         let settings = begins_with(settings_of(&self.tree, above.as_ref()), chosen, &self.settings);
-        let child = Child { difference, above: above.as_ref(), settings, prompt: Some(prompt) };
+        let message = Some(Body::Prompt(prompt));
+        let child = Child { difference, above: above.as_ref(), settings, message };
         self.begin_child(child, ids, only_write).await
     }
 
@@ -384,7 +389,7 @@ impl SessionActor {
     }
 
     /// What only writes needs no hooks, but waits for the turn that was interrupted for it.
-    fn after_aborting(&self, at: &EntryId, brought: &Brought) -> Result<(), Halt> {
+    pub(super) fn after_aborting(&self, at: &EntryId, brought: &Brought) -> Result<(), Halt> {
         match brought.aborted().filter(|turn| self.turns.contains_key(*turn)) {
             Some(turn) => Err(Halt::After(turn.clone())),
             None => self.after_stopping(Some(at)),
@@ -613,7 +618,7 @@ fn difference<'e>(old: &Prompt, at: &'e EntryId, edit: &request::Edit) -> Differ
 /// The new words, with the files that were named for them or else those of the old ones.
 fn edited(prompt: &Prompt, edit: &request::Edit) -> Prompt {
     if edit.attachments.is_none() && edit.images.is_none() {
-        return reworded(prompt, &edit.text);
+        return prompt_with_new_text(prompt, &edit.text);
     }
     let attachments = edit.attachments.clone().unwrap_or_else(|| prompt.attachments.clone());
     let images = edit.images.clone().unwrap_or_default();
@@ -625,7 +630,7 @@ fn edited(prompt: &Prompt, edit: &request::Edit) -> Prompt {
     edited
 }
 
-fn place_of(if_running: IfRunning) -> Place {
+pub(super) fn place_of(if_running: IfRunning) -> Place {
     match if_running {
         IfRunning::Beside => Place::Beside,
         IfRunning::Wait | IfRunning::AbortFirst => Place::Here,

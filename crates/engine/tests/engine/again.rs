@@ -235,3 +235,79 @@ async fn an_edit_beside_the_turn_it_edits() {
     world.until_ready().await;
     insta::assert_snapshot!(world.story());
 }
+
+fn edit_of_reply(at: &str, text: &str) -> request::Edit {
+    let (at, text) = (at.into(), text.to_owned());
+    request::Edit { session: s(), at, text, only_write: true, ..Default::default() }
+}
+
+/// a reply is edited next to the old one. The agent wrote something else, so its session is not continued: it is
+/// told the branch as it is.
+#[tokio::test(start_paused = true)]
+async fn an_edited_reply_is_what_the_agent_is_told_next() {
+    let mut world = World::new(ScriptedAgent::new()).await;
+    for text in ["one", "two"] {
+        world.send(text).await.unwrap();
+        world.until_ready().await;
+    }
+    world.agent.told();
+    let edit = request::Edit { client_id: Some("edit-of-a-reply".into()), ..edit_of_reply("m:1", "no") };
+    let Response::Changed(edited) = world.call(Request::Edit(edit.clone())).await.unwrap() else {
+        panic!("not edited")
+    };
+    assert_eq!((&edited.turn, &edited.prompt, &edited.version), (&None, &None, &None));
+    let place = edited.place.as_ref().unwrap();
+    assert_eq!((place.number, Some(&place.entry)), (1, edited.entries.last()));
+    let Response::Changed(again) = world.call(Request::Edit(edit)).await.unwrap() else {
+        panic!("not edited")
+    };
+    assert!(again.repeated, "sent twice, it counts once");
+    assert_eq!((again.entries, again.place), (edited.entries, edited.place));
+
+    world.send("three").await.unwrap();
+    world.until_ready().await;
+    let texts: Vec<String> =
+        world.tree().path_to(world.tree().main_head()).iter().map(|entry| entry.body.text()).collect();
+    assert_eq!(texts, ["one", "no", "three", "re: three"]);
+    let told = world.agent.told();
+    assert!(told.first().is_some_and(|line| line.starts_with("connect: replayed")), "{told:?}");
+    assert_eq!(versions_of(&world.tree(), &world.tree().path_to(world.tree().main_head())[0].id).len(), 1);
+}
+
+/// no agent answers a reply, files and models belong to prompts, and a turn that runs is not changed under it.
+#[tokio::test(start_paused = true)]
+async fn an_edit_of_a_reply_is_only_text_that_is_only_written() {
+    let agent = ScriptedAgent::new().on("wait", vec![Do::Gate]);
+    let mut world = World::new(agent).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    let before = world.tree().log().count();
+    let model = Some(ModelView { provider: "p".into(), name: "m".into() });
+    let refused = [
+        (request::Edit { only_write: false, ..edit_of_reply("m:1", "no") }, ErrorCode::NotAPrompt),
+        (request::Edit { model, ..edit_of_reply("m:1", "no") }, ErrorCode::Invalid),
+        (request::Edit { attachments: Some(Vec::new()), ..edit_of_reply("m:1", "no") }, ErrorCode::Invalid),
+        (edit_of_reply("m:1", "re: one"), ErrorCode::SameText),
+        (edit_of_reply("m:1", " "), ErrorCode::Blank),
+        (edit_of_reply("m:9", "no"), ErrorCode::PointNotFound),
+    ];
+    for (edit, code) in refused {
+        assert_eq!(world.call(Request::Edit(edit)).await.unwrap_err().code, code);
+    }
+    let set = request::Configure {
+        session: s(),
+        model: Some(ModelView { provider: "p".into(), name: "m".into() }),
+        ..Default::default()
+    };
+    world.call(Request::Configure(set)).await.unwrap();
+    let setting = Request::Edit(edit_of_reply("head", "no"));
+    assert_eq!(world.call(setting).await.unwrap_err().code, ErrorCode::NoText);
+    assert_eq!(world.tree().log().count(), before + 3, "the setting alone");
+
+    world.send("wait").await.unwrap();
+    let running = world.call(Request::Edit(edit_of_reply("m:1", "no"))).await.unwrap_err();
+    assert_eq!((running.code, running.hint), (ErrorCode::Running, Some(Hint::AbortFirst)));
+    let aborts = request::Edit { if_running: IfRunning::AbortFirst, ..edit_of_reply("m:1", "no") };
+    world.call(Request::Edit(aborts)).await.unwrap();
+    assert_eq!(world.tree().path_to(world.tree().main_head()).len(), 2, "one, no");
+}

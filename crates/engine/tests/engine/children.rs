@@ -185,3 +185,35 @@ async fn a_session_of_its_own_waits_for_no_turn() {
         (Some("one"), Some("re: two"))
     );
 }
+
+/// an edited reply can be a session that ends with it. No turn begins there.
+#[tokio::test(start_paused = true)]
+async fn an_edited_reply_can_be_a_session() {
+    let mut world = world(ConfigChangeBranching::Entry).await;
+    let (session, at, to) = ("s".to_owned(), "m:1".into(), VersionTo::NewSession);
+    let edit = request::Edit {
+        session,
+        at,
+        text: "no".into(),
+        to,
+        only_write: true,
+        client_id: Some("edit-of-a-reply".into()),
+        ..Default::default()
+    };
+    let edited = changed(&mut world, Request::Edit(edit.clone())).await.unwrap();
+    let id = edited.new_session.as_ref().unwrap().id.as_str().into();
+    let tree = world.shelf.open(&id).unwrap().unwrap().tree().clone();
+    assert_eq!(texts(&tree), ["one", "no"]);
+    let lineage = tree.header().unwrap().lineage.clone().unwrap();
+    assert_eq!((lineage.reason, lineage.message_index), (Some(BranchReason::MessageEdit), Some(1)));
+    assert_eq!((edited.turn, edited.prompt), (None, None));
+    assert_eq!(texts(&world.tree()), ["one", "re: one"], "this one stays");
+    let again = changed(&mut world, Request::Edit(edit)).await.unwrap();
+    assert_eq!((again.repeated, &again.new_session), (true, &edited.new_session));
+
+    world.session = id.to_string();
+    let sent = request::Send { session: id.to_string(), ..send("two") };
+    let sent = changed(&mut world, Request::Send(sent)).await.unwrap();
+    let tree = child(&world, &Changed { new_session: again.new_session, ..sent }).await;
+    assert_eq!(texts(&tree), ["one", "no", "two", "re: two"]);
+}

@@ -14,114 +14,28 @@ use offshoot_api::{ErrorCode, Request, Response};
 use offshoot_session::address::{Point, Want, resolve_point, short_id};
 use offshoot_session::context::{ContextOptions, Message, context_of};
 use offshoot_session::versions::edit_group;
-use offshoot_session::{
-    Body, BranchSummary, Compaction, Entry, EntryId, Fact, FileLists, HeadMove, HeadName, Interruption,
-    Model, Record, SessionHeader, SessionTree, Setting,
-};
-use offshoot_testkit::FixedStamps;
+use offshoot_session::{Body, Entry, EntryId, Record, SessionTree, Setting};
+use offshoot_testkit::{KINDS, Shape};
 use proptest::prelude::*;
 
 use crate::scripted::ScriptedAgent;
 use crate::world::{World, send};
 
-/// A tree as numbers, so that proptest can make it smaller.
-#[derive(Clone, Debug)]
-struct Shape {
-    /// The parent as a distance to earlier entries, and the kind.
-    entries: Vec<(usize, u8)>,
-    /// Where the head has been, in this order.
-    visits: Vec<usize>,
-    labels: Vec<usize>,
-    names: Vec<usize>,
-    archived: Vec<usize>,
-}
-
 fn shapes() -> impl Strategy<Value = Shape> {
     let places = |most| proptest::collection::vec(0..64_usize, 0..most);
     // Mostly a chain, sometimes a branch.
     let distance = prop_oneof![5 => Just(0_usize), 3 => 1..4_usize, 1 => 4..16_usize];
-    let entries = proptest::collection::vec((distance, 0..18_u8), 1..18);
+    let entries = proptest::collection::vec((distance, 0..KINDS), 1..18);
     (entries, places(4), places(3), places(3), places(2)).prop_map(
-        |(entries, visits, labels, names, archived)| Shape { entries, visits, labels, names, archived },
+        |(entries, visits, labels, names, archived)| Shape {
+            entries,
+            visits,
+            labels,
+            names,
+            archived,
+            ..Shape::default()
+        },
     )
-}
-
-impl Shape {
-    fn records(&self) -> Vec<Record> {
-        let now = FixedStamps::start();
-        let at = |second: usize| now + jiff::SignedDuration::from_secs(second as i64);
-        let mut header = SessionHeader::new("s".into(), now);
-        header.agent = Some("scripted".to_owned());
-        let mut records = vec![Record::opened(header)];
-        for (number, (distance, kind)) in self.entries.iter().enumerate() {
-            let parent = (number > *distance).then(|| id(number - distance - 1));
-            let body = body(*kind, number);
-            records.push(Record::entry(Entry {
-                id: id(number),
-                parent,
-                written_at: at(number),
-                turn: None,
-                body,
-            }));
-        }
-        let count = self.entries.len();
-        for (number, target) in self.labels.iter().enumerate() {
-            let (target, label) = (id(target % count), Some(format!("label {number}")));
-            records.push(Record::marked(at(count), Fact::Label { target, label }));
-        }
-        for (number, target) in self.names.iter().enumerate() {
-            let (at_entry, name) = (id(target % count), Some(format!("name {number}")));
-            records.push(Record::marked(at(count), Fact::BranchName { at: at_entry, name }));
-        }
-        for target in &self.archived {
-            let target = id(target % count);
-            records.push(Record::marked(at(count), Fact::Archived { target, archived: true }));
-        }
-        let mut from = None;
-        for visit in self.visits.iter().chain([&(count - 1)]) {
-            let to = Some(id(visit % count));
-            let (head, moved_at) = (HeadName::main(), at(count));
-            records.push(Record::head_moved(HeadMove { head, moved_at, from, to: to.clone() }));
-            from = to;
-        }
-        records
-    }
-}
-
-fn id(number: usize) -> EntryId {
-    format!("e{number:02}entry").into()
-}
-
-fn body(kind: u8, number: usize) -> Body {
-    let text = format!("text {number}");
-    match kind {
-        0..=4 => Body::prompt(text),
-        5..=9 => Body::reply(text),
-        10 | 11 => Body::Setting(Setting::Model { role: None, model: model(number) }),
-        12 | 13 => Body::Setting(Setting::Thinking(Some(format!("level {number}")))),
-        14 => Body::Cleared,
-        15 => Body::BranchSummary(BranchSummary {
-            summary: text,
-            from: None,
-            left: None,
-            files: FileLists::default(),
-            details: None,
-            from_extension: false,
-        }),
-        16 => Body::Compaction(Compaction {
-            summary: text,
-            first_kept: None,
-            tokens_before: 1,
-            files: FileLists::default(),
-            details: None,
-            from_extension: false,
-        }),
-        _ => Body::Interrupted(Interruption::Wanted),
-    }
-}
-
-fn model(number: usize) -> Model {
-    Model { provider: "p".to_owned(), name: format!("m{number}") }
 }
 
 fn is_setting(entry: &Entry) -> bool {
@@ -129,7 +43,7 @@ fn is_setting(entry: &Entry) -> bool {
 }
 
 fn answers(entry: &Entry) -> bool {
-    matches!(entry.body, Body::Reply(_) | Body::Interrupted(_))
+    matches!(entry.body, Body::Reply(_) | Body::Interrupted(_) | Body::ToolResult(_) | Body::CustomMessage(_))
 }
 
 /// Everything below a prompt down to the next prompts, itself left out.
@@ -286,7 +200,93 @@ async fn check_points(records: &[Record]) {
                 assert_eq!(head_after(records, call).await.as_ref(), Some(&end), "{request} {name}");
             }
         }
+        check_other_requests(records, &tree, prompt, &end).await;
         check_sending(records, prompt, &end).await;
+    }
+}
+
+/// The place above a prompt, the settings of its version excluded.
+fn above_version(tree: &SessionTree, prompt: &EntryId) -> Option<EntryId> {
+    let mut above = tree.parent(prompt);
+    while let Some(entry) = above.filter(|entry| is_setting(entry)) {
+        above = tree.parent(&entry.id);
+    }
+    above.map(|entry| entry.id.clone())
+}
+
+/// Every other request that takes a point means the same turn by it: its end, its prompt, or the place above.
+async fn check_other_requests(records: &[Record], tree: &SessionTree, prompt: &EntryId, end: &EntryId) {
+    let session = || String::from("s");
+    let at = || prompt.to_string().into();
+    let text = tree.entry(prompt).map(|entry| entry.body.text());
+
+    let fork = request::Fork { session: session(), at: Some(at()), ..Default::default() };
+    let to_new = request::Fork { to: ForkTo::NewSession, ..fork.clone() };
+    let forked = changed(&world(records).await, Request::Fork(to_new)).await;
+    assert_eq!(forked.new_head.as_deref(), Some(end.as_str()), "fork to a new session");
+    let rewind = request::Rewind { session: session(), to: at(), before: true, ..Default::default() };
+    let before = [
+        ("fork", Request::Fork(request::Fork { before: true, ..fork })),
+        ("rewind", Request::Rewind(rewind)),
+    ];
+    for (request, call) in before {
+        let world = world(records).await;
+        let moved = changed(&world, call).await;
+        assert_eq!(
+            world.tree().main_head().cloned(),
+            above_version(tree, prompt),
+            "{request} before {prompt}"
+        );
+        assert_eq!(moved.editor_text, text, "{request} before {prompt}");
+    }
+    let navigate = request::Navigate { session: session(), to: at(), ..Default::default() };
+    let picked = head_after(records, Request::Navigate(navigate)).await;
+    // To pick the place of the head changes nothing.
+    let above = tree.parent(prompt).map(|above| above.id.clone());
+    let expected = if tree.main_head() == Some(prompt) { Some(prompt.clone()) } else { above };
+    assert_eq!(picked, expected, "navigate to {prompt}");
+
+    let label = request::Label { session: session(), at: at(), label: Some("here".into()), client_id: None };
+    let world_of_label = world(records).await;
+    changed(&world_of_label, Request::Label(label)).await;
+    assert_eq!(world_of_label.tree().label(prompt), Some("here"), "label {prompt}");
+    let name =
+        request::NameBranch { session: session(), at: at(), name: Some("here".into()), client_id: None };
+    let world_of_name = world(records).await;
+    changed(&world_of_name, Request::NameBranch(name)).await;
+    assert_eq!(world_of_name.tree().branch_name(prompt), Some("here"), "name {prompt}");
+    let archive = request::Archive { session: session(), at: at(), archived: true, client_id: None };
+    let world_of_archive = world(records).await;
+    let is_above_head = tree.main_head().is_some_and(|head| tree.is_ancestor(prompt, head));
+    let is_hidden = tree.path_to(Some(prompt)).iter().any(|entry| tree.is_archived(&entry.id));
+    match world_of_archive.call(Request::Archive(archive)).await {
+        Ok(_) if is_hidden => {}
+        Ok(_) => assert!(world_of_archive.tree().is_archived(prompt) && !is_above_head, "archive {prompt}"),
+        Err(error) => assert_eq!((error.code, is_above_head), (ErrorCode::HeadBelow, true)),
+    }
+
+    let appended = serde_json::json!({ "role": "note", "kind": "k", "parent": prompt.as_str() });
+    let append = request::Append { session: session(), entries: vec![appended], ..Default::default() };
+    let world_of_append = world(records).await;
+    let written = changed(&world_of_append, Request::Append(append)).await.entries;
+    let parent = world_of_append.tree().parent(&written[0].as_str().into()).map(|above| above.id.clone());
+    // An id is taken as it is: programs append below exactly the entry that they name.
+    assert_eq!(parent.as_ref(), Some(prompt), "append below {prompt}");
+
+    let edit = request::Edit {
+        session: session(),
+        at: at(),
+        text: "edited".into(),
+        only_write: true,
+        ..Default::default()
+    };
+    let retry = request::Retry { session: session(), at: at(), only_write: true, ..Default::default() };
+    for (request, call) in [("edit", Request::Edit(edit)), ("retry", Request::Retry(retry))] {
+        let world = world(records).await;
+        let written = EntryId::from(changed(&world, call).await.prompt.unwrap());
+        let place = above_version(&world.tree(), &written);
+        assert_eq!(place, above_version(tree, prompt), "{request} {prompt}");
+        assert_eq!(world.tree().main_head(), Some(&written), "{request} {prompt}");
     }
 }
 
@@ -379,7 +379,7 @@ fn in_runtime(check: impl Future<Output = ()>) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
 
     /// a turn means the end of its answer for every request, and what is sent there has the settings and the
     /// context of that answer.

@@ -1,22 +1,23 @@
 //! A session out of this one in which one thing differs: its settings, a message, or an answer.
 //!
 //! The child is complete in itself. It begins with all that was said above the difference, then has the settings that
-//! were chosen for it and the prompt, if one is sent with them. Its header carries the agent and the model it starts
+//! were chosen for it and its first message of its own, if there is one. Its header carries the agent and the model it starts
 //! with, and says why it branched: the reason, with the old and the new values.
 //!
 //! ```text
 //! u1 - a1 - u2 - a2      other settings behind a2:   u1 - a1 - u2 - a2 - m1*
 //!                        u2 is edited:               u1 - a1 - u3*
+//!                        a1 is edited:               u1 - a3*
 //! ```
 
 use serde_json::{Map, Value};
 
+use super::child_title::child_title;
 use super::fork::{Copied, NewSession, copy_path};
 use crate::in_force::InForce;
-use crate::lineage::{TURN, beginning, changed_settings, edited_text, name_and_value};
+use crate::lineage::{TURN, beginning, changed_settings, edited_message, name_and_value};
 use crate::{
-    Body, BranchReason, Entry, EntryId, HeadMove, HeadName, Prompt, Record, SessionTree, Setting, Stamps,
-    TurnId, text_of,
+    Body, BranchReason, Entry, EntryId, HeadMove, HeadName, Record, SessionTree, Setting, Stamps, TurnId,
 };
 
 /// What a child session has of its own.
@@ -27,11 +28,11 @@ pub struct Child<'c> {
     pub above: Option<&'c EntryId>,
     /// What was chosen for it. Settings that are in force above are dropped.
     pub settings: Vec<Setting>,
-    /// What is sent there first.
-    pub prompt: Option<Prompt>,
+    /// Its first message of its own: a prompt that is sent there, or an edited message of another role.
+    pub message: Option<Body>,
 }
 
-/// Why a child branches. The prompt that is edited or asked again is in the parent.
+/// Why a child branches. The message that is edited and the prompt that is asked again are in the parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference<'c> {
     Settings,
@@ -43,24 +44,26 @@ pub enum Difference<'c> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewChild {
     pub session: NewSession,
-    /// The prompt of the child and its turn.
-    pub sent: Option<(EntryId, TurnId)>,
+    /// Its first message of its own.
+    pub message: Option<EntryId>,
+    /// The turn that is to answer the message, if that is a prompt.
+    pub turn: Option<TurnId>,
 }
 
 /// Longer texts are cut in a title.
 const TEXT_IN_TITLE: usize = 40;
 
 pub fn plan_child(tree: &SessionTree, child: Child<'_>, stamps: &mut dyn Stamps) -> NewChild {
-    let Child { difference, above, settings, prompt } = child;
+    let Child { difference, above, settings, message } = child;
     let before = InForce::at(tree, above);
     let mut after = before.clone();
     let changes = after.choose_all(settings);
     let copied = Copied {
         reason: difference.reason(),
-        metadata: Some(Value::Object(difference.metadata(tree, &before, &after, &changes, prompt.as_ref()))),
+        metadata: Some(Value::Object(difference.metadata(tree, &before, &after, &changes, message.as_ref()))),
         in_force: Some(&after),
         begins_at_next_message: !matches!(difference, Difference::Settings),
-        title: own_title(tree).map(|title| difference.title(title, &changes, prompt.as_ref())),
+        title: child_title(tree, &difference.in_title(&changes, message.as_ref())),
     };
     let mut session = copy_path(tree, above, copied, stamps);
     let from = session.head.clone();
@@ -73,16 +76,14 @@ pub fn plan_child(tree: &SessionTree, child: Child<'_>, stamps: &mut dyn Stamps)
     for setting in changes {
         write(Body::Setting(setting), None, stamps);
     }
-    let sent = prompt.map(|prompt| {
-        let turn = stamps.turn_id();
-        (write(Body::Prompt(prompt), Some(turn.clone()), stamps), turn)
-    });
+    let turn = message.as_ref().filter(|message| message.is_prompt()).map(|_| stamps.turn_id());
+    let message = message.map(|message| write(message, turn.clone(), stamps));
     if session.head != from {
         let to = session.head.clone();
         let head_move = HeadMove { head: HeadName::main(), moved_at: stamps.now(), from, to };
         session.records.push(Record::head_moved(head_move));
     }
-    NewChild { session, sent }
+    NewChild { session, message, turn }
 }
 
 impl Difference<'_> {
@@ -101,15 +102,16 @@ impl Difference<'_> {
         before: &InForce,
         after: &InForce,
         changes: &[Setting],
-        prompt: Option<&Prompt>,
+        message: Option<&Body>,
     ) -> Map<String, Value> {
         let mut metadata = Map::new();
         if let Self::Edit { of } | Self::Retry { of } = self {
             metadata.insert(TURN.into(), turn_number(tree, of).into());
         }
-        if let (Self::Edit { of }, Some(prompt)) = (self, prompt) {
-            let old = tree.entry(of).map(|old| old.body.text()).unwrap_or_default();
-            metadata.extend(edited_text(&old, &text_of(&prompt.blocks)));
+        if let (Self::Edit { of }, Some(new)) = (self, message)
+            && let Some(old) = tree.entry(of)
+        {
+            metadata.extend(edited_message(&old.body, new));
         }
         if *self == Self::Settings || !changes.is_empty() {
             metadata.extend(changed_settings(before, after, changes));
@@ -117,9 +119,9 @@ impl Difference<'_> {
         metadata
     }
 
-    /// Sessions of one name could not be told apart, so the child is named after what differs.
-    fn title(&self, of_parent: &str, changes: &[Setting], prompt: Option<&Prompt>) -> String {
-        let what = match self {
+    /// What differs, in a word or two.
+    fn in_title(&self, changes: &[Setting], message: Option<&Body>) -> String {
+        match self {
             Self::Settings => {
                 let told = changes.iter().map(|change| match change {
                     Setting::Model { role: None, model } => model.name.clone(),
@@ -132,28 +134,14 @@ impl Difference<'_> {
                 told.collect::<Vec<_>>().join(", ")
             }
             Self::Edit { .. } => {
-                prompt.map(|prompt| beginning(&text_of(&prompt.blocks), TEXT_IN_TITLE)).unwrap_or_default()
+                message.map(|message| beginning(&message.text(), TEXT_IN_TITLE)).unwrap_or_default()
             }
             Self::Retry { .. } => "retry".to_owned(),
-        };
-        if what.is_empty() { of_parent.to_owned() } else { format!("{of_parent} ({what})") }
-    }
-}
-
-/// The number of a prompt on its path, as trees show it.
-fn turn_number(tree: &SessionTree, prompt: &EntryId) -> usize {
-    tree.path_to(Some(prompt)).into_iter().filter(|entry| entry.body.is_prompt()).count()
-}
-
-/// The title without what the session itself was named after when it branched.
-fn own_title(tree: &SessionTree) -> Option<&str> {
-    let title = tree.title()?;
-    let reason = tree.header().and_then(|header| header.lineage.as_ref()?.reason.as_ref());
-    match reason {
-        Some(BranchReason::ConfigChange | BranchReason::MessageEdit | BranchReason::Retry) => {
-            let name = title.strip_suffix(')').and_then(|title| title.rsplit_once(" ("));
-            Some(name.map_or(title, |(name, _)| name))
         }
-        Some(BranchReason::Fork | BranchReason::Other(_)) | None => Some(title),
     }
+}
+
+/// The number of the turn that a message belongs to, as trees show it.
+fn turn_number(tree: &SessionTree, message: &EntryId) -> usize {
+    tree.path_to(Some(message)).into_iter().filter(|entry| entry.body.is_prompt()).count()
 }

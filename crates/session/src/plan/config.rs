@@ -48,7 +48,7 @@ pub fn plan_config_session(
     if in_force_at(tree, head)?.choose_all(settings.clone()).is_empty() {
         return Ok(None);
     }
-    let child = Child { difference: Difference::Settings, above: tree.head(head), settings, prompt: None };
+    let child = Child { difference: Difference::Settings, above: tree.head(head), settings, message: None };
     Ok(Some(plan_child(tree, child, stamps).session))
 }
 

@@ -4,17 +4,27 @@ use thiserror::Error;
 
 use super::Sent;
 use super::send::say;
+use crate::edited::with_new_text;
 use crate::versions::{active_version, versions_of};
-use crate::{Block, Body, EntryId, HeadName, Prompt, SessionTree, Stamps, text_of};
+use crate::{Body, EntryId, HeadName, Prompt, SessionTree, Stamps, text_of};
 
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum EditRefused {
     #[error("entry `{0}` does not exist")]
     NotFound(EntryId),
-    #[error("entry `{0}` is not a prompt")]
+    /// Such as a tool call, a setting or a reply that only calls tools.
+    #[error("entry `{0}` has no text to edit")]
+    NoText(EntryId),
+    /// Not a prompt: it is written, but no agent can answer it.
+    #[error("entry `{0}` is not a prompt, so no agent can answer it")]
     NotAPrompt(EntryId),
-    #[error("a prompt needs some text")]
+    /// Not a prompt: agent, model and files belong to prompts.
+    #[error("entry `{0}` is not a prompt: only its text can be edited")]
+    OnlyText(EntryId),
+    #[error("a message needs some text")]
     Blank,
+    #[error("entry `{0}` has this text already")]
+    Unchanged(EntryId),
     /// Counted from 1, as a person reads it.
     #[error("this is the same text as version {version}")]
     SameText { version: usize },
@@ -33,7 +43,7 @@ pub fn plan_edit(
 ) -> Result<Sent, EditRefused> {
     let is_same = |version: &Prompt| text_of(&version.blocks) == text;
     let old = prompt_to_edit(tree, head, at, text, is_same)?;
-    Ok(beside(tree, head, at, reworded(old, text), stamps))
+    Ok(beside(tree, head, at, prompt_with_new_text(old, text), stamps))
 }
 
 /// A version with images and attachments of its own; nothing of the old one comes along. The same words with other
@@ -104,11 +114,8 @@ fn same_version(
     says_so(at).or_else(|| shown.and_then(says_so))
 }
 
-/// The new words where the old ones began; everything that is not words stays in its order.
-pub fn reworded(prompt: &Prompt, text: &str) -> Prompt {
-    let mut blocks = prompt.blocks.clone();
-    let first_words = blocks.iter().position(|block| matches!(block, Block::Text(_))).unwrap_or(0);
-    blocks.retain(|block| !matches!(block, Block::Text(_)));
-    blocks.insert(first_words.min(blocks.len()), Block::Text(text.to_owned()));
+/// The prompt with its images and attachments and another text.
+pub fn prompt_with_new_text(prompt: &Prompt, text: &str) -> Prompt {
+    let blocks = with_new_text(&prompt.blocks, text);
     Prompt { blocks, attachments: prompt.attachments.clone(), said_at: None }
 }

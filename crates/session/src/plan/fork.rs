@@ -14,6 +14,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 use thiserror::Error;
 
+use super::child_title::child_title;
 use crate::in_force::InForce;
 use crate::versions::slot_place;
 use crate::{
@@ -79,7 +80,7 @@ pub fn fork_records(
     match &fork.scope {
         ForkScope::Branch { at, position } => {
             let Some(at) = at.as_ref().or_else(|| tree.main_head()) else {
-                return Ok(copy_path(tree, None, Copied::as_fork(), stamps));
+                return Ok(copy_path(tree, None, Copied::as_fork(tree), stamps));
             };
             let entry = tree.entry(at).ok_or_else(|| ForkRefused::NotFound(at.clone()))?;
             if !is_message(&entry.body) {
@@ -89,13 +90,13 @@ pub fn fork_records(
                 ForkPosition::At => Some(at),
                 ForkPosition::Before => tree.parent(at).map(|parent| &parent.id),
             };
-            Ok(copy_path(tree, leaf, Copied::as_fork(), stamps))
+            Ok(copy_path(tree, leaf, Copied::as_fork(tree), stamps))
         }
         ForkScope::Tree => Ok(copy_tree(tree, stamps)),
     }
 }
 
-/// The way to any entry as a session of its own; `None` is a session without history.
+/// The path to any entry as a new session, named after its parent; `None` is a session without history.
 pub fn branched_session(
     tree: &SessionTree,
     leaf: Option<&EntryId>,
@@ -103,7 +104,10 @@ pub fn branched_session(
 ) -> Result<NewSession, ForkRefused> {
     match leaf {
         Some(leaf) if !tree.contains(leaf) => Err(ForkRefused::NotFound(leaf.clone())),
-        Some(_) | None => Ok(copy_path(tree, leaf, Copied::as_fork(), stamps)),
+        Some(_) | None => {
+            let title = child_title(tree, "fork");
+            Ok(copy_path(tree, leaf, Copied { title, ..Copied::as_fork(tree) }, stamps))
+        }
     }
 }
 
@@ -127,14 +131,15 @@ pub(super) struct Copied<'c> {
     pub(super) in_force: Option<&'c InForce>,
     /// It branches at the message behind the last one it shares.
     pub(super) begins_at_next_message: bool,
-    /// Instead of that of the origin.
-    pub(super) title: Option<String>,
+    pub(super) title: Option<(String, TitleSource)>,
 }
 
 impl Copied<'_> {
-    fn as_fork() -> Self {
-        let (reason, begins_at_next_message) = (BranchReason::Fork, false);
-        Self { reason, metadata: None, in_force: None, begins_at_next_message, title: None }
+    fn as_fork(tree: &SessionTree) -> Self {
+        let source = if tree.title_is_by_user() { TitleSource::User } else { TitleSource::Auto };
+        let title = tree.title().map(|title| (title.to_owned(), source));
+        let reason = BranchReason::Fork;
+        Self { reason, metadata: None, in_force: None, begins_at_next_message: false, title }
     }
 }
 
@@ -155,7 +160,7 @@ pub(super) fn copy_path(
 }
 
 fn copy_tree(tree: &SessionTree, stamps: &mut dyn Stamps) -> NewSession {
-    let mut copy = Copy::begin(tree, tree.main_head(), Copied::as_fork(), stamps);
+    let mut copy = Copy::begin(tree, tree.main_head(), Copied::as_fork(tree), stamps);
     for entry in tree.entries() {
         copy.entry(entry, tree.parent(&entry.id).map(|parent| parent.id.clone()));
     }
@@ -172,7 +177,7 @@ struct Copy<'t> {
     sources: HashMap<&'t EntryId, &'t RawLine>,
     kept: HashSet<&'t EntryId>,
     turns: Vec<&'t TurnId>,
-    title: Option<String>,
+    title: Option<(String, TitleSource)>,
     session: NewSession,
 }
 
@@ -208,8 +213,8 @@ impl<'t> Copy<'t> {
             });
         }
         let session = NewSession { id, records: vec![Record::opened(header)], head: None };
-        let title = copied.title.or_else(|| tree.title().map(str::to_owned));
-        Self { tree, sources: sources(tree), kept: HashSet::new(), turns: Vec::new(), title, session }
+        let (kept, turns, title) = (HashSet::new(), Vec::new(), copied.title);
+        Self { tree, sources: sources(tree), kept, turns, title, session }
     }
 
     /// Below its nearest ancestor in the copy. The line it was read from names the old parent: where that is
@@ -227,8 +232,7 @@ impl<'t> Copy<'t> {
     fn facts(&mut self, stamps: &mut dyn Stamps) {
         let tree = self.tree;
         let mut facts = Vec::new();
-        if let Some(title) = self.title.take() {
-            let source = if tree.title_is_by_user() { TitleSource::User } else { TitleSource::Auto };
+        if let Some((title, source)) = self.title.take() {
             facts.push(Fact::Title { title: Some(title), source });
         }
         for (target, label) in tree.labels() {

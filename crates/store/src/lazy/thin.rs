@@ -27,8 +27,7 @@ impl LazySession {
         let mut nodes: BTreeSet<u32> = entries.iter().chain(read).copied().collect();
         let prompts: Vec<u32> = nodes.iter().copied().filter(is_prompt).collect();
         for prompt in prompts {
-            let parent = skeleton.parent(prompt);
-            nodes.extend(skeleton.children(parent).into_iter().filter(is_prompt).chain(parent));
+            nodes.extend(skeleton.slot_around(prompt));
         }
         // A session in which something was said does not look empty.
         nodes.extend(skeleton.main_head().or((!skeleton.is_empty()).then_some(0)));

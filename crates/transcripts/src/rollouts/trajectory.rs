@@ -13,10 +13,12 @@
 //! changes with the prompt that another model answers.
 
 use std::collections::{HashMap, HashSet};
+use std::mem::discriminant;
 use std::sync::Arc;
 
+use offshoot_session::edited::edited_messages;
 use offshoot_session::in_force::InForce;
-use offshoot_session::lineage::{TURN, changed_settings, changes_between, edited_text};
+use offshoot_session::lineage::{TURN, changed_settings, changes_between, edited_message};
 use offshoot_session::versions::repeated_prompts;
 use offshoot_session::{
     Body, BranchReason, Entry, EntryId, Lineage, Model, SessionHeader, SessionId, SessionTree,
@@ -60,6 +62,7 @@ struct Siblings<'t> {
     /// By parent: the first child that keeps the configuration.
     continuing: HashMap<Option<&'t EntryId>, Option<&'t EntryId>>,
     repeated: HashSet<&'t EntryId>,
+    edited: HashSet<&'t EntryId>,
 }
 
 impl<'t> Siblings<'t> {
@@ -72,7 +75,7 @@ impl<'t> Siblings<'t> {
                 *first = entry;
             }
         }
-        Self { tree, oldest, continuing: HashMap::new(), repeated: repeated_prompts(tree) }
+        Self { tree, oldest, continuing: HashMap::new(), repeated: repeated_prompts(tree), edited: edited_messages(tree) }
     }
 
     fn oldest_below(&self, parent: Option<&EntryId>) -> Option<&'t Arc<Entry>> {
@@ -251,12 +254,12 @@ fn id_at(tree: &SessionTree, path: &[&Arc<Entry>], cuts: &[Cut], at: usize) -> S
 }
 
 /// Why a trajectory leaves its parent. `own` begins with the entry behind the cut.
-fn lineage(
-    siblings: &Siblings<'_>,
+fn lineage<'t>(
+    siblings: &Siblings<'t>,
     parent: String,
     cut: &Cut,
-    shared: &[&Arc<Entry>],
-    own: &[&Arc<Entry>],
+    shared: &[&'t Arc<Entry>],
+    own: &[&'t Arc<Entry>],
 ) -> Lineage {
     let messages = shared.iter().filter(|entry| is_message(&entry.body)).count() as u64;
     let prompts = shared.iter().filter(|entry| entry.body.is_prompt()).count();
@@ -267,8 +270,8 @@ fn lineage(
         (Difference::Repeated, _) => (BranchReason::Retry, Some(messages), of_turn(prompts + 1)),
         (_, true) => (BranchReason::ConfigChange, last_shared, Map::new()),
         (Difference::Edited { old, new }, false) => {
-            let mut metadata = of_turn(prompts + 1);
-            metadata.extend(edited_text(&old, &new));
+            let mut metadata = of_turn(prompts + usize::from(new.is_prompt()));
+            metadata.extend(edited_message(old, new));
             (BranchReason::MessageEdit, Some(messages), metadata)
         }
         (Difference::AnsweredAgain, false) => (BranchReason::Retry, last_shared, of_turn(prompts)),
@@ -286,19 +289,23 @@ fn of_turn(number: usize) -> Map {
 }
 
 /// How a trajectory begins, compared with what is in its place in the tree.
-enum Difference {
+enum Difference<'t> {
     /// The same prompt is sent again.
     Repeated,
     Edited {
-        old: String,
-        new: String,
+        old: &'t Body,
+        new: &'t Body,
     },
     /// The same prompt has another answer.
     AnsweredAgain,
     Other,
 }
 
-fn difference(siblings: &Siblings<'_>, shared: &[&Arc<Entry>], own: &[&Arc<Entry>]) -> Difference {
+fn difference<'t>(
+    siblings: &Siblings<'t>,
+    shared: &[&'t Arc<Entry>],
+    own: &[&'t Arc<Entry>],
+) -> Difference<'t> {
     let Some(first) = own.iter().find(|entry| !matches!(entry.body, Body::Setting(_))) else {
         return Difference::Other;
     };
@@ -311,13 +318,20 @@ fn difference(siblings: &Siblings<'_>, shared: &[&Arc<Entry>], own: &[&Arc<Entry
             match oldest {
                 Some(oldest) if repeats(oldest) => Difference::Repeated,
                 _ if siblings.repeated.contains(&first.id) => Difference::Repeated,
-                Some(old @ Body::Prompt(_)) => Difference::Edited { old: old.text(), new: first.body.text() },
+                Some(old @ Body::Prompt(_)) => Difference::Edited { old, new: &first.body },
                 Some(_) | None => Difference::Other,
             }
+        }
+        (new, Some(old)) if is_same_role(new, old) && siblings.edited.contains(&first.id) => {
+            Difference::Edited { old, new }
         }
         (Body::Reply(_), Some(Body::Reply(_))) => Difference::AnsweredAgain,
         _ => Difference::Other,
     }
+}
+
+fn is_same_role(one: &Body, other: &Body) -> bool {
+    discriminant(one) == discriminant(other)
 }
 
 fn behind_settings<'t>(siblings: &Siblings<'t>, mut entry: &'t Arc<Entry>) -> Option<&'t Arc<Entry>> {

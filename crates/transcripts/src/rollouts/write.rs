@@ -8,11 +8,11 @@ use std::mem::discriminant;
 
 use offshoot_session::lineage::name_and_value;
 use offshoot_session::{
-    Block, Body, BranchReason, Change, Entry, EntryId, Fact, Record, SessionHeader, SessionTree, Setting,
+    Block, Body, BranchReason, Change, Entry, EntryId, Fact, Record, SessionHeader, SessionId, SessionTree,
+    Setting,
 };
 use serde_json::{Value, json};
 
-use super::branch::file_name;
 use super::read::{body_of_line, model_of_config};
 use super::trajectory::{Trajectory, trajectories, trajectory_to, undivided};
 use crate::json::{Map, rfc3339, text};
@@ -143,7 +143,7 @@ impl<'t> Log<'t> {
     }
 }
 
-pub(super) fn header_line(header: &SessionHeader) -> Map {
+fn header_line(header: &SessionHeader) -> Map {
     let lineage = header.lineage.as_ref();
     let fields = json!({
         "type": "session",
@@ -358,6 +358,10 @@ fn own_line(record: &Record) -> Option<Map> {
         Change::HeadMoved(_) | Change::Marked(_) | Change::Unknown => false,
     };
     agrees.then_some(map)
+}
+
+fn file_name(id: &SessionId) -> String {
+    format!("session_{}.jsonl", offshoot_session::file_name::file_name(id.as_str()))
 }
 
 /// One text as it is, anything else in blocks.

@@ -1,105 +1,83 @@
-//! Children of a session, and a folder of them.
+//! Children of an imported file, written as files.
 
-use offshoot_session::{BranchReason, Model};
-use offshoot_testkit::FixedStamps;
-use offshoot_transcripts::rollouts::{
-    Child, Filter, Message, Rollout, Summary, branch_for_config_change, branch_for_edit, list, session_id,
+use offshoot_session::plan::{
+    Child, Difference, NewChild, edited_message, plan_child, plan_edit_message, prompt_with_new_text,
 };
-use serde_json::json;
+use offshoot_session::{Body, HeadName, SessionTree};
+use offshoot_testkit::FixedStamps;
+use offshoot_transcripts::rollouts;
+use serde_json::{Value, json};
 
-use crate::files::load;
+use crate::files::{load, tree_of};
 
-fn source() -> Rollout {
-    let file = r#"{"type":"session","id":"r1","provider":"p","model":"m","parent_id":null}
+const FILE: &str = r#"{"type":"session","id":"r1","timestamp":"2025-01-01T00:00:00Z","provider":"p","model":"m","parent_id":null}
 {"type":"message","role":"user","content":"hello","mood":"good"}
 {"type":"message","role":"assistant","content":"hi"}
+{"type":"message","role":"user","content":"thanks"}
 "#;
-    Rollout::of(&load(file)).expect("a session")
+
+/// The child in which a message has another text, as a file.
+fn child_with(at: usize, text: &str) -> Vec<String> {
+    let tree = tree_of(&load(FILE));
+    let path = tree.path_to(tree.main_head());
+    let at = path[at];
+    let message = match &at.body {
+        Body::Prompt(prompt) => Body::Prompt(prompt_with_new_text(prompt, text)),
+        _ => edited_message(&tree, &at.id, text).expect("it has text"),
+    };
+    let above = tree.parent(&at.id).map(|above| &above.id);
+    let (difference, settings) = (Difference::Edit { of: &at.id }, Vec::new());
+    let child = Child { difference, above, settings, message: Some(message) };
+    let NewChild { session, .. } = plan_child(&tree, child, &mut FixedStamps::default());
+    let (child, _) = SessionTree::replay(session.records);
+    let file = rollouts::write(&child, child.main_head().expect("a head"));
+    String::from_utf8(file.bytes).expect("text").lines().map(str::to_owned).collect()
 }
 
-fn child(model: &str) -> Child {
-    let model = Model { provider: "p".into(), name: model.into() };
-    Child {
-        id: "c1".into(),
-        opened_at: FixedStamps::start(),
-        project: Some("/work".into()),
-        model: Some(model),
-    }
+fn value(line: &str) -> Value {
+    serde_json::from_str(line).expect("JSON")
 }
 
-fn said(rollout: &Rollout) -> Vec<String> {
-    let text =
-        |message: &Message| format!("{}: {}", message.role(), message.content().as_str().unwrap_or("?"));
-    rollout.messages.iter().map(text).collect()
-}
-
+/// R-062: the child repeats the lines before the edited message with every field, and the message keeps its role.
 #[test]
-fn a_change_of_the_configuration_copies_everything_and_says_what_changed() {
-    let source = source();
-    let branch = branch_for_config_change(&source, source.last_index(), child("m2"), None).expect("a branch");
-    assert_eq!(branch.messages, source.messages, "with every field");
-    let lineage = branch.header.lineage.as_ref().expect("a parent");
-    assert_eq!((lineage.parent.as_str(), lineage.message_index), ("r1", Some(1)));
-    assert_eq!(lineage.reason, Some(BranchReason::ConfigChange));
-    assert_eq!(lineage.metadata, Some(json!({ "old_model": "p/m", "new_model": "p/m2" })));
-    assert_eq!(branch.header.model.as_ref().map(|model| model.name.as_str()), Some("m2"));
+fn an_edited_message_of_any_role_is_a_child_file() {
+    let prompt = child_with(0, "hey");
+    assert_eq!(prompt.len(), 2);
+    assert_eq!(value(&prompt[0])["branch_point"], 0);
+    assert_eq!(value(&prompt[1])["content"], "hey");
 
-    let empty = Rollout { messages: Vec::new(), ..source };
-    let branch =
-        branch_for_config_change(&empty, empty.last_index(), child("m2"), Some(json!({ "tools": [] })));
-    let lineage = branch.expect("a branch").header.lineage.expect("a parent");
-    assert_eq!((lineage.message_index, lineage.metadata), (None, Some(json!({ "tools": [] }))));
-}
-
-/// R-062: a message of any role can be edited in a child session.
-#[test]
-fn an_edit_keeps_the_role_and_what_came_before() {
-    let first = branch_for_edit(&source(), 0, "hey", child("m")).expect("a branch");
-    assert_eq!(said(&first), ["user: hey"]);
-    let second = branch_for_edit(&source(), 1, "HI", child("m")).expect("a branch");
-    assert_eq!(said(&second), ["user: hello", "assistant: HI"]);
-    let lineage = second.header.lineage.as_ref().expect("a parent");
-    assert_eq!((lineage.message_index, lineage.reason.clone()), (Some(1), Some(BranchReason::MessageEdit)));
-    let missing = branch_for_edit(&source(), 2, "x", child("m")).expect_err("no message 2");
-    assert_eq!(missing.to_string(), "there is no message 2; the session has 2");
-}
-
-#[test]
-fn a_child_is_a_file_that_says_where_it_comes_from() {
-    let branch = branch_for_edit(&source(), 1, "HI", child("m")).expect("a branch");
-    let file = branch.to_file();
-    assert_eq!((file.file_name.as_str(), &file.lost[..]), ("session_c1.jsonl", &[][..]));
-    let text = String::from_utf8(file.bytes).expect("text");
-    assert_eq!(Rollout::of(&load(&text)), Some(branch));
+    let reply = child_with(1, "HI");
+    let header = value(&reply[0]);
     assert_eq!(
-        text.lines().nth(1),
-        Some(r#"{"type":"message","role":"user","content":"hello","mood":"good"}"#)
+        json!([header["parent_id"], header["branch_point"], header["branch_reason"]]),
+        json!(["r1", 1, "message_edit"])
     );
+    assert_eq!(
+        header["branch_metadata"],
+        json!({"turn": 1, "role": "assistant", "old_text": "hi", "new_text": "HI"})
+    );
+    assert_eq!(reply[1], FILE.lines().nth(1).unwrap_or_default());
+    let message = value(&reply[2]);
+    assert_eq!(json!([message["role"], message["content"]]), json!(["assistant", "HI"]));
+    assert_eq!(reply.len(), 3, "what followed the old message is not there");
 }
 
+/// R-062: within one session the edited reply is a branch. It was exported as another answer of the agent, a `retry`.
 #[test]
-fn ids_sort_by_the_second_they_were_made_in() {
-    assert_eq!(session_id(FixedStamps::start(), [0x0a, 0xff, 0x00]), "20250101_000000_0aff00");
-}
-
-#[test]
-fn a_list_is_newest_first_and_every_condition_holds() {
-    let session = |id: &str, status: &str, tags: &[(&str, &str)]| Summary {
-        id: id.into(),
-        status: status.into(),
-        tags: tags.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect(),
-        message_count: 0,
-    };
-    let sessions =
-        [session("1", "done", &[("k", "v")]), session("3", "open", &[]), session("2", "done", &[("k", "w")])];
-    let ids = |filter: Filter| {
-        list(&sessions, &filter).iter().map(|found| found.id.clone()).collect::<Vec<_>>().join(" ")
-    };
-    let tag = |value: &str| Filter { tags: [("k".to_owned(), value.to_owned())].into(), ..Filter::default() };
-    assert_eq!(ids(Filter::default()), "3 2 1");
-    assert_eq!(ids(Filter { status: Some("done".into()), ..Filter::default() }), "2 1");
-    assert_eq!(ids(Filter { status: Some("open".into()), ..tag("v") }), "");
-    assert_eq!(ids(tag("v")), "1");
-    assert_eq!(ids(tag("x")), "");
-    assert_eq!(ids(Filter { limit: Some(1), ..Filter::default() }), "3");
+fn an_edited_reply_is_exported_as_an_edit() {
+    let tree = tree_of(&load(FILE));
+    let at = tree.path_to(tree.main_head())[1].id.clone();
+    let plan = plan_edit_message(&tree, &HeadName::main(), &at, "HI", &mut FixedStamps::default());
+    let tree = tree.extended(&plan.expect("a plan").plan.records).expect("it fits");
+    let files = rollouts::write_all(&tree);
+    let headers: Vec<Value> = files
+        .iter()
+        .map(|file| value(String::from_utf8_lossy(&file.bytes).lines().next().unwrap_or_default()))
+        .collect();
+    let [_, child] = headers.as_slice() else { panic!("two files: {headers:?}") };
+    assert_eq!(json!([child["branch_point"], child["branch_reason"]]), json!([1, "message_edit"]));
+    assert_eq!(
+        child["branch_metadata"],
+        json!({"turn": 1, "role": "assistant", "old_text": "hi", "new_text": "HI"})
+    );
 }

@@ -32,7 +32,8 @@ impl After {
             | Request::Clear(_) => Self::Nothing,
             Request::Undo(_) => Self::Undone,
             Request::Redo(_) => Self::Redone,
-            Request::Fork(_) | Request::Version(_) | Request::Navigate(_) => Self::Moved,
+            // An edit comes here only if no agent answers it; then the head has moved to the edited message.
+            Request::Fork(_) | Request::Version(_) | Request::Navigate(_) | Request::Edit(_) => Self::Moved,
             Request::Rewind(rewind) => Self::Rewound(rewind.to.text().to_owned()),
             _ => Self::Done,
         }

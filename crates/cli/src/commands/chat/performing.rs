@@ -28,6 +28,8 @@ enum Called {
     TakenBack,
     /// The engine ended before it answered.
     Lost,
+    /// No agent can answer it, because it edits a message that is not a prompt.
+    NotAPrompt,
 }
 
 impl Chat<'_> {
@@ -266,6 +268,13 @@ impl Chat<'_> {
                 }
                 Ok(())
             }
+            // Whether a point is a prompt is for the engine to decide, so it is asked first as if it were one.
+            (Called::NotAPrompt, _) => match again {
+                Some(Request::Edit(edit)) => {
+                    self.called(Request::Edit(Edit { only_write: true, ..edit })).await.map(|_| ())
+                }
+                Some(_) | None => Ok(()),
+            },
             (Called::TakenBack | Called::Told, _) => Ok(()),
         }
     }
@@ -276,14 +285,12 @@ impl Chat<'_> {
         // What is let go was typed a while ago.
         let is_typed_now = !matches!(request, Request::SayQueued(_));
         let brings_attached = matches!(request, Request::Send(_) | Request::Edit(_));
-        let is_message = matches!(
-            request,
-            Request::Send(_)
-                | Request::Edit(_)
-                | Request::Retry(_)
-                | Request::Resume(_)
-                | Request::SayQueued(_)
-        );
+        let is_message = match &request {
+            Request::Edit(edit) => !edit.only_write,
+            Request::Send(_) | Request::Retry(_) | Request::Resume(_) | Request::SayQueued(_) => true,
+            _ => false,
+        };
+        let is_edit = matches!(request, Request::Edit(_));
         let after = After::of(&request);
         let told = match self.call(request).await {
             Ok(Response::Changed(sent)) if is_message => {
@@ -303,6 +310,9 @@ impl Chat<'_> {
             }
             Err(error) if error.hint == Some(Hint::Redo) && is_said => return Ok(Called::TakenBack),
             Err(error) if error.code == ErrorCode::Disconnected => return Ok(Called::Lost),
+            Err(error) if error.code == ErrorCode::NotAPrompt && is_edit && is_message => {
+                return Ok(Called::NotAPrompt);
+            }
             Err(error) => {
                 let refusal = self.refusal(&error);
                 self.complain(&refusal);
