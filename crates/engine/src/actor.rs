@@ -540,6 +540,10 @@ impl SessionActor {
         if timeout(END_WAIT, ended).await.is_err() {
             self.tasks.shutdown().await;
         }
+        if !self.shared.is_process() {
+            // The command ends next, and freeing a large tree node by node takes longer than most changes to it.
+            std::mem::forget(self.tree.clone());
+        }
         meanwhile
     }
 }

@@ -43,7 +43,8 @@ impl OperationView {
 
     /// Any step, undone or not; `None` where there is no such step.
     pub fn of(tree: &SessionTree, operation: &OperationId) -> Option<Self> {
-        Some(Records::of(tree).view(tree.operation(operation)?))
+        let operation = tree.operation(operation)?;
+        Some(Records::of(tree).view(operation))
     }
 
     /// The step that was written last, found without reading the others.

@@ -67,8 +67,12 @@ impl PlaceView {
     /// All that is known of the place. Short ids are found by comparing all ids of the session.
     pub fn of(tree: &SessionTree, entry: &EntryId) -> Self {
         let place = Self::without_short_ids(tree, entry);
-        let prompt_short = place.prompt.as_deref().map(|prompt| short_id(tree, &prompt.into()));
-        Self { short: Some(short_id(tree, entry)), prompt_short, ..place }
+        let short = short_id(tree, entry);
+        let prompt_short = place.prompt.as_deref().map(|prompt| match prompt == entry.as_str() {
+            true => short.clone(),
+            false => short_id(tree, &prompt.into()),
+        });
+        Self { short: Some(short), prompt_short, ..place }
     }
 
     pub fn without_short_ids(tree: &SessionTree, entry: &EntryId) -> Self {
