@@ -227,6 +227,13 @@ pub(crate) fn home_of_another_user(home: &Path) -> String {
 
 pub(crate) const HOME_OF_ANOTHER_USER_HINT: &str = "`--home DIR` names a home of your own";
 
+pub(crate) fn link_in_home(link: &Path) -> String {
+    format!("`{}` is a symbolic link; Offshoot opens nothing in its home through links", link.display())
+}
+
+pub(crate) const LINK_IN_HOME_HINT: &str =
+    "replace the link by what it points to, or move the whole home and name it with `--home DIR`";
+
 pub(crate) fn disk_says(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::StorageFull => "no space left on the disk".to_owned(),

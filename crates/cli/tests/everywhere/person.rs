@@ -162,7 +162,9 @@ impl Person {
         std::fs::set_permissions(root, std::fs::Permissions::from_mode(0o755)).expect("own folder");
         let mut command = self.prepared(Command::new(program), NOW);
         if std::fs::metadata(root).expect("own folder").uid() == 0 {
-            chown(self.dir.path().join("user"), Some(NOBODY), Some(NOBODY)).expect("root may");
+            for directory in [self.dir.path().join("user"), self.home()].iter().filter(|one| one.exists()) {
+                chown(directory, Some(NOBODY), Some(NOBODY)).expect("root may");
+            }
             command.uid(NOBODY).gid(NOBODY);
         }
         let deadline = Deadline::begin("the copy of the program");
