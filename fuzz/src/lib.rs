@@ -22,6 +22,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "claude_beside", run: targets::claude_beside, samples: samples::CLAUDE },
     Target { name: "codex", run: targets::codex, samples: samples::CODEX },
     Target { name: "ending", run: targets::ending, samples: samples::CLAUDE_UUIDS },
+    Target { name: "file_name", run: targets::file_names, samples: samples::NAMES },
     Target { name: "follow", run: targets::follow, samples: samples::FOLLOWED },
     Target { name: "gemini", run: targets::gemini, samples: samples::GEMINI },
     Target { name: "journal", run: targets::journal, samples: samples::JOURNAL },
@@ -34,6 +35,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "recent", run: targets::recent, samples: samples::CLAUDE },
     Target { name: "resume", run: targets::resume, samples: samples::FOLLOWED },
     Target { name: "rollouts", run: targets::rollouts, samples: samples::ROLLOUTS },
+    Target { name: "rules", run: targets::rules, samples: samples::COMMANDS },
     Target { name: "side_files", run: targets::side_files, samples: samples::SIDE_FILES },
     Target { name: "side_index", run: targets::side_index, samples: samples::INDEX },
 ];

@@ -305,6 +305,18 @@ pub const SIDE_FILES: &[&str] = &[
 /// What an index begins with is tried by the target itself.
 pub const INDEX: &[&str] = &["offshoot index", "\u{1}\u{2}\u{3}", ""];
 
+/// Ids of sessions.
+pub const NAMES: &[&str] =
+    &["6f2a91c0-0000-7000-8000-000000000001", "../../etc/passwd", ".hidden", "a\u{1b}]0;b", ""];
+
+/// Commands that agents ask for.
+pub const COMMANDS: &[&str] = &[
+    "cargo test -p limiter -- --nocapture 'a b'",
+    "git diff --stat HEAD~1 src/lib.rs",
+    "go test ./... -run X -count=1",
+    "rm junk.txt -rf ..; env X=1 sh -c \"$(id)\"",
+];
+
 pub const ALL: &[&str] = &[
     CLAUDE[0],
     CODEX[0],

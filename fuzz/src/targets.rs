@@ -4,7 +4,9 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use offshoot_session::asks::{Permission, Rule, RuleId, RulePattern, Rules, Scope};
 use offshoot_session::context::Message;
+use offshoot_session::file_name::{file_name, is_file_name};
 use offshoot_session::format::scan::{Position, scan};
 use offshoot_session::format::{InBatch, NoBlobs, decode, encode};
 use offshoot_session::outline::{Turn, Version, turns_of, version_of};
@@ -22,6 +24,48 @@ use offshoot_transcripts::{
     Dialect, FileRole, Transcript, classify, gemini, pi as pi_files, read, rollouts as rollout_files,
 };
 use serde_json::Value;
+
+/// Every id becomes one name in its directory, and a name stays as it is.
+pub fn file_names(bytes: &[u8]) {
+    let id = String::from_utf8_lossy(bytes);
+    let name = file_name(&id);
+    assert!(is_file_name(&name), "{id:?} became {name:?}");
+    assert!(Path::new(&*name).components().count() == 1 && name.len() <= 200);
+    assert_eq!(file_name(&name), name, "a name is its own name");
+}
+
+/// "Always" allows what was asked. A wider rule allows that too, and no command that a shell would do more with.
+pub fn rules(bytes: &[u8]) {
+    let command = String::from_utf8_lossy(bytes).into_owned();
+    let asked = Permission {
+        tool: "shell".to_owned(),
+        input: serde_json::json!({ "command": command }),
+        call: None,
+        reason: None,
+    };
+    let allowed = |pattern: RulePattern| {
+        let rule = Rule {
+            id: RuleId::named("r"),
+            scope: Scope::Session,
+            session: "s".into(),
+            project: None,
+            tool: "shell".to_owned(),
+            pattern,
+            made_at: Default::default(),
+        };
+        Rules::new([rule]).allow(&asked).is_some()
+    };
+    assert!(allowed(RulePattern::exact(&asked)), "{command:?} is not allowed as it is");
+    for known in [["cargo", "test"], ["git", "diff"], ["go", "test"], ["rm", "junk.txt"], ["sh", "-c"]] {
+        if allowed(RulePattern::Prefix(known.map(str::to_owned).to_vec())) {
+            assert!(!command.contains(['\n', ';', '|', '&', '$', '`', '<', '>', '(', '*']), "{command:?}");
+            assert!(RulePattern::wider(&asked).is_some(), "{command:?} is allowed and would not be offered");
+        }
+    }
+    if let Some(wider) = RulePattern::wider(&asked) {
+        assert!(allowed(wider), "{command:?} is not allowed by the rule that it offers");
+    }
+}
 
 /// Nothing is lost, and the records make a tree.
 fn keeps(transcript: &Transcript, bytes: &[u8]) -> SessionTree {

@@ -91,6 +91,7 @@ targets!(
     claude_beside,
     codex,
     ending,
+    file_name,
     follow,
     gemini,
     journal,
@@ -103,6 +104,7 @@ targets!(
     recent,
     resume,
     rollouts,
+    rules,
     side_files,
     side_index,
 );

@@ -80,12 +80,21 @@ impl RulePattern {
         }
     }
 
+    /// Whether such a rule could be offered today. Lists of earlier versions have others, such as `rm junk *`.
+    pub fn is_offered(&self, tool: &str) -> bool {
+        match self {
+            Self::Exact(_) | Self::File(_) | Self::Input(_) => true,
+            Self::Prefix(words) => words.len() == 2 && is_harmless(words),
+            Self::AnyFile => !is_risky(tool),
+        }
+    }
+
     /// A rule that could not be offered any more allows nothing, however it came into the list.
     pub(super) fn covers(&self, permission: &Permission) -> bool {
         match (self, understood(&permission.input)) {
             (Self::Exact(allowed), Some(Understood::Command(command))) => command == allowed,
             (Self::Prefix(allowed), Some(Understood::Command(command))) => simple_words(command)
-                .is_some_and(|words| words.starts_with(allowed) && allowed.len() >= 2 && is_harmless(&words)),
+                .is_some_and(|words| words.starts_with(allowed) && allowed.len() == 2 && is_harmless(&words)),
             (Self::File(allowed), Some(Understood::File(path))) => path == allowed,
             (Self::AnyFile, Some(Understood::File(_))) => !is_risky(&permission.tool),
             (Self::Input(allowed), None) => permission.input == *allowed,
@@ -116,7 +125,9 @@ enum Understood<'i> {
 fn understood(input: &Value) -> Option<Understood<'_>> {
     let fields = input.as_object()?;
     let is_about = |known: &[&str], subject: &str| {
-        fields.iter().all(|(name, value)| name == subject || (known.contains(&name.as_str()) && is_flat(value)))
+        fields
+            .iter()
+            .all(|(name, value)| name == subject || (known.contains(&name.as_str()) && is_flat(value)))
     };
     if let Some(command) = fields.get("command") {
         return command.as_str().filter(|_| is_about(ABOUT_A_COMMAND, "command")).map(Understood::Command);
