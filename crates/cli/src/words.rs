@@ -6,6 +6,7 @@ mod changes;
 pub(crate) mod chatting;
 pub(crate) mod config;
 pub(crate) mod engine;
+pub(crate) mod forget;
 pub(crate) mod keep;
 pub(crate) mod reading;
 pub(crate) mod reports;

@@ -21,6 +21,7 @@
 //! | titles that stood beside sessions | `titles` |
 //! | how much is kept, and proof that it is whole | `survey` |
 //! | copies that are damaged, to be packed again | `damage` |
+//! | sessions that are not to be kept, and where their copies go | `forgotten`, `trash` |
 //!
 //! A kept file only grows, or is replaced whole. A process that is killed leaves an end that nobody reads, and the next
 //! one cuts it off.
@@ -29,12 +30,14 @@ mod backup;
 mod beside;
 mod compare;
 mod damage;
+mod forgotten;
 mod frames;
 mod keep;
 mod place;
 mod rows;
 mod survey;
 mod titles;
+mod trash;
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -47,11 +50,13 @@ use crate::home::Home;
 use crate::private;
 
 pub use damage::Depth;
-pub use frames::{Mark, mark_of};
+pub use forgotten::{Forgotten, ForgottenSession};
+pub use frames::Mark;
 pub use keep::{AsItIs, Inode, KeepError, SecondName, State, Stood, Taken, Wrote};
 pub use place::{Kept, Version};
 pub use rows::lines_of;
 pub use survey::{Proof, Survey};
+pub use trash::{Copies, Forget, Moved};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
@@ -65,6 +70,15 @@ const FEW: usize = 16;
 #[derive(Debug)]
 pub struct Hold {
     _file: File,
+    /// What must not be kept. It only changes while the archive is held.
+    forgotten: Forgotten,
+}
+
+impl Hold {
+    /// Whether nothing may be kept of this file.
+    pub fn forgets(&self, original: &Path) -> bool {
+        self.forgotten.includes(original)
+    }
 }
 
 impl Archive {
@@ -84,7 +98,7 @@ impl Archive {
     /// What is kept of this file of another program, wherever that is now.
     pub fn kept(&self, original: &Path) -> Option<Kept> {
         let kept = place::kept(&self.root, original)?;
-        mark_of(&kept.path).is_some().then_some(kept)
+        kept.mark().is_some().then_some(kept)
     }
 
     /// Where a file would be kept.
@@ -145,7 +159,7 @@ impl Archive {
         private::create_directory(&self.root)?;
         let file = private::open_lock(&self.root.join("lock"))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Hold { _file: file })),
+            Ok(()) => Ok(Some(Hold { _file: file, forgotten: self.forgotten()? })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -160,7 +174,7 @@ impl Archive {
         let mut folders = BTreeSet::new();
         for (original, wrote) in originals {
             let Some(kept) = place::kept(&self.root, original) else { continue };
-            File::open(&kept.path)?.sync_all()?;
+            kept.open_to_read()?.sync_all()?;
             if *wrote != Wrote::New {
                 continue;
             }
@@ -174,14 +188,14 @@ impl Archive {
 impl Kept {
     pub fn bytes(&self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        frames::unpack(&self.path, &mut bytes)?;
+        frames::unpack(self.open_to_read()?, &mut bytes)?;
         Ok(bytes)
     }
 
     /// The same as a file without a name, for whoever wants only a part.
     pub fn content(&self) -> io::Result<File> {
         let mut file = tempfile::tempfile()?;
-        frames::unpack(&self.path, &mut file)?;
+        frames::unpack(self.open_to_read()?, &mut file)?;
         file.rewind()?;
         Ok(file)
     }

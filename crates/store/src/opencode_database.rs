@@ -168,6 +168,33 @@ impl OpencodeDatabase {
     }
 }
 
+/// Removes sessions from a copy of a database: every row that names one, also in tables that are not known here.
+pub(crate) fn remove_sessions(copy: &Path, ids: &[&str]) -> Result<(), rusqlite::Error> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let connection = Connection::open(copy)?;
+    let sql = "SELECT tables.name, columns.name
+        FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns
+        WHERE tables.type = 'table'
+            AND (columns.name = 'session_id' OR (tables.name = 'session' AND columns.name IN ('id', 'parent_id')))";
+    let mut statement = connection.prepare(sql)?;
+    let columns = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    for column in columns.collect::<Result<Vec<_>, _>>()? {
+        let [table, column] = [&column.0, &column.1].map(|name| name.replace('"', "\"\""));
+        let sql = match column.as_str() {
+            // A child is a session of its own.
+            "parent_id" => format!("UPDATE \"{table}\" SET parent_id = NULL WHERE parent_id = ?1"),
+            _ => format!("DELETE FROM \"{table}\" WHERE \"{column}\" = ?1"),
+        };
+        for id in ids {
+            connection.execute(&sql, [id])?;
+        }
+    }
+    // Deleted rows stay in free pages until the file is written again.
+    connection.execute_batch("VACUUM")
+}
+
 fn rows_where(
     connection: &Connection,
     table: Table,

@@ -53,6 +53,11 @@ pub(super) fn prove(here: &Here) -> Result<(Report, Proof), Failure> {
                 kept.problems.push((copy.path, io::Error::other(copy.reason)));
             }
         }
+        if let Some(archive) = here.archive() {
+            let (in_trash, problems) = archive.prove_trash();
+            kept.in_trash = in_trash;
+            kept.problems.extend(problems);
+        }
         kept
     };
     Ok((report, kept))
@@ -129,6 +134,7 @@ fn as_json(report: &Report, kept: &Proof) -> Value {
         "came_odd": report.came_odd,
         "kept": kept.files,
         "kept_bytes": kept.bytes,
+        "in_trash": kept.in_trash,
         "unfinished": kept.unfinished,
         "problems": problems,
     })

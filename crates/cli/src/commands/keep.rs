@@ -16,7 +16,7 @@ use crate::args::KeepArgs;
 use crate::cataloged::{Cataloged, Fresh, cataloged};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::kept_copies::damaged_copies;
+use crate::kept_copies::{damaged_copies, forgotten_counts};
 use crate::progress::Progress;
 use crate::settings;
 use crate::settings::keys::KEEP;
@@ -43,18 +43,31 @@ fn status(args: &KeepArgs, here: &Here) -> Result<String, Failure> {
     let is_on = settings::keeps(here)?;
     let timer = Schedule::installed();
     let damaged = damaged_copies(here, Depth::Ends);
+    let (forgotten, in_trash) = forgotten_counts(here);
     if args.json.json.is_some() {
         let place = archive.as_ref().map(|(_, archive)| archive.root().to_string_lossy().into_owned());
-        return Ok(printed_object(as_json(&survey, damaged.len(), is_on, timer.as_deref(), place)));
+        return Ok(printed_object(as_json(
+            &survey,
+            Counts { damaged: damaged.len(), forgotten, in_trash },
+            is_on,
+            timer.as_deref(),
+            place,
+        )));
     }
     let place = archive.filter(|_| survey.files > 0).map(|(_, archive)| archive.root().to_owned());
     let told = words::status(&survey, place.as_deref(), is_on, timer.as_deref(), &here.look);
-    Ok(told + &words::damaged(damaged.len()))
+    Ok(told + &words::damaged(damaged.len()) + &words::forgotten(forgotten, in_trash))
+}
+
+struct Counts {
+    damaged: usize,
+    forgotten: usize,
+    in_trash: usize,
 }
 
 fn as_json(
     survey: &Survey,
-    damaged: usize,
+    counts: Counts,
     is_on: bool,
     timer: Option<&str>,
     place: Option<String>,
@@ -67,7 +80,9 @@ fn as_json(
         "files": survey.files,
         "without_original": survey.without_original,
         "earlier_versions": survey.earlier,
-        "damaged": damaged,
+        "damaged": counts.damaged,
+        "forgotten": counts.forgotten,
+        "in_trash": counts.in_trash,
         "bytes": survey.bytes,
         "bytes_on_disk": survey.packed + survey.linked,
         "since": since.map(|since| since.to_string()),

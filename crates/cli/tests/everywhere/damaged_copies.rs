@@ -5,17 +5,30 @@ use std::path::{Path, PathBuf};
 use crate::kept::CLAUDE;
 use crate::person::Person;
 
-/// What can happen to a copy.
 /// Damages a kept copy.
 type Damage = fn(&Path);
 
-const DAMAGES: [(&str, Damage); 4] = [
+const DAMAGES: [(&str, Damage); 7] = [
     ("cut", |copy| {
         let bytes = std::fs::read(copy).expect("a copy");
         std::fs::write(copy, &bytes[..bytes.len() - 1]).expect("own file");
     }),
     ("emptied", |copy| std::fs::write(copy, "").expect("own file")),
     ("deleted", |copy| std::fs::remove_file(copy).expect("own file")),
+    ("a directory", |copy| {
+        std::fs::remove_file(copy).expect("own file");
+        std::fs::create_dir(copy).expect("own directory");
+    }),
+    ("a link", |copy| {
+        let aside = copy.with_extension("aside");
+        std::fs::rename(copy, &aside).expect("own file");
+        std::os::unix::fs::symlink(aside, copy).expect("own link");
+    }),
+    ("a FIFO", |copy| {
+        std::fs::remove_file(copy).expect("own file");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, copy, mode).expect("own FIFO");
+    }),
     ("flipped", |copy| {
         let mut bytes = std::fs::read(copy).expect("a copy");
         bytes[40] ^= 0xff;

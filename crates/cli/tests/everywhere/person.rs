@@ -210,7 +210,10 @@ fn told(command: &mut Command, line: &str) -> String {
 
 fn text_of(output: std::process::Output) -> String {
     let mut text = String::from_utf8(output.stdout).expect("text");
-    text.push_str(&String::from_utf8(output.stderr).expect("text"));
+    // That copies are kept is said by the first command, whichever that is.
+    let errors = String::from_utf8(output.stderr).expect("text");
+    let is_announcement = |line: &&str| line.starts_with("note: Offshoot keeps copies");
+    text.extend(errors.split_inclusive('\n').filter(|line| !is_announcement(line)));
     text
 }
 
