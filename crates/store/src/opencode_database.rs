@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use offshoot_session::file_name::file_name;
 use offshoot_transcripts::Transcript;
 use offshoot_transcripts::opencode::{Row, Rows, Table, read_rows};
 use rusqlite::backup::Backup;
@@ -128,8 +129,17 @@ impl OpencodeDatabase {
         Ok(self.rows(id)?.map(read_rows))
     }
 
-    /// The rows of one session, each with its columns as its source.
-    pub fn rows(&mut self, id: &str) -> Result<Option<Rows>, DatabaseError> {
+    /// The rows of one session, each with its columns as its source. A session is named by its id or, in a path, by the file
+    /// name that stands for it.
+    pub fn rows(&mut self, name: &str) -> Result<Option<Rows>, DatabaseError> {
+        if let Some(rows) = self.rows_of(name)? {
+            return Ok(Some(rows));
+        }
+        let named = self.sessions()?.into_iter().find(|session| file_name(&session.id) == name);
+        named.map_or(Ok(None), |session| self.rows_of(&session.id))
+    }
+
+    fn rows_of(&mut self, id: &str) -> Result<Option<Rows>, DatabaseError> {
         self.look(|connection| {
             let of = |table: Table, column: &str, order: &str| {
                 rows_where(connection, table, &format!("{column} = ?1 ORDER BY {order}"), id)
