@@ -15,6 +15,7 @@ use crate::cataloged::{Fresh, cataloged};
 use crate::failure::Failure;
 use crate::foreign::is_there;
 use crate::here::Here;
+use crate::own_catalog;
 use crate::session_file::absolute;
 use crate::stored::{list_failed, store_failed};
 use crate::which;
@@ -71,6 +72,7 @@ fn forget(
     let mut ready = cataloged(here, &[], Fresh::Now)?;
     if args.now {
         ready.catalog.erase_deleted(&session.id).map_err(store_failed)?;
+        remove_derived(here, archive, &session.original)?;
     }
     let mut notes = ready.notes;
     let has_original = is_there(&session.original);
@@ -195,6 +197,18 @@ fn by_path(name: &str, archive: &Archive, here: &Here) -> Result<Target, Failure
         Failure::not_found(crate::words::no_session(name)).hint(crate::words::NO_SESSION_HINT)
     })?;
     Ok(Target { original: original(&row), id: row.id, agent: row.agent, is_continued: false })
+}
+
+/// Catalogs of places that were named, and indexes of the session's file: all of them are made again where needed.
+fn remove_derived(here: &Here, archive: &Archive, original: &Path) -> Result<(), Failure> {
+    let store = here.store()?;
+    own_catalog::remove_all(store.home().root());
+    let files = [Some(original.to_owned()), archive.place_of(original)];
+    for file in files.into_iter().flatten() {
+        // Mostly there is none.
+        let _ = std::fs::remove_file(store.home().index_of(&file));
+    }
+    Ok(())
 }
 
 fn failed(error: std::io::Error) -> Failure {

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use offshoot_testkit::deadline::BoundedCommand;
 use serde_json::json;
 
-use crate::kept::{CLAUDE, sub_agent};
+use crate::kept::{CLAUDE, opencode_storage, sub_agent};
 use crate::person::{NOW, Person};
 
 const ID: &str = "0f5c0000-0000-4000-8000-000000000001";
@@ -119,6 +119,7 @@ fn a_session_that_is_deleted_now_leaves_nothing_in_the_home() {
     person.run("sync");
     std::fs::remove_file(person.user(CLAUDE)).expect("own file");
     person.run_at(NOW + 1, "sync");
+    person.run(&format!("sync --source {}", person.user(".claude").display()));
     assert!(person.run("ls --width 95").contains("(kept) Port the parser"));
     assert!(!files_with(&person.home(), "winnow").is_empty());
     person.run("forget 0f5c00");
@@ -183,6 +184,26 @@ fn a_session_of_a_database_is_forgotten_in_its_backups_too() {
     assert_eq!(files_with(&archive, "wombat").len(), 2, "the other one is kept, and backed up");
     person.run("forget --restore ses_aaa");
     assert!(!files_with(&archive, "quokka").is_empty());
+}
+
+/// In the older storage of opencode every message and every part is a file.
+#[test]
+fn a_session_of_many_files_is_forgotten_with_all_of_them() {
+    let person = Person::alone();
+    opencode_storage(&person);
+    person.run("sync");
+    let archive = person.home().join("archive");
+    assert_eq!(files_with(&archive, "saltbush").len(), 1);
+    let before = files_below(&archive).len();
+    person.run("forget ses_ccc");
+    person.run_at(NOW + 1, "sync");
+    let left: Vec<PathBuf> = files_below(&archive)
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|end| end == "zst"))
+        .collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+    person.run("forget --restore ses_ccc");
+    assert_eq!(files_below(&archive).len(), before + 1, "and the list of forgotten sessions");
 }
 
 #[test]

@@ -92,7 +92,8 @@ impl Archive {
         all.0.push(session.clone());
         self.write_forgotten(hold, all)?;
         let mut moved = Moved::default();
-        for copy in copies {
+        // Parts of a message are found through it, so it goes behind them: names of parts sort behind those of messages.
+        for copy in copies.into_iter().rev() {
             moved.bytes += std::fs::symlink_metadata(&copy).map_or(0, |file| file.len());
             moved.files += 1;
             match &session.trash {
