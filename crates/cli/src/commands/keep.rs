@@ -14,7 +14,7 @@ use super::json::printed_object;
 use crate::Answer;
 use crate::args::KeepArgs;
 use crate::cataloged::{Cataloged, Fresh, cataloged};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::kept_copies::{damaged_copies, forgotten_counts};
 use crate::progress::Progress;
@@ -98,13 +98,16 @@ fn now(args: &KeepArgs, here: &Here) -> Result<Answer, Failure> {
     let now = here.stamps().now();
     ready.catalog.pack_loose(&ready.sources, now, &mut || true).map_err(store_failed)?;
     let (again, damaged) = packed_again(&mut ready, here)?;
+    let (kept, is_all) = (ready.keeping.kept + again, ready.keeping.problems.is_empty());
     let text = match args.json.json {
         Some(_) => status(args, here)?,
-        None if damaged.is_empty() => words::kept_now(ready.keeping.kept + again),
+        // What could not be kept is among the notes.
+        None if damaged.is_empty() && (is_all || kept > 0) => words::kept_now(kept),
         None => String::new(),
     };
     let failures = damaged.iter().map(|copy| Failure::failed(words::copy_lost(&copy.path, &copy.reason)));
-    Ok(Answer { text, notes: ready.notes, failures: failures.collect(), ..Answer::default() })
+    let ends = (!is_all).then_some(Exit::Failed);
+    Ok(Answer { text, notes: ready.notes, failures: failures.collect(), ends, ..Answer::default() })
 }
 
 /// Reads every copy. Damaged ones are packed again and read again; the rest is what remains damaged.

@@ -104,7 +104,10 @@ impl Catalog {
                     path: sources.home.root().join("trash"),
                     reason: error.to_string(),
                 });
-                keeping.problems.extend(not_emptied);
+                // An archive that cannot be used at all is one problem.
+                if keeping.problems.is_empty() {
+                    keeping.problems.extend(not_emptied);
+                }
                 Ok(keeping)
             }
             Err(error) => Err(self.failed(error)),
