@@ -17,8 +17,8 @@ use crate::failure::Failure;
 use crate::log::LogLevel;
 use crate::settings::reader::Flag;
 pub(crate) use reading::{
-    CompletionsArgs, CostArgs, CostBy, DoctorArgs, ExportArgs, Format, FsckArgs, KeepArgs, LsArgs, ManArgs,
-    OnOff, RoleName, SearchArgs, SyncArgs, VersionsArgs,
+    CompletionsArgs, CostArgs, CostBy, DoctorArgs, ExportArgs, ForgetArgs, Format, FsckArgs, KeepArgs,
+    LsArgs, ManArgs, OnOff, RoleName, SearchArgs, SyncArgs, VersionsArgs,
 };
 
 pub(crate) use changes::{
@@ -113,6 +113,8 @@ pub(crate) enum Command {
     Sync(SyncArgs),
     /// Keep the sessions of all agents for ever, and say what is kept
     Keep(KeepArgs),
+    /// Remove the kept copy of another agent's session, and do not keep it again
+    Forget(ForgetArgs),
     /// Draw the tree of a session, one row per turn
     Tree(TreeArgs),
     /// Print a branch turn by turn, or one turn

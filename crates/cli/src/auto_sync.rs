@@ -73,7 +73,7 @@ impl Drop for Meanwhile {
 fn is_due_after(command: &Command) -> bool {
     match command {
         // these have looked themselves, as far as was needed
-        Command::Ls(_) | Command::Search(_) | Command::Sync(_) => false,
+        Command::Ls(_) | Command::Search(_) | Command::Sync(_) | Command::Forget(_) => false,
         // these are about the program
         Command::Completions(_) | Command::Man(_) | Command::Engine(_) => false,
         command if command.writes_no_file() => false,

@@ -19,6 +19,7 @@ pub(crate) mod archive;
 pub(crate) mod branch;
 pub(crate) mod edit;
 pub(crate) mod engine;
+pub(crate) mod forget;
 pub(crate) mod fork;
 pub(crate) mod import;
 pub(crate) mod ops;

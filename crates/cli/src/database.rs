@@ -52,6 +52,9 @@ pub(crate) fn open(place: &InDatabase) -> Result<SessionFile, Failure> {
     let ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
     let fits: Vec<&str> = match &place.session {
         Some(name) if ids.contains(&name.as_str()) => vec![name],
+        Some(name) if ids.iter().any(|id| file_name(id) == *name) => {
+            ids.iter().copied().filter(|id| file_name(id) == *name).collect()
+        }
         Some(name) => ids.iter().copied().filter(|id| id.starts_with(name.as_str())).collect(),
         None => ids,
     };

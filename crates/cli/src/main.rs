@@ -5,6 +5,7 @@
 
 mod about;
 mod ago;
+mod announcement;
 mod args;
 mod attached;
 mod auto_sync;
@@ -75,8 +76,8 @@ use crate::commands::{
     append, archive, branch, edit, fork, import, ops, rename, retry, rewind, switch, undo, version,
 };
 use crate::commands::{
-    completions, config, cost, doctor, export, fsck, inspect, keep, label, ls, man, new, search, show, sync,
-    tree, versions,
+    completions, config, cost, doctor, export, forget, fsck, inspect, keep, label, ls, man, new, search,
+    show, sync, tree, versions,
 };
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
@@ -107,6 +108,7 @@ fn main() -> ExitCode {
         said.notes.splice(0..0, notes);
     }
     let exit = say(&said, &here.look);
+    announcement::announce_once(&args.command, &here);
     auto_sync::afterwards(&args.command, &here);
     exit
 }
@@ -140,6 +142,7 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
         Command::Search(args) => search::run(args, here),
         Command::Sync(args) => sync::run(args, here),
         Command::Keep(args) => keep::run(args, here),
+        Command::Forget(args) => forget::run(args, here),
         Command::Tree(args) => tree::run(args, here),
         Command::Show(args) => show::run(args, here),
         Command::Versions(args) => versions::run(args, here),

@@ -33,20 +33,37 @@ pub(crate) fn forget_old(home: &Path, now: Timestamp) {
         let age = written.ok().and_then(|written| SystemTime::from(now).duration_since(written).ok());
         age.is_some_and(|age| age > A_MONTH)
     };
+    for files in all_in(home) {
+        let is_young = |file: &PathBuf| file.exists() && !is_old(file);
+        if !files.iter().any(is_young) {
+            remove(&files);
+        }
+    }
+}
+
+/// Removes all of them. They are made again from the files they are about.
+pub(crate) fn remove_all(home: &Path) {
+    all_in(home).iter().for_each(|files| remove(files));
+}
+
+/// The files of each catalog.
+fn all_in(home: &Path) -> Vec<[PathBuf; 3]> {
     let names = std::fs::read_dir(home).into_iter().flatten().flatten();
-    for path in names.map(|item| item.path()).filter(|path| is_named(path)) {
-        let beside = ["-wal", "-shm"].map(|end| {
+    let catalogs = names.map(|item| item.path()).filter(|path| is_named(path));
+    let files = |path: PathBuf| {
+        ["-wal", "-shm", ""].map(|end| {
             let mut name = path.as_os_str().to_owned();
             name.push(end);
             PathBuf::from(name)
-        });
-        let is_young = |file: &PathBuf| file.exists() && !is_old(file);
-        if is_old(&path) && !beside.iter().any(is_young) {
-            // one that cannot be taken away is in nobody's way
-            for file in beside.iter().chain([&path]) {
-                let _ = std::fs::remove_file(file);
-            }
-        }
+        })
+    };
+    catalogs.map(files).collect()
+}
+
+/// A file that cannot be removed does no harm.
+fn remove(files: &[PathBuf]) {
+    for file in files {
+        let _ = std::fs::remove_file(file);
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use offshoot_session::Model;
 use offshoot_session::cost::{Price, Prices};
+use offshoot_store::private;
 
 use crate::failure::Failure;
 use crate::here::Here;
@@ -56,7 +57,8 @@ pub(crate) fn file(home: &Path) -> PathBuf {
 
 pub(crate) fn load_from(home: &Path) -> Result<PriceTable, Failure> {
     let file = file(home);
-    let own = match std::fs::read_to_string(&file) {
+    let text = private::read(&file).and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other));
+    let own = match text {
         Ok(text) => read(&text).map_err(|why| Failure::failed(words::reading::bad_prices(&file, &why)))?,
         Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(cannot_read(&file, &error)),

@@ -111,6 +111,11 @@ pub(crate) fn stored_among(here: &Here, named: Option<&str>, among: Among) -> Re
     known.journal.map_or_else(|| introduced(here, &known.path), Ok)
 }
 
+/// Any session by its name, as the list of sessions has it. It does not become the current one.
+pub(crate) fn known(here: &Here, text: &str) -> Result<Known, Failure> {
+    find(here, text, Among::All, To::Change)?.ok_or_else(|| nobody(text))
+}
+
 /// Records that the session was named.
 fn used(here: &Here, known: Known) -> Known {
     last_used::record(here, UsedSession::known(&known));
@@ -363,6 +368,6 @@ fn is_a_path(text: &str) -> bool {
     is_spelled_as_a_path(text) || Path::new(text).exists()
 }
 
-fn is_spelled_as_a_path(text: &str) -> bool {
+pub(crate) fn is_spelled_as_a_path(text: &str) -> bool {
     text.contains(std::path::MAIN_SEPARATOR) || text.ends_with(".jsonl")
 }

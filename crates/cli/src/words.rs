@@ -6,6 +6,7 @@ mod changes;
 pub(crate) mod chatting;
 pub(crate) mod config;
 pub(crate) mod engine;
+pub(crate) mod forget;
 pub(crate) mod keep;
 pub(crate) mod reading;
 pub(crate) mod reports;
@@ -234,6 +235,13 @@ pub(crate) fn home_of_another_user(home: &Path) -> String {
 }
 
 pub(crate) const HOME_OF_ANOTHER_USER_HINT: &str = "`--home DIR` names a home of your own";
+
+pub(crate) fn link_in_home(link: &Path) -> String {
+    format!("`{}` is a symbolic link; Offshoot opens nothing in its home through links", link.display())
+}
+
+pub(crate) const LINK_IN_HOME_HINT: &str =
+    "replace the link by what it points to, or move the whole home and name it with `--home DIR`";
 
 pub(crate) fn disk_says(error: &std::io::Error) -> String {
     match error.kind() {

@@ -71,8 +71,8 @@ enum ScopeOnDisk {
     Project,
 }
 
-/// Lists of the first format say `exactly`, `beginning` and `anything`. What they allowed by the last two is allowed only as
-/// far as such a rule would be offered today.
+/// Lists of the first format say `exactly`, `beginning` and `anything`. A rule that would not be offered today is dropped, so
+/// that no list shows a rule that allows nothing.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "matches", content = "command", rename_all = "snake_case")]
 enum PatternOnDisk {
@@ -177,7 +177,8 @@ fn read(path: &Path) -> Result<Kept, RuleBookError> {
             let bytes = read.map_err(about)?;
             let on_disk: OnDisk = serde_json::from_slice(&bytes)
                 .map_err(|source| RuleBookError::Unreadable { path: path.to_owned(), source })?;
-            Rules::new(on_disk.rules.into_iter().map(RuleOnDisk::into_rule))
+            let rules = on_disk.rules.into_iter().map(RuleOnDisk::into_rule);
+            Rules::new(rules.filter(|rule| rule.pattern.is_offered(&rule.tool)))
         }
     };
     Ok(Kept { rules, seen, is_reported: false })
@@ -247,5 +248,37 @@ impl From<&Rule> for RuleOnDisk {
             },
             made_at: rule.made_at.to_string(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::expect_used, reason = "tests fail by panicking")]
+
+    use super::*;
+
+    /// D7: two words became a beginning, and an input without a text `command` became "anything".
+    #[test]
+    fn rules_of_the_first_format_count_as_far_as_they_would_be_offered() {
+        let rule = |id: &str, tool: &str, pattern: &str| {
+            format!(
+                r#"{{"id":"{id}","scope":"project","session":"s","project":"/p","tool":"{tool}",{pattern},"made_at":"2025-01-01T00:00:00Z"}}"#
+            )
+        };
+        let rules = [
+            rule("gone-1", "shell", r#""matches":"beginning","command":"rm junk.txt""#),
+            rule("gone-2", "shell", r#""matches":"beginning","command":"find .""#),
+            rule("gone-3", "shell", r#""matches":"beginning","command":"git *""#),
+            rule("gone-4", "shell", r#""matches":"anything""#),
+            rule("stays-1", "shell", r#""matches":"beginning","command":"cargo test""#),
+            rule("stays-2", "shell", r#""matches":"exactly","command":"rm junk.txt""#),
+            rule("stays-3", "write", r#""matches":"anything""#),
+        ];
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("permissions.json");
+        std::fs::write(&path, format!(r#"{{"version":1,"rules":[{}]}}"#, rules.join(","))).expect("own file");
+        let all = RuleBook::at(path).expect("a list").all();
+        let ids: Vec<&str> = all.iter().map(|rule| rule.id.as_str()).collect();
+        assert_eq!(ids, ["stays-1", "stays-2", "stays-3"]);
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! Whoever answers "always" makes a rule ([`Rules`]), and the next ask of its kind is answered by it.
 
+mod command;
 mod pattern;
 mod rules;
 

@@ -180,6 +180,26 @@ fn a_wider_rule_allows_what_begins_with_the_same_words_and_nothing_else() {
         "cargo\u{2028}test x",
         "cargo\u{b}test",
         "'cargo test' x",
+        "cargo test --manifest-path /elsewhere/Cargo.toml",
+        "cargo test --target-dir=out",
+        "cargo test --logfile x",
+        "cargo test /etc/shadow",
+        "cargo test ../elsewhere",
+        "cargo test a/../../b",
+        "cargo test --test=/elsewhere",
+        "cargo test x\ty\u{3000}z",
+        "cargo test {a,b}",
+        "cargo test a*",
+        "cargo test ^a",
+        "cargo test & rm x",
+        "cargo test | rm x",
+        "cargo test 2>x",
+        "cargo test <(rm x)",
+        "X=1 cargo test",
+        "env cargo test",
+        "/tmp/cargo test",
+        "./cargo test",
+        "cargo test \r rm",
     ] {
         assert!(rules.allow(&shell(command)).is_none(), "{command:?}");
     }
@@ -223,6 +243,65 @@ fn no_wider_rule_is_offered_for_what_deletes_runs_others_or_takes_scripts() {
     assert!(rules_of(&shell(""), written).allow(&shell("rm junk -rf ..")).is_none());
     let written = RulePattern::Prefix(vec!["cargo".to_owned()]);
     assert!(rules_of(&shell(""), written).allow(&shell("cargo test")).is_none());
+}
+
+/// Git takes the beginning of an option, compares files outside of the repository, and Go takes two dashes.
+#[test]
+fn a_wider_rule_matches_no_option_that_writes_or_runs_something() {
+    for (program, command, rest) in [
+        ("git", "diff", "--outp=x"),
+        ("git", "diff", "--ext"),
+        ("git", "diff", "--no-index a b"),
+        ("git", "diff", "a /etc/shadow"),
+        ("git", "log", "--textc"),
+        ("git", "commit", "-F /etc/shadow"),
+        ("git", "commit", "--amend"),
+        ("go", "build", "--o x"),
+        ("go", "test", "--exec evil"),
+        ("go", "vet", "-vettool=evil"),
+        ("go", "build", "-ldflags=-extld=evil"),
+        ("npm", "test", "--script-shell=evil"),
+        ("npm", "ls", "--prefix x"),
+    ] {
+        let rules = rules_of(&shell(""), RulePattern::Prefix(vec![program.into(), command.into()]));
+        assert!(rules.allow(&shell(&format!("{program} {command}"))).is_some(), "{program} {command}");
+        let reaching = format!("{program} {command} {rest}");
+        assert!(rules.allow(&shell(&reaching)).is_none(), "{reaching}");
+        assert_eq!(RulePattern::wider(&shell(&reaching)), None, "{reaching}");
+    }
+}
+
+/// `rm -r out` in another directory, or with another environment, is another command. Text editors name what they do in
+/// `command` and where in `path`.
+#[test]
+fn always_means_the_whole_input_if_a_field_is_not_known() {
+    let same = |one: serde_json::Value, other: serde_json::Value| {
+        let asked = permission("shell", one);
+        rules_of(&asked, RulePattern::exact(&asked)).allow(&permission("shell", other)).is_some()
+    };
+    let told = |text: &str| json!({ "command": "rm -r out", "description": text, "timeout": 5 });
+    assert!(same(told("Clean"), told("Remove what was built")));
+    let plain = json!({ "command": "rm -r out" });
+    for other in [
+        json!({ "command": "rm -r out", "cwd": "/elsewhere" }),
+        json!({ "command": "rm -r out", "env": { "PATH": "/elsewhere" } }),
+        json!({ "command": "rm -r out", "sandbox": false }),
+        json!({ "command": "rm -r out", "description": { "cwd": "/elsewhere" } }),
+        json!({ "command": ["rm", "-r", "out"] }),
+    ] {
+        assert!(!same(plain.clone(), other.clone()), "{other}");
+        assert!(!same(other.clone(), plain.clone()), "{other}");
+    }
+    let in_there = |directory: &str| json!({ "command": "rm -r out", "cwd": directory });
+    assert!(same(in_there("/a"), in_there("/a")));
+    assert!(!same(in_there("/a"), in_there("/b")));
+    let create = |path: &str| json!({ "command": "create", "path": path, "file_text": "x" });
+    assert!(!same(create("a"), create("b")));
+    let to = |other: &str| json!({ "path": "a", "destination": other });
+    assert!(!same(to("b"), to("/etc/passwd")));
+    let edits = |field: &str| json!({ "path": "a", "edits": [{ "old_string": "x", field: "y" }] });
+    assert!(same(edits("new_string"), edits("new_str")));
+    assert!(!same(edits("new_string"), edits("file_path")));
 }
 
 /// D7: an input without a text `command` became "whatever the tool is given".

@@ -21,6 +21,7 @@
 //! | titles that stood beside sessions | `titles` |
 //! | how much is kept, and proof that it is whole | `survey` |
 //! | copies that are damaged, to be packed again | `damage` |
+//! | sessions that are not to be kept, and where their copies go | `forgotten`, `trash` |
 //!
 //! A kept file only grows, or is replaced whole. A process that is killed leaves an end that nobody reads, and the next
 //! one cuts it off.
@@ -29,12 +30,14 @@ mod backup;
 mod beside;
 mod compare;
 mod damage;
+mod forgotten;
 mod frames;
 mod keep;
 mod place;
 mod rows;
 mod survey;
 mod titles;
+mod trash;
 
 use std::collections::BTreeSet;
 use std::fs::{File, TryLockError};
@@ -48,12 +51,14 @@ use crate::private;
 use crate::short_lines::Collected;
 
 pub use damage::Depth;
-pub use frames::{Mark, mark_of};
+pub use forgotten::{Forgotten, ForgottenSession};
+pub use frames::Mark;
 pub(crate) use keep::Part;
 pub use keep::{AsItIs, Inode, KeepError, SecondName, State, Stood, Taken, Wrote};
 pub use place::{Kept, Version};
 pub use rows::lines_of;
 pub use survey::{Proof, Survey};
+pub use trash::{Copies, Forget, Moved};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Archive {
@@ -67,6 +72,15 @@ const FEW: usize = 16;
 #[derive(Debug)]
 pub struct Hold {
     _file: File,
+    /// What must not be kept. It only changes while the archive is held.
+    forgotten: Forgotten,
+}
+
+impl Hold {
+    /// Whether nothing may be kept of this file.
+    pub fn forgets(&self, original: &Path) -> bool {
+        self.forgotten.includes(original)
+    }
 }
 
 impl Archive {
@@ -86,7 +100,7 @@ impl Archive {
     /// What is kept of this file of another program, wherever that is now.
     pub fn kept(&self, original: &Path) -> Option<Kept> {
         let kept = place::kept(&self.root, original)?;
-        mark_of(&kept.path).is_some().then_some(kept)
+        kept.mark().is_some().then_some(kept)
     }
 
     /// Where a file would be kept.
@@ -147,7 +161,7 @@ impl Archive {
         private::create_directory(&self.root)?;
         let file = private::open_lock(&self.root.join("lock"))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(Hold { _file: file })),
+            Ok(()) => Ok(Some(Hold { _file: file, forgotten: self.forgotten()? })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -162,7 +176,7 @@ impl Archive {
         let mut folders = BTreeSet::new();
         for (original, wrote) in originals {
             let Some(kept) = place::kept(&self.root, original) else { continue };
-            File::open(&kept.path)?.sync_all()?;
+            kept.open_to_read()?.sync_all()?;
             if *wrote != Wrote::New {
                 continue;
             }
@@ -176,14 +190,14 @@ impl Archive {
 impl Kept {
     pub fn bytes(&self) -> io::Result<Vec<u8>> {
         let mut lines = Collected::default();
-        frames::unpack(&self.path, &mut lines)?;
+        frames::unpack(self.open_to_read()?, &mut lines)?;
         Ok(lines.finish().bytes)
     }
 
     /// The same as a file without a name, for whoever wants only a part.
     pub fn content(&self) -> io::Result<File> {
         let mut file = tempfile::tempfile()?;
-        frames::unpack(&self.path, &mut file)?;
+        frames::unpack(self.open_to_read()?, &mut file)?;
         file.rewind()?;
         Ok(file)
     }

@@ -27,6 +27,7 @@
 mod ahead;
 mod charges;
 mod damaged;
+mod forgotten;
 mod in_archive;
 mod keep;
 mod loose;

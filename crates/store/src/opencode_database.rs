@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use offshoot_session::file_name::file_name;
 use offshoot_transcripts::Transcript;
 use offshoot_transcripts::opencode::{Row, Rows, Table, read_rows};
 use rusqlite::backup::Backup;
@@ -128,8 +129,17 @@ impl OpencodeDatabase {
         Ok(self.rows(id)?.map(read_rows))
     }
 
-    /// The rows of one session, each with its columns as its source.
-    pub fn rows(&mut self, id: &str) -> Result<Option<Rows>, DatabaseError> {
+    /// The rows of one session, each with its columns as its source. A session is named by its id or, in a path, by the file
+    /// name that stands for it.
+    pub fn rows(&mut self, name: &str) -> Result<Option<Rows>, DatabaseError> {
+        if let Some(rows) = self.rows_of(name)? {
+            return Ok(Some(rows));
+        }
+        let named = self.sessions()?.into_iter().find(|session| file_name(&session.id) == name);
+        named.map_or(Ok(None), |session| self.rows_of(&session.id))
+    }
+
+    fn rows_of(&mut self, id: &str) -> Result<Option<Rows>, DatabaseError> {
         self.look(|connection| {
             let of = |table: Table, column: &str, order: &str| {
                 rows_where(connection, table, &format!("{column} = ?1 ORDER BY {order}"), id)
@@ -166,6 +176,33 @@ impl OpencodeDatabase {
         }
         Err(DatabaseError::Changing { path: self.path.clone() })
     }
+}
+
+/// Removes sessions from a copy of a database: every row that names one, also in tables that are not known here.
+pub(crate) fn remove_sessions(copy: &Path, ids: &[&str]) -> Result<(), rusqlite::Error> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let connection = Connection::open(copy)?;
+    let sql = "SELECT tables.name, columns.name
+        FROM sqlite_schema AS tables JOIN pragma_table_info(tables.name) AS columns
+        WHERE tables.type = 'table'
+            AND (columns.name = 'session_id' OR (tables.name = 'session' AND columns.name IN ('id', 'parent_id')))";
+    let mut statement = connection.prepare(sql)?;
+    let columns = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    for column in columns.collect::<Result<Vec<_>, _>>()? {
+        let [table, column] = [&column.0, &column.1].map(|name| name.replace('"', "\"\""));
+        let sql = match column.as_str() {
+            // A child is a session of its own.
+            "parent_id" => format!("UPDATE \"{table}\" SET parent_id = NULL WHERE parent_id = ?1"),
+            _ => format!("DELETE FROM \"{table}\" WHERE \"{column}\" = ?1"),
+        };
+        for id in ids {
+            connection.execute(&sql, [id])?;
+        }
+    }
+    // Deleted rows stay in free pages until the file is written again.
+    connection.execute_batch("VACUUM")
 }
 
 fn rows_where(

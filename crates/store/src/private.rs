@@ -2,11 +2,14 @@
 //!
 //! A link in the place of a lock, a log or a temporary file would make us write into the file that it points to. Files
 //! are therefore opened with `O_NOFOLLOW`, and files that are replaced whole are written under a random name first.
+//! Directories of the home are checked once per command ([`secure`]) and those of the archive whenever a copy is opened
+//! ([`refuse_links`]). A check before the open is enough: the home belongs to us and is closed, so no other user can
+//! put a link there in between (docs/decisions/0012-the-home-is-private.md).
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::fs::{DirBuilder, DirEntry, File, Metadata, OpenOptions, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -73,46 +76,113 @@ fn written_next_to(path: &Path, bytes: &[u8]) -> io::Result<NamedTempFile> {
     Ok(new)
 }
 
-/// How a home was found by [`secure`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Privacy {
-    /// Closed to others, missing, or of another user and not writable by us.
-    Kept,
-    /// Others could read it until now.
-    Tightened,
-    /// Another user owns it and we could write to it: that user could read what we write and put rules and settings there.
-    OfAnotherUser,
+/// Fails if one of the `depth` directories above a file is a symbolic link. A directory that does not exist yet is fine.
+pub fn refuse_links(path: &Path, depth: usize) -> io::Result<()> {
+    for directory in path.ancestors().skip(1).take(depth) {
+        match std::fs::symlink_metadata(directory) {
+            Ok(found) if found.is_symlink() => {
+                return Err(io::Error::other(format!("`{}` is a symbolic link", directory.display())));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
-/// Closes a home that others can read or write. Files with a second name outside of the home keep their mode, because it
-/// is the mode of the original; their directory protects them.
+/// How a home was found by [`secure`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Privacy {
+    /// Closed to others, or missing.
+    Private,
+    /// Closed, but a file in it is not, such as one that was written with an editor.
+    HasOpenFiles,
+    /// Others can read it.
+    Open,
+    /// Another user owns it. That user can read what we write, and put rules, settings and sessions there.
+    OfAnotherUser,
+    /// Something in it is a symbolic link, which would lead our reading and writing elsewhere.
+    HasLink(PathBuf),
+}
+
+/// The one file that may be a link: people write it, and some keep such files in a repository.
+const LINKED_SETTINGS: &str = "settings.toml";
+
+/// Checks a home, closes it if others can read or write it, and returns how it was. Files with a second name outside of the home keep their
+/// mode, because it is the mode of the original; their directory protects them.
 pub fn secure(home: &Path) -> io::Result<Privacy> {
+    let privacy = inspect(home)?;
+    if matches!(privacy, Privacy::Open | Privacy::HasOpenFiles) {
+        close_all(home)?;
+    }
+    Ok(privacy)
+}
+
+/// What [`secure`] would find, without changing anything.
+pub fn inspect(home: &Path) -> io::Result<Privacy> {
     let found = match std::fs::metadata(home) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Privacy::Kept),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Privacy::Private),
         found => found?,
     };
-    if found.is_dir() && !is_ours(&found) {
-        let is_writable = rustix::fs::access(home, rustix::fs::Access::WRITE_OK).is_ok();
-        return Ok(if is_writable { Privacy::OfAnotherUser } else { Privacy::Kept });
+    if !found.is_dir() {
+        return Ok(Privacy::Private);
     }
-    if !found.is_dir() || is_closed(&found) {
-        return Ok(Privacy::Kept);
+    if !is_ours(&found) {
+        return Ok(Privacy::OfAnotherUser);
     }
-    close(home, 0o700)?;
+    let mut has_open_files = false;
+    // Blobs are spread over directories; all other directories of a home are at its top, or in the archive.
+    for directory in [home.to_owned(), home.join("blobs")] {
+        let items = match std::fs::read_dir(&directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            items => items?,
+        };
+        for item in items.flatten() {
+            let Ok(found) = item.metadata() else { continue };
+            if found.is_symlink() && leads_elsewhere(&item) {
+                return Ok(Privacy::HasLink(item.path()));
+            }
+            has_open_files |= is_to_be_closed(&found) && !is_closed(&found);
+        }
+    }
+    Ok(match (is_closed(&found), has_open_files) {
+        (false, _) => Privacy::Open,
+        (true, true) => Privacy::HasOpenFiles,
+        (true, false) => Privacy::Private,
+    })
+}
+
+/// Whether a link stands for a directory, or for something that would be created at its target. A link to a file is
+/// refused when that file is opened. Hidden links are made by editors for files that are open in them.
+fn leads_elsewhere(link: &DirEntry) -> bool {
+    let name = link.file_name();
+    let is_exempt = name == LINKED_SETTINGS || name.as_encoded_bytes().starts_with(b".");
+    !is_exempt && !std::fs::metadata(link.path()).is_ok_and(|target| target.is_file())
+}
+
+/// Takes every right from others. What the owner may do stays: a home that was made read-only is not opened for writing.
+fn close_all(home: &Path) -> io::Result<()> {
+    close(home, std::fs::metadata(home)?.mode() & 0o700)?;
     let mut open = vec![home.to_owned()];
     while let Some(directory) = open.pop() {
         for item in std::fs::read_dir(directory).into_iter().flatten().flatten() {
             let Ok(found) = item.metadata() else { continue };
-            // The home itself is closed, so what cannot be changed here is out of reach for others.
             if found.is_dir() {
                 open.push(item.path());
-                let _ = if is_closed(&found) { Ok(()) } else { close(&item.path(), 0o700) };
-            } else if found.is_file() && found.nlink() == 1 && !is_closed(&found) {
-                let _ = close(&item.path(), 0o600);
+            }
+            // The home itself is closed, so what cannot be changed here is out of reach for others.
+            if is_to_be_closed(&found) && !is_closed(&found) {
+                let owner = if found.is_dir() { 0o700 } else { 0o600 };
+                let _ = close(&item.path(), found.mode() & owner);
             }
         }
     }
-    Ok(Privacy::Tightened)
+    Ok(())
+}
+
+fn is_to_be_closed(found: &Metadata) -> bool {
+    found.is_dir() || (found.is_file() && found.nlink() == 1)
 }
 
 fn is_ours(found: &Metadata) -> bool {
@@ -181,7 +251,7 @@ mod tests {
         for directory in [home.join("archive/x"), home.join("archive"), home.clone()] {
             close(&directory, 0o755).unwrap();
         }
-        assert_eq!(secure(&home).unwrap(), Privacy::Tightened);
+        assert_eq!(secure(&home).unwrap(), Privacy::Open);
         let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
         for directory in ["", "archive", "archive/x"] {
             assert_eq!(mode(&home.join(directory)), 0o700, "{directory}");
@@ -190,8 +260,36 @@ mod tests {
             assert_eq!(mode(&home.join(file)), 0o600, "{file}");
         }
         assert_eq!(mode(&original), 0o644, "the original keeps its mode");
-        assert_eq!(secure(&home).unwrap(), Privacy::Kept);
-        assert_eq!(secure(&dir.path().join("missing")).unwrap(), Privacy::Kept);
+        assert_eq!(secure(&home).unwrap(), Privacy::Private);
+        close(&home.join("catalog.db"), 0o644).unwrap();
+        assert_eq!(secure(&home).unwrap(), Privacy::HasOpenFiles);
+        assert_eq!(secure(&home).unwrap(), Privacy::Private);
+        assert_eq!(secure(&dir.path().join("missing")).unwrap(), Privacy::Private);
+    }
+
+    #[test]
+    fn a_link_in_a_home_is_found() {
+        let dir = tempfile::tempdir().unwrap();
+        let (home, elsewhere) = (dir.path().join("home"), dir.path().join("elsewhere"));
+        std::fs::create_dir_all(home.join("blobs")).unwrap();
+        std::fs::create_dir(&elsewhere).unwrap();
+        symlink("dev@host.1:2", home.join(".#settings.toml")).unwrap();
+        assert_eq!(secure(&home).unwrap(), Privacy::Open);
+        std::fs::write(elsewhere.join("file"), "").unwrap();
+        symlink(elsewhere.join("file"), home.join("prices.toml")).unwrap();
+        symlink("nowhere", home.join("settings.toml")).unwrap();
+        assert_eq!(secure(&home).unwrap(), Privacy::Private, "a link to a file is refused when it is opened");
+        for link in ["sessions", "log", "blobs/ab"] {
+            let link = home.join(link);
+            symlink(&elsewhere, &link).unwrap();
+            assert_eq!(secure(&home).unwrap(), Privacy::HasLink(link.clone()));
+            std::fs::remove_file(&link).unwrap();
+        }
+        symlink(&elsewhere, home.join("archive")).unwrap();
+        let copy = home.join("archive/u/a.zst");
+        let told = refuse_links(&copy, 2).unwrap_err().to_string();
+        assert_eq!(told, format!("`{}` is a symbolic link", home.join("archive").display()));
+        assert!(refuse_links(&copy, 1).is_ok(), "only what is below the home");
     }
 
     /// Opening a FIFO that has no writer waits without end.

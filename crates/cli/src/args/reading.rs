@@ -108,6 +108,28 @@ pub(crate) enum OnOff {
 }
 
 #[derive(ClapArgs, Debug)]
+#[command(
+    override_usage = "offshoot forget SESSION [--now | --restore]\n       offshoot forget --list",
+    after_help = "The copies go to the trash for 30 days. The agent's own file is not touched, and a sync does not keep it again."
+)]
+pub(crate) struct ForgetArgs {
+    /// A session of another agent, by id, title or path
+    #[arg(value_name = "SESSION", required_unless_present = "list")]
+    pub(crate) session: Option<String>,
+    /// Delete the copies immediately, also those in the trash
+    #[arg(long, conflicts_with_all = ["restore", "list"])]
+    pub(crate) now: bool,
+    /// Bring the copies back from the trash, and keep the session again
+    #[arg(long, conflicts_with = "list")]
+    pub(crate) restore: bool,
+    /// List the forgotten sessions
+    #[arg(long, conflicts_with = "session")]
+    pub(crate) list: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
 #[group(id = "what", multiple = false, args = ["now", "install", "uninstall", "on", "off"])]
 pub(crate) struct KeepArgs {
     /// Look for what is new and keep it now

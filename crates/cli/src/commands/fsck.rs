@@ -53,6 +53,11 @@ pub(super) fn prove(here: &Here) -> Result<(Report, Proof), Failure> {
                 kept.problems.push((copy.path, io::Error::other(copy.reason)));
             }
         }
+        if let Some(archive) = here.archive() {
+            let (in_trash, problems) = archive.prove_trash();
+            kept.in_trash = in_trash;
+            kept.problems.extend(problems);
+        }
         kept
     };
     Ok((report, kept))
@@ -128,6 +133,7 @@ fn as_json(report: &Report, kept: &Proof) -> Value {
         "problem_count": report.problem_count + kept.problems.len() as u64,
         "kept": kept.files,
         "kept_bytes": kept.bytes,
+        "in_trash": kept.in_trash,
         "unfinished": kept.unfinished,
         "problems": problems,
     })

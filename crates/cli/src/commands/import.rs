@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use offshoot_api::Request;
 use offshoot_api::request::History;
-use offshoot_session::file_name::is_file_name;
+use offshoot_session::file_name::{file_name, is_file_name};
 use offshoot_session::foreign::by_itself;
 use offshoot_session::plan::born;
 use offshoot_session::{Change, Record, SessionHeader, SessionId, SessionTree, Stamps};
@@ -80,7 +80,7 @@ fn every_session_in(path: &Path) -> Result<Vec<PathBuf>, Failure> {
             if sessions.is_empty() {
                 return Err(Failure::failed(words::none_in_database(&path)));
             }
-            Ok(sessions.into_iter().rev().map(|session| path.join(session.id)).collect())
+            Ok(sessions.into_iter().rev().map(|session| path.join(file_name(&session.id).as_ref())).collect())
         }
         Some(InDatabase { session: Some(_), .. }) | None => Ok(vec![path.to_owned()]),
     }

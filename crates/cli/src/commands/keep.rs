@@ -14,9 +14,9 @@ use super::json::printed_object;
 use crate::Answer;
 use crate::args::KeepArgs;
 use crate::cataloged::{Cataloged, Fresh, cataloged};
-use crate::failure::Failure;
+use crate::failure::{Exit, Failure};
 use crate::here::Here;
-use crate::kept_copies::damaged_copies;
+use crate::kept_copies::{damaged_copies, forgotten_counts};
 use crate::progress::Progress;
 use crate::settings;
 use crate::settings::keys::KEEP;
@@ -44,18 +44,31 @@ fn status(args: &KeepArgs, here: &Here) -> Result<String, Failure> {
     let is_on = settings::keeps(here)?;
     let timer = Schedule::installed();
     let damaged = damaged_copies(here, Depth::Ends);
+    let (forgotten, in_trash) = forgotten_counts(here);
     if args.json.json.is_some() {
         let place = archive.as_ref().map(|(_, archive)| archive.root().to_string_lossy().into_owned());
-        return Ok(printed_object(as_json(&survey, damaged.len(), is_on, timer.as_deref(), place)));
+        return Ok(printed_object(as_json(
+            &survey,
+            Counts { damaged: damaged.len(), forgotten, in_trash },
+            is_on,
+            timer.as_deref(),
+            place,
+        )));
     }
     let place = archive.filter(|_| survey.files > 0).map(|(_, archive)| archive.root().to_owned());
     let told = words::status(&survey, place.as_deref(), is_on, timer.as_deref(), &here.look);
-    Ok(told + &words::damaged(damaged.len()))
+    Ok(told + &words::damaged(damaged.len()) + &words::forgotten(forgotten, in_trash))
+}
+
+struct Counts {
+    damaged: usize,
+    forgotten: usize,
+    in_trash: usize,
 }
 
 fn as_json(
     survey: &Survey,
-    damaged: usize,
+    counts: Counts,
     is_on: bool,
     timer: Option<&str>,
     place: Option<String>,
@@ -68,7 +81,9 @@ fn as_json(
         "files": survey.files,
         "without_original": survey.without_original,
         "earlier_versions": survey.earlier,
-        "damaged": damaged,
+        "damaged": counts.damaged,
+        "forgotten": counts.forgotten,
+        "in_trash": counts.in_trash,
         "bytes": survey.bytes,
         "bytes_on_disk": survey.packed + survey.linked,
         "since": since.map(|since| since.to_string()),
@@ -84,13 +99,16 @@ fn now(args: &KeepArgs, here: &Here) -> Result<Answer, Failure> {
     let now = here.stamps().now();
     ready.catalog.pack_loose(&ready.sources, now, &mut || true).map_err(store_failed)?;
     let (again, damaged) = packed_again(&mut ready, here)?;
+    let (kept, is_all) = (ready.keeping.kept + again, ready.keeping.problems.is_empty());
     let text = match args.json.json {
         Some(_) => status(args, here)?,
-        None if damaged.is_empty() => words::kept_now(ready.keeping.kept + again),
+        // What could not be kept is among the notes.
+        None if damaged.is_empty() && (is_all || kept > 0) => words::kept_now(kept),
         None => String::new(),
     };
     let failures = damaged.iter().map(|copy| Failure::failed(words::copy_lost(&copy.path, &copy.reason)));
-    Ok(Answer { text, notes: ready.notes, failures: failures.collect(), ..Answer::default() })
+    let ends = (!is_all).then_some(Exit::Failed);
+    Ok(Answer { text, notes: ready.notes, failures: failures.collect(), ends, ..Answer::default() })
 }
 
 /// Reads every copy. Damaged ones are packed again and read again; the rest is what remains damaged.

@@ -31,8 +31,11 @@ impl RunDirectory {
     /// Counts one further engine process, and keeps the number before anybody sees it.
     pub(super) fn next_epoch(&self) -> io::Result<u64> {
         let path = self.0.join("epoch");
-        let last = match std::fs::read_to_string(&path) {
-            Ok(text) => text.trim().parse().map_err(|_| io::Error::new(ErrorKind::InvalidData, NO_EPOCH))?,
+        let last = match private::read(&path) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes)
+                .trim()
+                .parse()
+                .map_err(|_| io::Error::new(ErrorKind::InvalidData, NO_EPOCH))?,
             Err(error) if error.kind() == ErrorKind::NotFound => 0_u64,
             Err(error) => return Err(error),
         };
@@ -45,8 +48,8 @@ impl RunDirectory {
 
 /// Which engine process of the home runs, or ran last; 0 if none did.
 pub(super) fn epoch(home: &Path) -> u64 {
-    let text = std::fs::read_to_string(path(home).join("epoch")).unwrap_or_default();
-    text.trim().parse().unwrap_or_default()
+    let bytes = private::read(&path(home).join("epoch")).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).trim().parse().unwrap_or_default()
 }
 
 const NO_EPOCH: &str = "`run/epoch` is not a number";

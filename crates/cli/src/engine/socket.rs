@@ -1,11 +1,13 @@
 //! Where the engine listens: `run/engine.sock` in the home. The path of a socket may not be long; where the home's is, the
 //! socket is in a private directory of its own and `run/engine.at` names it.
 
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
+use offshoot_store::private;
 use tokio::net::UnixListener;
 
 use super::run_directory::{self, make_private};
@@ -18,8 +20,8 @@ const HIDDEN: &str = ".off";
 
 /// Where a client connects.
 pub(super) fn known(home: &Path) -> PathBuf {
-    match std::fs::read_to_string(pointer(home)) {
-        Ok(path) => PathBuf::from(path.trim_end_matches('\n')),
+    match private::read(&pointer(home)) {
+        Ok(path) => PathBuf::from(OsStr::from_bytes(path.strip_suffix(b"\n").unwrap_or(&path))),
         Err(_) => usual(home),
     }
 }

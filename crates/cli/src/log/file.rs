@@ -5,7 +5,7 @@
 //! name belongs to another file.
 
 use std::collections::VecDeque;
-use std::fs::{DirBuilder, File};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
@@ -115,7 +115,7 @@ impl LogFile {
 
 /// Whole lines from the end of a file.
 fn end_of(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+    let mut file = private::open(path, OpenOptions::new().read(true))?;
     let length = file.metadata()?.len();
     let start = length.saturating_sub(END);
     file.seek(SeekFrom::Start(start))?;

@@ -131,7 +131,7 @@ pub(crate) fn project_file_to_write(folder: &Path) -> PathBuf {
 /// The text of a file that may not be there yet.
 pub(crate) fn text_of(path: &Path) -> std::io::Result<String> {
     let mut text = String::new();
-    match std::fs::File::open(path) {
+    match offshoot_store::private::open_foreign(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(text),
         file => file?.take(LONGEST + 1).read_to_string(&mut text)?,
     };

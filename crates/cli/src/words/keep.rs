@@ -31,6 +31,12 @@ pub(crate) fn damaged(copies: usize) -> String {
     }
 }
 
+pub(crate) fn forgotten(all: usize, in_trash: usize) -> String {
+    super::forget::counts(all, in_trash)
+        .map(|counts| format!("{counts}: `offshoot forget --list`\n"))
+        .unwrap_or_default()
+}
+
 pub(crate) fn copy_lost(path: &Path, reason: &str) -> String {
     format!("`{}` is damaged, and its original cannot be packed again: {reason}", path.display())
 }

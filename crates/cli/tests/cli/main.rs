@@ -9,6 +9,7 @@
 
 mod ascii;
 mod attached;
+mod bad_homes;
 mod behind;
 mod beside;
 mod bytes;

@@ -209,13 +209,15 @@ fn places_where_an_ordinary_user_may_not_write_are_named() {
 #[test]
 fn a_home_that_may_only_be_read_can_be_looked_at_and_not_talked_in() {
     let folder = Folder::with_talk();
-    allow(&folder.home(), 0o755);
+    allow(&folder.home(), 0o555);
+    folder.give_home_to_ordinary_user();
     allow(&folder.home().join("sessions"), 0o755);
     for journal in folder.journals() {
         allow(&journal, 0o644);
     }
     let refused = "error: could not start the engine of `DIR/home`: no permission\n\
                    hint: `--home DIR` names a place where you may write\nexit 1\n";
+    assert!(folder.run_as_ordinary_user("send hello").ends_with(refused), "below a note that it was closed");
     assert_eq!(folder.run_as_ordinary_user("send hello"), refused);
     assert_eq!(folder.run_as_ordinary_user("chat --continue"), refused);
     assert!(folder.run_as_ordinary_user("tree").contains("Burst credit"));

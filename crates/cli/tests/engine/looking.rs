@@ -31,6 +31,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("engine status", &[]),
     ("engine stop", &[]),
     ("export", &["Cut", "--to", "markdown"]),
+    ("forget", &["--list"]),
     ("fsck", &[]),
     ("inspect", &["theirs.jsonl"]),
     ("keep", &[]),

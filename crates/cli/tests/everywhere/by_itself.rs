@@ -142,6 +142,7 @@ fn a_look_that_fails_disturbs_nobody() {
     let person = Person::with_agents();
     run(&person, NOW, &["new"]);
     when_all_is_done(&person);
+    person.run("status"); // it says that copies are kept
     // a folder cannot be a catalog
     std::fs::remove_file(person.home().join("catalog.db")).expect("own file");
     std::fs::create_dir(person.home().join("catalog.db")).expect("own folder");

@@ -2,20 +2,35 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::kept::CLAUDE;
-use crate::person::Person;
+use offshoot_testkit::deadline::BoundedCommand;
 
-/// What can happen to a copy.
+use crate::kept::CLAUDE;
+use crate::person::{NOW, Person};
+
 /// Damages a kept copy.
 type Damage = fn(&Path);
 
-const DAMAGES: [(&str, Damage); 4] = [
+const DAMAGES: [(&str, Damage); 7] = [
     ("cut", |copy| {
         let bytes = std::fs::read(copy).expect("a copy");
         std::fs::write(copy, &bytes[..bytes.len() - 1]).expect("own file");
     }),
     ("emptied", |copy| std::fs::write(copy, "").expect("own file")),
     ("deleted", |copy| std::fs::remove_file(copy).expect("own file")),
+    ("a directory", |copy| {
+        std::fs::remove_file(copy).expect("own file");
+        std::fs::create_dir(copy).expect("own directory");
+    }),
+    ("a link", |copy| {
+        let aside = copy.with_extension("aside");
+        std::fs::rename(copy, &aside).expect("own file");
+        std::os::unix::fs::symlink(aside, copy).expect("own link");
+    }),
+    ("a FIFO", |copy| {
+        std::fs::remove_file(copy).expect("own file");
+        let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+        rustix::fs::mkfifoat(rustix::fs::CWD, copy, mode).expect("own FIFO");
+    }),
     ("flipped", |copy| {
         let mut bytes = std::fs::read(copy).expect("a copy");
         bytes[40] ^= 0xff;
@@ -95,4 +110,24 @@ fn a_damaged_copy_is_packed_again_from_the_second_name() {
         let told = person.run("sync");
         assert_eq!(person.run("show 0f5c00").replace("(kept) ", ""), before, "{what}: {told}");
     }
+}
+
+/// `keep --now` said "Everything is kept already." Nothing is written to where the link leads.
+#[test]
+fn nothing_is_kept_through_a_directory_that_is_a_link() {
+    let person = Person::with_agents();
+    let elsewhere = person.user("elsewhere");
+    let archive = person.home().join("archive");
+    let top = person.user(CLAUDE).components().nth(1).map(|top| archive.join(top)).expect("a directory");
+    for directory in [&elsewhere, &archive] {
+        std::fs::create_dir_all(directory).expect("own directory");
+    }
+    std::os::unix::fs::symlink(&elsewhere, &top).expect("own link");
+    let kept = person.command_at(NOW).args(["keep", "--now"]).bounded_output().expect("the program starts");
+    let told = String::from_utf8(kept.stderr).expect("text");
+    assert!(told.contains(&format!("`{}` is a symbolic link", top.display())), "{told}");
+    assert_eq!((kept.status.code(), kept.stdout.as_slice()), (Some(1), &b""[..]));
+    assert_eq!(std::fs::read_dir(&elsewhere).expect("a directory").count(), 0);
+    std::fs::remove_file(&top).expect("own link");
+    assert!(person.run("keep --now").contains("kept."));
 }

@@ -618,7 +618,7 @@ fn a_full_disk_is_said_and_loses_nothing() {
 
 const STORAGE: &str = ".local/share/opencode/storage";
 
-fn opencode_storage(person: &Person) {
+pub(crate) fn opencode_storage(person: &Person) {
     let time = json!({"created":1_741_096_800_000_i64,"updated":1_741_096_801_000_i64});
     let session = json!({"id":"ses_ccc","projectID":"p","directory":"/home/dev/x","title":"Marsupials","version":"0.5.0","time":time});
     person.write(&format!("{STORAGE}/session/p/ses_ccc.json"), &[session]);

@@ -9,6 +9,7 @@ mod costs;
 mod current;
 mod damaged_copies;
 mod elsewhere;
+mod forget;
 mod handed;
 mod kept;
 mod lineage;

@@ -162,7 +162,9 @@ impl Person {
         std::fs::set_permissions(root, std::fs::Permissions::from_mode(0o755)).expect("own folder");
         let mut command = self.prepared(Command::new(program), NOW);
         if std::fs::metadata(root).expect("own folder").uid() == 0 {
-            chown(self.dir.path().join("user"), Some(NOBODY), Some(NOBODY)).expect("root may");
+            for directory in [self.dir.path().join("user"), self.home()].iter().filter(|one| one.exists()) {
+                chown(directory, Some(NOBODY), Some(NOBODY)).expect("root may");
+            }
             command.uid(NOBODY).gid(NOBODY);
         }
         let deadline = Deadline::begin("the copy of the program");
@@ -208,7 +210,10 @@ fn told(command: &mut Command, line: &str) -> String {
 
 fn text_of(output: std::process::Output) -> String {
     let mut text = String::from_utf8(output.stdout).expect("text");
-    text.push_str(&String::from_utf8(output.stderr).expect("text"));
+    // That copies are kept is said by the first command, whichever that is.
+    let errors = String::from_utf8(output.stderr).expect("text");
+    let is_announcement = |line: &&str| line.starts_with("note: Offshoot keeps copies");
+    text.extend(errors.split_inclusive('\n').filter(|line| !is_announcement(line)));
     text
 }
 

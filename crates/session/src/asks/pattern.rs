@@ -1,13 +1,13 @@
 //! What a permission rule allows, and which rules are offered for a request.
 //!
 //! "Always" means the very command, or the very file. A wider rule is a choice of its own, which shows what it would
-//! allow, and it is offered only for commands on a short list: those whose first two words say what is done whatever
-//! follows. Everything else a shell can be told ends elsewhere than it began: `rm a` becomes `rm a -rf ..`, `cat a`
-//! becomes `cat a /etc/shadow`, and `env`, `find`, `xargs` or `sh` run whatever they are given.
+//! allow, and it is offered only for commands on a short list ([`super::command`]). An input with a field that is not known
+//! is allowed only as it is: `{"command": "create", "path": "a"}` is about a file, and `cwd` decides where `rm -r out` runs.
 
 use serde_json::Value;
 
 use super::Permission;
+use super::command::{is_harmless, simple_words};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RulePattern {
@@ -23,32 +23,41 @@ pub enum RulePattern {
     Input(Value),
 }
 
-/// Programs and those of their commands that neither delete, nor run what they are given, nor take scripts.
-const WIDENED: &[(&str, &[&str])] = &[
-    ("cargo", &["bench", "build", "check", "clippy", "doc", "fmt", "metadata", "test", "tree"]),
-    (
-        "git",
-        &["add", "blame", "commit", "describe", "diff", "log", "ls-files", "rev-parse", "show", "status"],
-    ),
-    ("go", &["build", "doc", "fmt", "list", "test", "vet"]),
-    ("npm", &["ls", "outdated", "test"]),
-    ("pnpm", &["list", "outdated", "test"]),
-    ("yarn", &["list", "outdated", "test"]),
-];
-
-/// Options that make a program of the list run another one, or write where it is told to.
-const REACHING_OPTIONS: &[&str] =
-    &["--config", "--exec", "--ext-diff", "--output", "--textconv", "-exec", "-o", "-toolexec"];
-
 /// Fields that say which file a tool is about.
 const FILE_FIELDS: &[&str] = &["file_path", "notebook_path", "path"];
 
-/// Fields by which a tool is told what to run.
-const RUNNING_FIELDS: &[&str] =
-    &["args", "arguments", "argv", "cmd", "code", "command", "executable", "program", "script", "shell"];
+/// Fields next to `command` that do not change what is run, or where.
+const ABOUT_A_COMMAND: &[&str] = &["description", "run_in_background", "timeout", "timeout_ms"];
 
-/// Names of tools that delete or run things, as parts of their names.
-const RISKY_TOOLS: &[&str] = &["bash", "delete", "eval", "exec", "kill", "remove", "run", "shell", "trash"];
+/// Fields next to a file that say what is done in it. A tool that also names a second file, an address or a program is
+/// not understood.
+const ABOUT_A_FILE: &[&str] = &[
+    "cell_id",
+    "cell_type",
+    "content",
+    "description",
+    "edit_mode",
+    "edits",
+    "file_text",
+    "insert_line",
+    "insert_text",
+    "limit",
+    "new_source",
+    "new_str",
+    "new_string",
+    "offset",
+    "old_str",
+    "old_string",
+    "replace_all",
+    "text",
+    "view_range",
+];
+
+/// Names of tools that delete, move or run things, as parts of their names.
+const RISKY_TOOLS: &[&str] = &[
+    "bash", "clean", "command", "delete", "destroy", "eval", "exec", "kill", "move", "process", "purge",
+    "remove", "rename", "run", "script", "shell", "terminal", "trash", "unlink",
+];
 
 impl RulePattern {
     /// What "always" means.
@@ -65,9 +74,18 @@ impl RulePattern {
         match understood(&permission.input)? {
             Understood::Command(command) => {
                 let words = simple_words(command)?;
-                is_widened(&words).then(|| Self::Prefix(words.into_iter().take(2).collect()))
+                is_harmless(&words).then(|| Self::Prefix(words.into_iter().take(2).collect()))
             }
             Understood::File(_) => (!is_risky(&permission.tool)).then_some(Self::AnyFile),
+        }
+    }
+
+    /// Whether such a rule could be offered today. Lists of earlier versions have others, such as `rm junk *`.
+    pub fn is_offered(&self, tool: &str) -> bool {
+        match self {
+            Self::Exact(_) | Self::File(_) | Self::Input(_) => true,
+            Self::Prefix(words) => words.len() == 2 && is_harmless(words),
+            Self::AnyFile => !is_risky(tool),
         }
     }
 
@@ -76,7 +94,7 @@ impl RulePattern {
         match (self, understood(&permission.input)) {
             (Self::Exact(allowed), Some(Understood::Command(command))) => command == allowed,
             (Self::Prefix(allowed), Some(Understood::Command(command))) => simple_words(command)
-                .is_some_and(|words| words.starts_with(allowed) && allowed.len() >= 2 && is_widened(&words)),
+                .is_some_and(|words| words.starts_with(allowed) && allowed.len() == 2 && is_harmless(&words)),
             (Self::File(allowed), Some(Understood::File(path))) => path == allowed,
             (Self::AnyFile, Some(Understood::File(_))) => !is_risky(&permission.tool),
             (Self::Input(allowed), None) => permission.input == *allowed,
@@ -102,40 +120,38 @@ enum Understood<'i> {
     File(&'i str),
 }
 
-/// What a tool is asked to do, where its input says so in one of the ways that are known.
+/// What a tool is asked to do. Returns `None` if one field of its input is not known: it may change what is run, where it
+/// is run, or which other file is written.
 fn understood(input: &Value) -> Option<Understood<'_>> {
     let fields = input.as_object()?;
-    let running: Vec<&str> =
-        RUNNING_FIELDS.iter().copied().filter(|name| fields.contains_key(*name)).collect();
-    let files: Vec<&str> = FILE_FIELDS.iter().copied().filter(|name| fields.contains_key(*name)).collect();
-    match (running.as_slice(), files.as_slice()) {
-        (["command"], _) => fields.get("command")?.as_str().map(Understood::Command),
-        ([], [file]) => fields.get(*file)?.as_str().map(Understood::File),
-        _ => None,
+    let is_about = |known: &[&str], subject: &str| {
+        fields
+            .iter()
+            .all(|(name, value)| name == subject || (known.contains(&name.as_str()) && is_flat(value)))
+    };
+    if let Some(command) = fields.get("command") {
+        return command.as_str().filter(|_| is_about(ABOUT_A_COMMAND, "command")).map(Understood::Command);
     }
+    let named = FILE_FIELDS.iter().copied().find(|name| fields.contains_key(*name))?;
+    fields.get(named)?.as_str().filter(|_| is_about(ABOUT_A_FILE, named)).map(Understood::File)
 }
 
-/// The words of a single command as a shell splits them. `None` where a shell would do more than run it, or sees something
-/// else than we do.
-fn simple_words(command: &str) -> Option<Vec<String>> {
-    const MEANT_FOR_SHELLS: &[char] =
-        &[';', '|', '&', '`', '<', '>', '$', '(', ')', '{', '}', '\\', '#', '!', '*', '?', '[', ']', '~'];
-    let is_plain = |character: char| character == '\t' || !character.is_control();
-    if command.contains(MEANT_FOR_SHELLS) || !command.chars().all(is_plain) {
-        return None;
-    }
-    shlex::split(command)
-}
-
-fn is_widened(words: &[String]) -> bool {
-    let [program, verb, rest @ ..] = words else { return false };
-    let is_listed = WIDENED.iter().any(|(name, verbs)| name == program && verbs.contains(&verb.as_str()));
-    let reaches = |word: &String| {
-        REACHING_OPTIONS.iter().any(|option| {
-            word.strip_prefix(option).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+/// Texts, numbers and lists of edits. The objects of a list are checked as their tool's input is.
+fn is_flat(value: &Value) -> bool {
+    let is_known = |fields: &serde_json::Map<String, Value>| {
+        fields.iter().all(|(name, value)| {
+            ABOUT_A_FILE.contains(&name.as_str()) && !value.is_object() && !value.is_array()
         })
     };
-    is_listed && !rest.iter().any(reaches)
+    match value {
+        Value::Array(items) => items.iter().all(|item| match item {
+            Value::Object(fields) => is_known(fields),
+            Value::Array(_) => false,
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        }),
+        Value::Object(_) => false,
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
 }
 
 fn is_risky(tool: &str) -> bool {

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::trash::BACKUPS;
 use super::{Archive, Hold};
-use crate::opencode_database::OpencodeDatabase;
+use crate::opencode_database::{OpencodeDatabase, remove_sessions};
 use crate::private;
 
 /// So many of each database stay.
@@ -25,11 +26,11 @@ const EFFORT: i32 = 3;
 
 impl Archive {
     pub(super) fn place_of_backups(&self) -> PathBuf {
-        self.root.join("backups")
+        self.root.join(BACKUPS)
     }
 
     /// Takes today's backup, where there is none yet; `now` is in microseconds since 1970. Older ones go.
-    pub fn back_up(&self, _: &Hold, database: &mut OpencodeDatabase, now: i64) -> io::Result<()> {
+    pub fn back_up(&self, hold: &Hold, database: &mut OpencodeDatabase, now: i64) -> io::Result<()> {
         let folder = self.place_of_backups();
         let of_database = format!("{}-", name_of(database.path()));
         let day = Timestamp::from_microsecond(now).unwrap_or_default().to_zoned(TimeZone::UTC).date();
@@ -42,17 +43,23 @@ impl Archive {
         let copy = tempfile::Builder::new().prefix("unfinished-").tempdir_in(&folder)?;
         let (whole, packed) = (copy.path().join("whole.db"), copy.path().join("packed"));
         database.back_up(&whole).map_err(io::Error::other)?;
+        remove_sessions(&whole, &hold.forgotten.ids_in(database.path())).map_err(io::Error::other)?;
         let file = private::open(&packed, OpenOptions::new().write(true).create_new(true))?;
         zstd::stream::copy_encode(BufReader::new(File::open(&whole)?), &file, EFFORT)?;
         file.sync_all()?;
         std::fs::rename(&packed, &place)?;
         File::open(&folder)?.sync_all()?;
         // days sort as their names do
+        self.backups_of(database.path()).iter().rev().skip(LAST).try_for_each(std::fs::remove_file)
+    }
+
+    pub(super) fn backups_of(&self, database: &Path) -> Vec<PathBuf> {
+        let of_database = format!("{}-", name_of(database));
         let mut all = self.backups();
         all.retain(|path| {
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&of_database))
         });
-        all.iter().rev().skip(LAST).try_for_each(std::fs::remove_file)
+        all
     }
 
     /// All that there are, by name.

@@ -20,13 +20,16 @@ impl Archive {
     }
 }
 
+/// The agent's list of sessions that a session may be named in.
+pub(super) fn list_of(session: &Path) -> PathBuf {
+    match rollout_id_from_file_name(&session.to_string_lossy()) {
+        Some(_) => names_of_codex(session),
+        None => session.with_file_name("sessions-index.json"),
+    }
+}
+
 fn beside(session: &Path) -> Vec<PathBuf> {
-    let is_rollout = rollout_id_from_file_name(&session.to_string_lossy()).is_some();
-    let list = match is_rollout {
-        true => names_of_codex(session),
-        false => session.with_file_name("sessions-index.json"),
-    };
-    let mut found: Vec<PathBuf> = [list].into_iter().filter(|file| file.is_file()).collect();
+    let mut found: Vec<PathBuf> = [list_of(session)].into_iter().filter(|file| file.is_file()).collect();
     let mut open = vec![(session.with_extension(""), 0)];
     while let Some((folder, depth)) = open.pop() {
         for item in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -59,16 +59,21 @@ impl Kept {
 }
 
 fn clear(kept: &Kept, source: &Path) -> io::Result<()> {
-    match kept.path.exists() {
-        true if has_all_of_it(kept, source)? => std::fs::remove_file(&kept.path),
-        true => std::fs::rename(&kept.path, free_name(kept)),
-        false => Ok(()),
+    kept.refuse_links()?;
+    match kept.path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(found) if found.is_file() && has_all_of_it(kept, source).unwrap_or(false) => {
+            std::fs::remove_file(&kept.path)
+        }
+        // A directory, a link or a FIFO in its place is moved as it is.
+        Ok(_) => std::fs::rename(&kept.path, free_name(kept)),
     }
 }
 
 fn checked(kept: &Kept, length: u64, depth: Depth) -> io::Result<()> {
     let damaged = |why: &str| Err(io::Error::new(io::ErrorKind::InvalidData, why.to_owned()));
-    let file = match private::open(&kept.path, std::fs::OpenOptions::new().read(true)) {
+    let file = match kept.open_to_read() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return damaged("the copy is missing"),
         file => file?,
     };
@@ -83,13 +88,13 @@ fn checked(kept: &Kept, length: u64, depth: Depth) -> io::Result<()> {
     }
     match depth {
         Depth::Ends => Ok(()),
-        Depth::Whole => unpack(&kept.path, &mut io::sink()).map(drop),
+        Depth::Whole => unpack(file, &mut io::sink()).map(drop),
     }
 }
 
 /// Whether a file begins and ends, at the length of the copy, as the original did when it was kept.
 fn has_all_of_it(kept: &Kept, source: &Path) -> io::Result<bool> {
-    let file = private::open(&kept.path, std::fs::OpenOptions::new().read(true))?;
+    let file = kept.open_to_read()?;
     let Some((_, mark)) = finished(&file)? else { return Ok(true) };
     match private::open_foreign(source) {
         Ok(original) if original.metadata()?.len() >= mark.length => {

@@ -12,11 +12,10 @@ use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use zstd::stream::read::Decoder;
-use zstd::zstd_safe::{self, CCtx, CParameter, ResetDirective};
+use zstd::zstd_safe::{self, CCtx, CParameter, DCtx, ResetDirective};
 
 use crate::files::Pages;
 
@@ -96,11 +95,6 @@ impl Mark {
     }
 }
 
-/// The last mark of a kept file; `None` where nothing was ever finished in it.
-pub fn mark_of(path: &Path) -> Option<Mark> {
-    File::open(path).and_then(|file| finished(&file)).ok()?.map(|(_, mark)| mark)
-}
-
 /// How far the file is finished, and the mark that says so.
 pub(super) fn finished(file: &File) -> io::Result<Option<(u64, Mark)>> {
     let length = file.metadata()?.len();
@@ -134,8 +128,8 @@ fn last_mark(bytes: &[u8]) -> Option<(u64, Mark)> {
     found
 }
 
-/// Adds what `from` still gives, as one frame and the mark `of` makes for so many bytes. The file must end where it is
-/// finished.
+/// Adds what `from` still gives, as one frame and the mark `of` makes for so many bytes. The file must be readable and end
+/// where it is finished. What was written is read back before the mark says that it is kept.
 pub(super) fn add(
     into: &mut File,
     from: &mut dyn Read,
@@ -163,6 +157,24 @@ struct Tools {
     context: CCtx<'static>,
     plain: Pages,
     packed: Vec<u8>,
+    read_back: ReadBack,
+}
+
+struct ReadBack {
+    context: DCtx<'static>,
+    packed: Vec<u8>,
+    plain: Vec<u8>,
+}
+
+impl ReadBack {
+    /// Fails unless the frame at this place of the file unpacks to these bytes.
+    fn check(&mut self, file: &File, at: u64, length: usize, plain: &[u8]) -> io::Result<()> {
+        self.packed.resize(length, 0);
+        file.read_exact_at(&mut self.packed, at)?;
+        self.plain.clear();
+        self.context.decompress(&mut self.plain, &self.packed).map_err(not_packed)?;
+        if self.plain == plain { Ok(()) } else { Err(damaged()) }
+    }
 }
 
 thread_local! {
@@ -170,11 +182,16 @@ thread_local! {
         context: CCtx::create(),
         plain: Pages::default(),
         packed: Vec::with_capacity(zstd_safe::compress_bound(FRAME)),
+        read_back: ReadBack {
+            context: DCtx::create(),
+            packed: Vec::new(),
+            plain: Vec::with_capacity(FRAME),
+        },
     });
 }
 
 fn pack(into: &mut File, from: &mut dyn Read, level: i32, tools: &mut Tools) -> io::Result<u64> {
-    let Tools { context, plain, packed } = tools;
+    let Tools { context, plain, packed, read_back } = tools;
     let set = |context: &mut CCtx<'static>| {
         // the file before may have ended in the middle
         context.reset(ResetDirective::SessionAndParameters)?;
@@ -189,7 +206,9 @@ fn pack(into: &mut File, from: &mut dyn Read, level: i32, tools: &mut Tools) -> 
         if count > 0 || length == 0 {
             packed.clear();
             context.compress2(packed, plain.filled(count)).map_err(not_packed)?;
+            let at = into.stream_position()?;
             into.write_all(packed)?;
+            read_back.check(into, at, packed.len(), plain.filled(count))?;
             length += count as u64;
         }
         if count < FRAME {
@@ -217,8 +236,8 @@ fn not_packed(code: zstd_safe::ErrorCode) -> io::Error {
 }
 
 /// All that is kept, into `to`.
-pub(super) fn unpack(path: &Path, to: &mut dyn Write) -> io::Result<Mark> {
-    let mut reader = unpacked(path)?;
+pub(super) fn unpack(file: File, to: &mut dyn Write) -> io::Result<Mark> {
+    let mut reader = unpacked(file)?;
     let length = io::copy(&mut reader.bytes, to)?;
     if length == reader.mark.length { Ok(reader.mark) } else { Err(damaged()) }
 }
@@ -228,8 +247,7 @@ pub(super) struct Unpacked {
     pub(super) bytes: Box<dyn Read>,
 }
 
-pub(super) fn unpacked(path: &Path) -> io::Result<Unpacked> {
-    let mut file = File::open(path)?;
+pub(super) fn unpacked(mut file: File) -> io::Result<Unpacked> {
     let (end, mark) = finished(&file)?.ok_or_else(damaged)?;
     file.rewind()?;
     let bytes = Box::new(Decoder::new(BufReader::with_capacity(256 << 10, file.take(end)))?);
@@ -242,7 +260,17 @@ pub(super) fn damaged() -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    fn open(path: &Path) -> File {
+        File::open(path).expect("own file")
+    }
+
+    fn mark_in(path: &Path) -> Option<Mark> {
+        finished(&open(path)).expect("own file").map(|(_, mark)| mark)
+    }
 
     fn packed(pieces: &[&[u8]]) -> (tempfile::NamedTempFile, Mark) {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
@@ -265,9 +293,9 @@ mod tests {
     fn what_was_packed_in_pieces_comes_back_whole() {
         let (file, mark) = packed(&[b"one ", b"", b"two "]);
         let mut bytes = Vec::new();
-        assert_eq!(unpack(file.path(), &mut bytes).expect("own file"), mark);
+        assert_eq!(unpack(open(file.path()), &mut bytes).expect("own file"), mark);
         assert_eq!(bytes, b"one two ");
-        assert_eq!(mark_of(file.path()), Some(mark));
+        assert_eq!(mark_in(file.path()), Some(mark));
     }
 
     #[test]
@@ -279,12 +307,12 @@ mod tests {
         for end in whole.len()..longer.len() {
             std::fs::write(file.path(), &longer[..end]).expect("own file");
             let mut bytes = Vec::new();
-            assert_eq!(unpack(file.path(), &mut bytes).expect("own file"), mark, "cut at {end}");
+            assert_eq!(unpack(open(file.path()), &mut bytes).expect("own file"), mark, "cut at {end}");
             assert_eq!(bytes, b"one two ");
         }
         for end in 0..MARK {
             std::fs::write(file.path(), &whole[..end]).expect("own file");
-            assert_eq!(mark_of(file.path()), None);
+            assert_eq!(mark_in(file.path()), None);
         }
     }
 
@@ -297,7 +325,7 @@ mod tests {
             bytes[at] ^= 0x10;
             std::fs::write(file.path(), &bytes).expect("own file");
             let mut out = Vec::new();
-            let is_same = unpack(file.path(), &mut out).is_ok_and(|read| read == mark);
+            let is_same = unpack(open(file.path()), &mut out).is_ok_and(|read| read == mark);
             // the frame's header has bits that mean nothing
             assert!(
                 !is_same || out == b"a long sentence that is said once, and is said once more",

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use super::compare::{Says, newer_says};
-use super::frames::{Effort, Mark, add, damaged, finished, mark_of, unpacked};
+use super::frames::{Effort, Mark, add, damaged, finished, unpacked};
 use super::place::{self, Version};
 use super::{Archive, Hold, Kept};
 use crate::private;
 use crate::short_lines::read_short_lines;
+use crate::titles_beside::is_index;
 
 /// What tells one state of an original from another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,14 +129,26 @@ impl Archive {
             let file = crate::private::open_foreign(original)?;
             let before = file.metadata()?;
             let state = State::of(&before);
+            if self.is_unwanted(hold, original, &file)? {
+                let taken = Taken { stood: Stood::Original { rests: true }, wrote: Wrote::Nothing };
+                return Ok(AsItIs { taken, state, second_name: None, is_loose: false });
+            }
             self.take_link(hold, &kept, Some(&state), now)?;
             let taken = take(&kept, &Source::File(&file), &state, now)?;
             link(original, &kept, &state);
             let second_name = file.metadata().ok().and_then(|now| second_name(&before, &now));
-            let is_loose = mark_of(&kept.path).is_some_and(|mark| mark.is_loose);
+            let is_loose = kept.mark().is_some_and(|mark| mark.is_loose);
             Ok(AsItIs { taken, state, second_name, is_loose })
         };
         keep().map_err(|source| KeepError { path: original.to_owned(), source })
+    }
+
+    /// Whether a file, or a session that it lists, is forgotten.
+    fn is_unwanted(&self, hold: &Hold, original: &Path, file: &File) -> io::Result<bool> {
+        if hold.forgets(original) {
+            return Ok(true);
+        }
+        Ok(is_index(original) && hold.forgotten.is_named_in(&Source::File(file).all()?))
     }
 
     /// Keeps what a database says of a session. `original` names it as if the database were a folder.
@@ -159,12 +172,12 @@ impl Archive {
         self.clear_for_link(&kept)
             .and_then(|()| self.take_link(hold, &kept, None, now))
             .map_err(|source| KeepError { path: original.to_owned(), source })?;
-        Ok(mark_of(&kept.path).is_some().then_some(kept))
+        Ok(kept.mark().is_some().then_some(kept))
     }
 
     /// Packs what was only laid there. What it holds stays the same, whatever its original is by now.
     pub fn pack(&self, _: &Hold, kept: &Kept) -> io::Result<()> {
-        let Some(mark) = mark_of(&kept.path).filter(|mark| mark.is_loose) else { return Ok(()) };
+        let Some(mark) = kept.mark().filter(|mark| mark.is_loose) else { return Ok(()) };
         let content = kept.content()?;
         put_anew(kept, &Source::File(&content), mark.length, |_| Mark { frames: 1, is_loose: false, ..mark })
     }
@@ -173,7 +186,7 @@ impl Archive {
     pub fn look(&self, original: &Path) -> io::Result<Stood> {
         let rests = Stood::Original { rests: true };
         let Some(kept) = self.kept(original) else { return Ok(rests) };
-        let Some(mark) = mark_of(&kept.path) else { return Ok(rests) };
+        let Some(mark) = kept.mark() else { return Ok(rests) };
         let file = crate::private::open_foreign(original)?;
         let (state, source) = (State::of(&file.metadata()?), Source::File(&file));
         if state.is_in(&mark) || goes_on(&kept, &mark, &source, &state)? {
@@ -193,7 +206,7 @@ impl Archive {
 
     fn take_link(&self, _: &Hold, kept: &Kept, now_at: Option<&State>, now: i64) -> io::Result<()> {
         let link = kept.link();
-        let file = match File::open(&link) {
+        let file = match private::open(&link, OpenOptions::new().read(true)) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
@@ -204,7 +217,7 @@ impl Archive {
         }
         take(kept, &Source::File(&file), &state, now)?;
         // it is gone from the disk with this name, so what was taken from it has to be there before
-        File::open(&kept.path)?.sync_all()?;
+        kept.open_to_read()?.sync_all()?;
         std::fs::remove_file(link)
     }
 }
@@ -236,7 +249,7 @@ fn second_name(before: &Metadata, now: &Metadata) -> Option<SecondName> {
 
 fn take(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result<Taken> {
     let rests = state.rests(now);
-    let held = match File::open(&kept.path) {
+    let held = match kept.open_to_read() {
         Ok(file) => finished(&file)?,
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(error) => return Err(error),
@@ -257,7 +270,7 @@ fn take(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result
         } else if state.is_in(&mark) {
             Wrote::Nothing
         } else {
-            go_on(&kept.path, end, &mark, source, state, now)?;
+            go_on(kept, end, &mark, source, state, now)?;
             Wrote::More
         };
         return Ok(Taken { stood: Stood::Original { rests }, wrote });
@@ -294,7 +307,7 @@ fn written_anew(kept: &Kept, source: &Source<'_>, state: &State, now: i64, mark:
 fn set_aside(kept: &Kept, bytes: &[u8], version: fn(u32) -> Version) -> io::Result<Kept> {
     let earlier = versions(kept);
     let is_same = |one: &&Kept| {
-        mark_of(&one.path).is_some_and(|mark| mark.length == bytes.len() as u64)
+        one.mark().is_some_and(|mark| mark.length == bytes.len() as u64)
             && one.bytes().is_ok_and(|own| own == bytes)
     };
     let (from, number) = match earlier.iter().find(is_same) {
@@ -332,7 +345,7 @@ fn goes_on(kept: &Kept, mark: &Mark, source: &Source<'_>, state: &State) -> io::
 }
 
 fn is_beginning(kept: &Kept, source: &Source<'_>) -> io::Result<bool> {
-    let (mut held, mut now) = (unpacked(&kept.path)?.bytes, source.from(0, u64::MAX));
+    let (mut held, mut now) = (unpacked(kept.open_to_read()?)?.bytes, source.from(0, u64::MAX));
     let (mut one, mut other) = (vec![0; 256 << 10], vec![0; 256 << 10]);
     loop {
         let count = held.read(&mut one)?;
@@ -360,12 +373,13 @@ fn begin_after(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io:
             std::fs::rename(&one.path, kept.as_version(Version::Old(number)).path)?;
         }
     }
-    begin(&kept.path, source, state, now)
+    begin(kept, source, state, now)
 }
 
-fn begin(path: &Path, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
-    make_folder(path)?;
-    let mut file = private::open(path, OpenOptions::new().write(true).create(true).truncate(true))?;
+fn begin(kept: &Kept, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
+    kept.refuse_links()?;
+    make_folder(&kept.path)?;
+    let mut file = kept.open(OpenOptions::new().read(true).write(true).create(true).truncate(true))?;
     let effort = match source {
         Source::File(_) if state.length >= LITTLE => Effort::Loose,
         Source::File(_) | Source::Bytes(_) => Effort::Quick,
@@ -376,8 +390,8 @@ fn begin(path: &Path, source: &Source<'_>, state: &State, now: i64) -> io::Resul
     Ok(())
 }
 
-fn go_on(path: &Path, end: u64, mark: &Mark, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
-    let mut file = private::open(path, OpenOptions::new().write(true))?;
+fn go_on(kept: &Kept, end: u64, mark: &Mark, source: &Source<'_>, state: &State, now: i64) -> io::Result<()> {
+    let mut file = kept.open(OpenOptions::new().read(true).write(true))?;
     file.set_len(end)?; // whatever was never finished
     let of = |ends| {
         let frames = mark.frames.saturating_add(1);
@@ -403,10 +417,10 @@ fn put_anew(
     let write = || -> io::Result<()> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(true);
-        let mut file = private::open(&written.path, &mut options)?;
+        let mut file = written.open(&mut options)?;
         let mark = add_from(&mut file, source, 0, length, Effort::Thorough, of)?;
         file.sync_all()?;
-        let is_whole = mark_of(&written.path) == Some(mark) && is_beginning(&written, source)?;
+        let is_whole = written.mark() == Some(mark) && is_beginning(&written, source)?;
         if is_whole { std::fs::rename(&written.path, &kept.path) } else { Err(damaged()) }
     };
     if let Err(error) = write() {

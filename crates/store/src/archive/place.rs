@@ -12,8 +12,13 @@
 //! So a person finds everything again, and `zstd -d` is all that is needed to read it.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+
+use super::frames::{Mark, finished};
+use crate::private;
 
 /// A file of the archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +91,26 @@ fn split_version(name: &[u8]) -> (&[u8], Version) {
 }
 
 impl Kept {
+    /// Opens the copy. Neither it nor a directory of the archive above it may be a symbolic link.
+    pub(super) fn open(&self, options: &mut OpenOptions) -> io::Result<File> {
+        self.refuse_links()?;
+        private::open(&self.path, options)
+    }
+
+    pub(super) fn open_to_read(&self) -> io::Result<File> {
+        self.open(OpenOptions::new().read(true))
+    }
+
+    /// The archive mirrors the path of the original, so as many directories above the copy belong to the archive.
+    pub(super) fn refuse_links(&self) -> io::Result<()> {
+        private::refuse_links(&self.path, self.original.components().count().saturating_sub(1))
+    }
+
+    /// The last mark of the copy. Returns `None` if nothing was ever finished in it.
+    pub fn mark(&self) -> Option<Mark> {
+        self.open_to_read().and_then(|file| finished(&file)).ok()?.map(|(_, mark)| mark)
+    }
+
     /// The second name of the original.
     pub(super) fn link(&self) -> PathBuf {
         let path = self.path.as_os_str().as_bytes();

@@ -2,9 +2,9 @@
 
 use std::io;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::frames::{finished, mark_of, unpack};
+use super::frames::{finished, unpack};
 use super::{Archive, Kept};
 
 /// What is kept, in numbers.
@@ -33,6 +33,8 @@ pub struct Survey {
 pub struct Proof {
     pub files: u64,
     pub bytes: u64,
+    /// Copies in the trash, which are not counted as kept.
+    pub in_trash: u64,
     /// Ends that were never finished. Nothing of them was promised.
     pub unfinished: u64,
     pub problems: Vec<(PathBuf, io::Error)>,
@@ -51,7 +53,7 @@ impl Archive {
                 survey.linked += metadata.filter(|file| file.nlink() == 1).map_or(0, |file| file.len());
                 continue;
             };
-            let Some(mark) = mark_of(&file) else { continue };
+            let Some(mark) = kept.mark() else { continue };
             survey.files += 1;
             survey.bytes += mark.length;
             survey.packed += std::fs::metadata(&file).map_or(0, |file| file.len());
@@ -73,7 +75,7 @@ impl Archive {
         let files: Vec<Kept> = self.files().iter().filter_map(|file| self.kept_at(file)).collect();
         for (done, kept) in files.iter().enumerate() {
             progress(done, files.len());
-            match proven(&kept.path) {
+            match proven(kept) {
                 Ok((bytes, is_finished)) => {
                     proof.files += u64::from(bytes.is_some());
                     proof.bytes += bytes.unwrap_or_default();
@@ -88,8 +90,7 @@ impl Archive {
     /// The originals of all copies that were finished once, as they were last seen.
     pub(crate) fn last_copies(&self) -> Vec<PathBuf> {
         let copies = self.files().into_iter().filter_map(|file| self.kept_at(&file));
-        let last =
-            copies.filter(|kept| kept.version == super::Version::Last && mark_of(&kept.path).is_some());
+        let last = copies.filter(|kept| kept.version == super::Version::Last && kept.mark().is_some());
         last.map(|kept| kept.original).collect()
     }
 
@@ -106,16 +107,17 @@ impl Archive {
             }
         }
         let backups = self.place_of_backups();
-        found.retain(|file| *file != self.place_of_titles() && !file.starts_with(&backups));
+        let lists = [self.place_of_titles(), self.place_of_forgotten()];
+        found.retain(|file| !lists.contains(file) && !file.starts_with(&backups));
         found.sort();
         found
     }
 }
 
 /// How many bytes are kept, and whether the file ends where they do.
-fn proven(path: &Path) -> io::Result<(Option<u64>, bool)> {
-    let file = std::fs::File::open(path)?;
+fn proven(kept: &Kept) -> io::Result<(Option<u64>, bool)> {
+    let file = kept.open_to_read()?;
     let Some((end, _)) = finished(&file)? else { return Ok((None, false)) };
-    let mark = unpack(path, &mut io::sink())?;
-    Ok((Some(mark.length), end == file.metadata()?.len()))
+    let is_finished = end == file.metadata()?.len();
+    Ok((Some(unpack(file, &mut io::sink())?.length), is_finished))
 }

@@ -17,14 +17,19 @@ impl Archive {
         self.root.join("titles.jsonl")
     }
 
-    /// All that were kept, the last ones last. A line that nobody finished says nothing.
+    /// All that were kept, the last ones last. A line that was never finished is skipped.
     pub fn titles(&self) -> Vec<TitleBeside> {
-        let text = std::fs::read_to_string(self.place_of_titles()).unwrap_or_default();
-        text.lines().filter_map(|line| title_of(&serde_json::from_str(line).ok()?)).collect()
+        titles_of(&private::read(&self.place_of_titles()).unwrap_or_default())
     }
 
-    /// They are safe when this returns.
-    pub fn keep_titles(&self, _: &Hold, titles: &[TitleBeside]) -> io::Result<()> {
+    /// They are safe when this returns. Titles of forgotten sessions are skipped.
+    pub fn keep_titles(&self, hold: &Hold, titles: &[TitleBeside]) -> io::Result<()> {
+        let wanted = titles.iter().filter(|title| !hold.forgotten.has_id(&title.agent, &title.session));
+        let wanted: Vec<TitleBeside> = wanted.cloned().collect();
+        self.keep_all_titles(hold, &wanted)
+    }
+
+    pub(super) fn keep_all_titles(&self, _: &Hold, titles: &[TitleBeside]) -> io::Result<()> {
         let path = self.place_of_titles();
         let mut file = private::open_append(&path)?;
         let length = file.metadata()?.len();
@@ -33,19 +38,32 @@ impl Archive {
             file.read_exact_at(&mut last, length - 1)?;
         }
         // what a process left that was killed is a line of its own
-        let mut text = if last == [b'\n'] { String::new() } else { "\n".to_owned() };
-        for TitleBeside { agent, session, title, source } in titles {
-            let by = match source {
-                TitleSource::User => "user",
-                TitleSource::Auto => "auto",
-            };
-            let line = json!({ "agent": agent, "session": session, "title": title, "by": by });
-            text.push_str(&format!("{line}\n"));
-        }
-        file.write_all(text.as_bytes())?;
+        let begin = if last == [b'\n'] { "" } else { "\n" };
+        file.write_all(format!("{begin}{}", lines_of(titles)).as_bytes())?;
         file.sync_all()?;
         File::open(&self.root)?.sync_all()
     }
+
+    pub(super) fn replace_titles(&self, _: &Hold, titles: &[TitleBeside]) -> io::Result<()> {
+        private::replace(&self.place_of_titles(), lines_of(titles).as_bytes())?;
+        File::open(&self.root)?.sync_all()
+    }
+}
+
+pub(super) fn titles_of(bytes: &[u8]) -> Vec<TitleBeside> {
+    let text = String::from_utf8_lossy(bytes);
+    text.lines().filter_map(|line| title_of(&serde_json::from_str(line).ok()?)).collect()
+}
+
+pub(super) fn lines_of(titles: &[TitleBeside]) -> String {
+    let line = |TitleBeside { agent, session, title, source }: &TitleBeside| {
+        let by = match source {
+            TitleSource::User => "user",
+            TitleSource::Auto => "auto",
+        };
+        format!("{}\n", json!({ "agent": agent, "session": session, "title": title, "by": by }))
+    };
+    titles.iter().map(line).collect()
 }
 
 fn title_of(line: &Value) -> Option<TitleBeside> {

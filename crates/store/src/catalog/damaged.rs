@@ -108,5 +108,8 @@ fn recorded(connection: &Connection, archive: &Archive) -> Result<Vec<Recorded>,
         Ok(Recorded { original, length, session: Some(row.get(0)?) })
     })?;
     let rows: Result<Vec<Recorded>, _> = rows.collect();
-    Ok(rows?.into_iter().filter(|row| !row.original.starts_with(archive.root())).collect())
+    let forgotten = archive.forgotten().unwrap_or_default();
+    let is_kept =
+        |row: &Recorded| !row.original.starts_with(archive.root()) && !forgotten.includes(&row.original);
+    Ok(rows?.into_iter().filter(is_kept).collect())
 }

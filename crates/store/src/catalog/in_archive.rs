@@ -100,7 +100,11 @@ impl<'a> InArchive<'a> {
                     reason: format!("not kept whole: {}", error.source),
                 });
             }
-            let Some(kept) = self.archive.kept(path) else { continue };
+            let Some(kept) = self.archive.kept(path) else {
+                let reason = "the kept copy is damaged: it was cut short".to_owned();
+                problems.push(Problem { path: path.clone(), reason });
+                continue;
+            };
             if let Err(error) = kept.prove() {
                 problems
                     .push(Problem { path: kept.path, reason: format!("the kept copy is damaged: {error}") });

@@ -97,8 +97,19 @@ impl Catalog {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Keeping, CatalogError> {
         let packed = self.packed.take().unwrap_or_default();
+        let emptied = Archive::of(&sources.home).empty_trash(now.as_microsecond());
         match kept(&mut self.connection, sources, keep, &packed, now, progress) {
-            Ok(keeping) => Ok(keeping),
+            Ok(mut keeping) => {
+                let not_emptied = emptied.err().map(|error| Problem {
+                    path: sources.home.root().join("trash"),
+                    reason: error.to_string(),
+                });
+                // An archive that cannot be used at all is one problem.
+                if keeping.problems.is_empty() {
+                    keeping.problems.extend(not_emptied);
+                }
+                Ok(keeping)
+            }
             Err(error) => Err(self.failed(error)),
         }
     }
@@ -137,6 +148,9 @@ fn kept(
                 None
             }
         };
+        // Only who holds the archive knows what is forgotten: another process may have changed it until then.
+        let is_wanted = |one: &Pending| !hold.as_ref().is_some_and(|hold| hold.forgets(&one.path));
+        let pending: Vec<Pending> = pending.into_iter().filter(is_wanted).collect();
         let keeper = Keeper {
             archive: &archive,
             hold: hold.as_ref(),

@@ -259,3 +259,19 @@ fn a_real_database_says_what_its_export_says() {
     assert!(read.entries().eq(exported.entries()), "every entry says the same");
     assert_eq!(read.title(), exported.title());
 }
+
+/// D4: an id of a database is foreign text too. In paths a safe name stands for it, and that name finds its rows.
+#[test]
+fn a_session_is_found_by_the_file_name_that_stands_for_its_id() {
+    let program = Program::starts();
+    for id in ["ses_1", "../../planted"] {
+        program.opens_session(id, None);
+        program.has_turn(id, 1);
+        let mut database = OpencodeDatabase::open(&program.path(), program.folder.path()).unwrap();
+        let name = offshoot_session::file_name::file_name(id);
+        let rows = database.rows(&name).unwrap().expect("the session");
+        assert_eq!(rows.messages.len(), 2, "{id}");
+    }
+    let mut database = OpencodeDatabase::open(&program.path(), program.folder.path()).unwrap();
+    assert!(database.rows("planted").unwrap().is_none());
+}

@@ -8,18 +8,21 @@ use std::path::Path;
 use offshoot_session::SessionId;
 use offshoot_store::archive::Depth;
 use offshoot_store::catalog::{Catalog, CatalogError};
+use offshoot_store::private::{Privacy, inspect};
 use offshoot_store::{Home, JournalStore, Loaded, SessionStore};
 
 use super::Check;
 use crate::failure::Failure;
 use crate::foreign::is_there;
 use crate::here::Here;
-use crate::kept_copies::damaged_copies;
+use crate::kept_copies::{damaged_copies, forgotten_counts};
 use crate::numbers::{bytes, counted};
 use crate::opened::is_damage;
 use crate::progress::Progress;
 use crate::settings;
 use crate::stored::{list_failed, read};
+use crate::words as all_words;
+use crate::words::forget::counts;
 use crate::words::{catalog as found, keep as words};
 
 /// Less than this and a long answer may not fit.
@@ -75,6 +78,16 @@ fn rights(root: &Path) -> Check {
     use rustix::fs::{Access, access};
     let mode = root.metadata().map(|metadata| metadata.permissions().mode() & 0o777).unwrap_or_default();
     let rights = format!("{mode:03o}");
+    match inspect(root) {
+        Ok(Privacy::OfAnotherUser) => {
+            let told = all_words::home_of_another_user(root);
+            return Check::problem("rights", told, all_words::HOME_OF_ANOTHER_USER_HINT);
+        }
+        Ok(Privacy::HasLink(link)) => {
+            return Check::problem("rights", all_words::link_in_home(&link), all_words::LINK_IN_HOME_HINT);
+        }
+        Ok(Privacy::Private | Privacy::HasOpenFiles | Privacy::Open) | Err(_) => {}
+    }
     if access(root, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK).is_err() {
         return Check::problem(
             "rights",
@@ -130,6 +143,10 @@ fn disk_use(home: &Home) -> String {
 
 /// What is kept of other programs' sessions.
 fn archive(here: &Here) -> Check {
+    if let Some(Err(error)) = here.archive().map(|archive| archive.forgotten()) {
+        let hint = "nothing is kept until it can be read; delete it to keep all sessions again";
+        return Check::problem("archive", error.to_string(), hint);
+    }
     let survey = here.archive().map(|archive| archive.survey()).unwrap_or_default();
     let damaged = damaged_copies(here, Depth::Ends).len();
     if damaged > 0 {
@@ -141,9 +158,13 @@ fn archive(here: &Here) -> Check {
             "`offshoot keep --now` packs them again from their originals",
         );
     }
+    let (forgotten, in_trash) = forgotten_counts(here);
+    let forgotten = counts(forgotten, in_trash).map(|counts| format!("; {counts}")).unwrap_or_default();
     match settings::keeps(here) {
-        Ok(true) => Check::well("archive", words::disk_use(&survey)),
-        Ok(false) => Check::well("archive", format!("{}, nothing new is kept", words::disk_use(&survey))),
+        Ok(true) => Check::well("archive", words::disk_use(&survey) + &forgotten),
+        Ok(false) => {
+            Check::well("archive", format!("{}, nothing new is kept{forgotten}", words::disk_use(&survey)))
+        }
         Err(failure) => {
             Check::problem("archive", failure.message(), "`offshoot config show` lists what is wrong")
         }
