@@ -65,7 +65,7 @@ pub mod versions;
 pub mod watch;
 
 pub use entry::{
-    Block, Body, BranchSummary, Compaction, CustomMessage, Entry, FileLists, Foreign, ImageData,
+    Block, Body, BranchSummary, Compaction, ContextEdit, CustomMessage, Entry, FileLists, Foreign, ImageData,
     Interruption, Merge, Model, Note, Prompt, Reply, Setting, Shell, Stop, System, ToolResult, ToolUse,
     Usage, text_of,
 };

@@ -16,7 +16,13 @@ use crate::world::{World, send};
 
 fn result(call: &str, text: &str) -> Said {
     let blocks = vec![Block::Text(text.to_owned())];
-    Said::ToolResult(ToolResult { call: call.into(), tool: String::new(), blocks, failed: false })
+    Said::ToolResult(ToolResult {
+        call: call.into(),
+        tool: String::new(),
+        blocks,
+        failed: false,
+        usage: None,
+    })
 }
 
 fn delegating() -> ScriptedAgent {

@@ -107,6 +107,7 @@ fn body(kind: u8, number: usize) -> Body {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
         }),
         16 => Body::Compaction(Compaction {
             summary: text,
@@ -115,6 +116,8 @@ fn body(kind: u8, number: usize) -> Body {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
+            system: None,
         }),
         _ => Body::Interrupted(Interruption::Wanted),
     }

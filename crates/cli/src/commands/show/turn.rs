@@ -31,7 +31,10 @@ const VERB_COLUMNS: usize = 6;
 /// Settings and notes before the first prompt are no turn for a person.
 pub(super) fn says_anything(turn: &Turn<'_>) -> bool {
     turn.entries.iter().any(|entry| {
-        !matches!(entry.body, Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::Foreign(_))
+        !matches!(
+            entry.body,
+            Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::ContextEdit(_) | Body::Foreign(_)
+        )
     })
 }
 
@@ -103,10 +106,7 @@ fn title(tree: &SessionTree, turn: &Turn<'_>, about: &About<'_, '_>, look: &Look
 fn measures(turn: &Turn<'_>, before: Option<Timestamp>, look: &Look) -> Painted {
     let mut measures = Painted::default();
     let (Some(first), Some(last)) = (turn.entries.first(), turn.entries.last()) else { return measures };
-    let cost = turn.entries.iter().filter_map(|entry| match &entry.body {
-        Body::Reply(reply) => reply.usage.map(|usage| usage.cost_micros),
-        _ => None,
-    });
+    let cost = turn.entries.iter().filter_map(|entry| entry.body.usage()).map(|usage| usage.cost_micros);
     let parts = [
         Some(moment_after(first.written_at, before, look)),
         lasted(last.written_at.duration_since(first.written_at)),
@@ -226,7 +226,12 @@ impl<'t> Page<'_, 't> {
                 }
             }
             Body::Cleared => self.note(words::CONTEXT_CLEARED),
-            Body::Prompt(_) | Body::ToolResult(_) | Body::Setting(_) | Body::System(_) | Body::Foreign(_) => {
+            Body::Prompt(_)
+            | Body::ToolResult(_)
+            | Body::Setting(_)
+            | Body::System(_)
+            | Body::ContextEdit(_)
+            | Body::Foreign(_) => {
                 let line = self.about.lines.line(entry);
                 self.note(&line);
             }
