@@ -35,7 +35,7 @@ mod write;
 
 pub use billed::billed_as;
 pub use draft::is_known_type;
-pub use index::{IndexRecord, NotAnIndex, read_index};
+pub use index::{IndexRecord, NotAnIndex, read_index, retitled_index};
 pub(crate) use read::Reading;
 pub use read::{read, read_with_agents};
 pub use subagents::{AgentFile, StartedBy};
