@@ -56,6 +56,7 @@ pub mod said;
 pub mod skeleton;
 pub mod stamps;
 pub mod status;
+pub mod sub_agents;
 pub mod titles;
 pub mod tokens;
 pub mod tree;
