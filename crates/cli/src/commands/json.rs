@@ -63,15 +63,6 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
     if images > 0 {
         put("images", json!(images));
     }
-    if let Some(usage) = entry.body.usage() {
-        put(
-            "usage",
-            json!({
-                "input": usage.input, "output": usage.output, "cache_read": usage.cache_read,
-                "cache_write": usage.cache_write, "cost_micros": usage.cost_micros,
-            }),
-        );
-    }
     match &entry.body {
         Body::Prompt(prompt) => {
             if !prompt.attachments.is_empty() {
@@ -136,6 +127,15 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
             put("crash", json!(*why == Interruption::Crash));
         }
         Body::System(_) | Body::Cleared => {}
+    }
+    if let Some(usage) = entry.body.usage() {
+        put(
+            "usage",
+            json!({
+                "input": usage.input, "output": usage.output, "cache_read": usage.cache_read,
+                "cache_write": usage.cache_write, "cost_micros": usage.cost_micros,
+            }),
+        );
     }
     fields
 }
