@@ -24,8 +24,9 @@ pub(super) struct Program {
 pub(super) enum Source {
     /// With its dependencies.
     Installed,
-    /// The package alone: its dependencies are not published in its version, and its bundle needs none of them.
-    Packed,
+    /// The package alone: packages that it depends on are not published in its version, and its bundle has them inside.
+    /// `with` are those that the bundle loads all the same.
+    Packed { with: &'static [&'static str] },
 }
 
 /// A package with a version, and its program in `node_modules`.
@@ -85,7 +86,7 @@ pub(super) const PROGRAMS: &[Program] = &[
     PI,
     Program {
         version: "1.5.0",
-        source: Source::Packed,
+        source: Source::Packed { with: &["jiti@2.7.0"] },
         entry: "@earendil-works/pi-coding-agent/dist/bundle/cli.js",
         talk: pi::talk_and_compare,
         ..PI

@@ -47,15 +47,16 @@ fn fetch(program: &Program, folder: &Path) -> Result<()> {
     std::fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
     let package = format!("{}@{}", program.package, program.version);
     let mut wanted: Vec<&str> = program.runtime.iter().map(|runtime| runtime.package).collect();
-    if program.source == Source::Installed {
-        wanted.push(&package);
+    match program.source {
+        Source::Installed => wanted.push(&package),
+        Source::Packed { with } => wanted.extend(with),
     }
     let options = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact"];
     npm(folder, options.into_iter().chain(wanted))?;
     // npm removes what it did not bring, so this comes last
     match program.source {
         Source::Installed => Ok(()),
-        Source::Packed => unpack(&package, folder, &folder.join("node_modules").join(program.package)),
+        Source::Packed { .. } => unpack(&package, folder, &folder.join("node_modules").join(program.package)),
     }
 }
 
