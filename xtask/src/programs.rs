@@ -11,7 +11,7 @@
 
 mod catalog;
 mod continued;
-mod install;
+pub(crate) mod install;
 mod place;
 mod reading;
 mod story;
@@ -23,6 +23,7 @@ mod gemini;
 mod oh_my_pi;
 mod opencode;
 mod pi;
+mod pi_sdk;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -382,8 +382,9 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         provenance: None,
         missing,
         sub_agents: vec![SubAgentView {
-            call: "call".into(),
-            entry: "e".into(),
+            call: Some("call".into()),
+            entry: Some("e".into()),
+            session: Some("s1".into()),
             begins: "n".into(),
             tip: "e2".into(),
             task: Some("look".into()),

@@ -26,6 +26,16 @@ pub(crate) const MEGABYTES_WRITTEN: &str = "MB written";
 pub(crate) const UNTITLED: &str = "Untitled";
 /// Behind the task of an agent that another one has started.
 pub(crate) const SUB_AGENT: &str = "sub-agent";
+pub(crate) const SUB_AGENT_RUNS: &str = "running";
+/// Above tasks whose call the file does not tell.
+pub(crate) const TASKS_OF_NO_TURN: &str = "Sub-agents of no known turn";
+
+pub(crate) fn sub_agent(id: &str, task: &str) -> String {
+    match task.is_empty() {
+        true => format!("{SUB_AGENT} {id}"),
+        false => format!("{SUB_AGENT} {id}: {task}"),
+    }
+}
 pub(crate) const EMPTY_PROMPT: &str = "(empty)";
 const RESPONSE_INTERRUPTED: &str = "Response interrupted";
 pub(crate) const STOPPED_DURING: &str = "Offshoot stopped during this answer. What had arrived is kept.";

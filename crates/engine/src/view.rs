@@ -1,25 +1,21 @@
 //! Trees as they are seen, and what a path says about itself.
 
-mod sub_agents;
-
 use jiff::Timestamp;
 use offshoot_api::views::{
-    BoundView, BranchView, EntryView, HeadView, MissingView, SessionRow, StatusView, TreeRow, VersionBrief,
-    VersionView,
+    BoundView, BranchView, EntryView, HeadView, MissingView, SessionRow, StatusView, SubAgentView, TreeRow,
+    VersionBrief, VersionView,
 };
 use offshoot_session::address::end_of_turn;
 use offshoot_session::handoff::{branch_missing, branch_provenance, branch_session};
 use offshoot_session::in_force::InForce;
 use offshoot_session::outline::{TurnOutline, TurnTreeRow, is_task};
 use offshoot_session::status::{State, Status};
+use offshoot_session::sub_agents::sub_agents_on;
 use offshoot_session::versions::AllVersions;
 use offshoot_session::{Entry, EntryId, SessionId, SessionTree, Setting, TurnId};
 use offshoot_transcripts::gist::of_tree;
 
 use crate::shelf::Glance;
-
-pub(crate) use sub_agents::sub_agent_of_turn;
-use sub_agents::sub_agents;
 
 /// What was chosen on the way to an entry, the header included: what an agent is told.
 pub(crate) fn settings_of(tree: &SessionTree, at: Option<&EntryId>) -> Vec<Setting> {
@@ -61,7 +57,7 @@ pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Optio
         agent_session: branch_session(tree, at).map(|session| session.to_string()),
         provenance: branch_provenance(tree, at).map(Into::into),
         missing: MissingView::of(branch_missing(tree, at)),
-        sub_agents: sub_agents(tree, seen),
+        sub_agents: sub_agents_on(tree, seen).iter().map(SubAgentView::from).collect(),
     }
 }
 

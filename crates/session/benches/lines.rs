@@ -26,6 +26,7 @@ fn record() -> Record {
         tool: "grep".into(),
         blocks: vec![Block::Text(words.repeat(50))],
         failed: false,
+        usage: None,
     };
     let body = Body::ToolResult(result);
     let (id, parent) = (stamps.entry_id(), Some(stamps.entry_id()));

@@ -170,6 +170,7 @@ fn is_part_of_answer(body: &Body) -> bool {
         | Body::Interrupted(_)
         | Body::CustomMessage(_)
         | Body::Merge(_)
+        | Body::ContextEdit(_)
         | Body::Foreign(_) => true,
         Body::Prompt(_)
         | Body::Setting(_)

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::compaction::FilesTouched;
-use crate::context::Message;
+use crate::context::{Edits, Message};
 use crate::render::prompts::with_files;
 use crate::tokens::estimate;
 use crate::{Body, BranchSummary, Entry, EntryId, FileLists, SessionTree};
@@ -64,7 +64,9 @@ pub fn prepare_branch_summary(entries: &[&Arc<Entry>], token_budget: i64) -> Bra
     }
     let mut messages = Vec::new();
     let mut total_tokens: i64 = 0;
-    for message in entries.iter().rev().filter_map(|entry| Message::from_entry(entry)) {
+    let edits = Edits::of(entries.iter().copied());
+    let read = entries.iter().rev().filter_map(|entry| edits.apply(entry));
+    for message in read.filter_map(|entry| Message::from_entry(&entry)) {
         if !is_worth_telling(&message.entry.body) {
             continue;
         }
@@ -98,6 +100,7 @@ pub fn summarized(
         files: preparation.files.clone(),
         details: None,
         from_extension: false,
+        usage: None,
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub use cut::{CutPoint, find_cut_point};
 pub(crate) use files::FilesTouched;
 
-use crate::context::{ContextOptions, Message, Reach, as_compaction, context_of_path};
+use crate::context::{ContextOptions, Edits, Message, Reach, as_compaction, context_of_path};
 use crate::render::prompts::with_files;
 use crate::tokens::context_tokens;
 use crate::{Compaction, Entry, EntryId, FileLists};
@@ -57,11 +57,15 @@ pub fn prepare_compaction(
     let reach = Reach::of(path);
     let previous = reach.compaction.and_then(|at| as_compaction(path.get(at)?));
     let start = if reach.compaction == Some(reach.start) { reach.start + 1 } else { reach.start };
-    let cut = find_cut_point(path, start, path.len(), settings.keep_recent_tokens);
-    let first_kept = path.get(cut.first_kept_index)?.id.clone();
+    // From here on the path is what the model reads: omitted entries are neither counted nor summarised.
+    let edits = Edits::of(path.iter().copied());
+    let read: Vec<Arc<Entry>> = path.iter().skip(start).filter_map(|entry| edits.apply(entry)).collect();
+    let path_read: Vec<&Arc<Entry>> = read.iter().collect();
+    let cut = find_cut_point(&path_read, 0, path_read.len(), settings.keep_recent_tokens);
+    let first_kept = path_read.get(cut.first_kept_index)?.id.clone();
     let history_end = cut.turn_start_index.unwrap_or(cut.first_kept_index);
-    let messages_to_summarize = messages_between(path, start, history_end);
-    let turn_prefix = messages_between(path, history_end, cut.first_kept_index);
+    let messages_to_summarize = messages_between(&path_read, 0, history_end);
+    let turn_prefix = messages_between(&path_read, history_end, cut.first_kept_index);
 
     let mut files = FilesTouched::default();
     if let Some(previous) = previous.filter(|previous| !previous.from_extension) {
@@ -99,6 +103,8 @@ pub fn compacted(
         files: preparation.files.clone(),
         details: None,
         from_extension: false,
+        usage: None,
+        system: None,
     }
 }
 

@@ -5,6 +5,7 @@
 //! answered, so those are named choices in [`ContextOptions`].
 
 mod answers;
+mod edits;
 mod message;
 mod options;
 mod reach;
@@ -14,13 +15,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use answers::{Spoken, looks_at_answers, settled};
+pub use answers::{Spoken, looks_at_answers, remove_results_of, settled};
+pub use edits::Edits;
 pub use message::{Message, Role};
 pub use options::{ContextOptions, FailedTurns, ModelRule, UnansweredCalls, View};
 pub(crate) use reach::{Reach, as_compaction};
 
 use crate::in_force::InForce;
-use crate::{Entry, EntryId, Model, SessionHeader, SessionTree, Setting};
+use crate::{Body, Compaction, Entry, EntryId, Model, SessionHeader, SessionTree, Setting, System};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Context {
@@ -98,20 +100,49 @@ pub fn leaf_or_last<'t>(tree: &'t SessionTree, leaf: Option<&EntryId>) -> Option
 }
 
 fn messages_of(path: &[&Arc<Entry>], options: &ContextOptions) -> Vec<Message> {
-    let entries = match options.view {
-        View::Model => summary_then_the_rest(path),
-        View::Transcript { collapse_compacted: true } => in_order(path),
-        View::Transcript { collapse_compacted: false } => path.to_vec(),
+    let messages = match options.view {
+        View::Model => read_by_model(path, options),
+        View::Transcript { collapse_compacted: true } => messages_in(in_order(path)),
+        View::Transcript { collapse_compacted: false } => messages_in(path.iter().copied()),
     };
-    settled(entries.into_iter().filter_map(Message::from_entry).collect(), options)
+    settled(messages, options)
 }
 
-/// A compaction that is not the latest has nothing more to say: the latest has taken up its summary.
-fn summary_then_the_rest<'p>(path: &[&'p Arc<Entry>]) -> Vec<&'p Arc<Entry>> {
+fn messages_in<'p>(entries: impl IntoIterator<Item = &'p Arc<Entry>>) -> Vec<Message> {
+    entries.into_iter().filter_map(Message::from_entry).collect()
+}
+
+/// The instructions and the summary of the latest compaction, then what it kept and what came later, all of it as
+/// context edits leave it. An earlier compaction is not read: the latest has taken up its summary.
+fn read_by_model(path: &[&Arc<Entry>], options: &ContextOptions) -> Vec<Message> {
     let reach = Reach::of(path);
-    let summary = reach.compaction.and_then(|at| path.get(at));
-    let words = path.iter().skip(reach.start).filter(|entry| as_compaction(entry).is_none());
-    summary.into_iter().chain(words).copied().collect()
+    let summary = reach.compaction.and_then(|at| path.get(at).copied());
+    let system = summary.and_then(instructions_of);
+    let is_replaced = |at: usize, entry: &Entry| {
+        system.is_some() && Some(at) < reach.compaction && matches!(entry.body, Body::System(_))
+    };
+    let kept = path
+        .iter()
+        .enumerate()
+        .skip(reach.start)
+        .filter(|(at, entry)| as_compaction(entry).is_none() && !is_replaced(*at, entry));
+    let entries: Vec<&Arc<Entry>> = summary.into_iter().chain(kept.map(|(_, entry)| *entry)).collect();
+    let edits = Edits::of(entries.iter().copied());
+    let system = system.filter(|_| summary.is_some_and(|summary| !edits.omits(&summary.id)));
+    let edited: Vec<Arc<Entry>> = entries.iter().filter_map(|entry| edits.apply(entry)).collect();
+    let mut messages: Vec<Message> = system.iter().chain(&edited).filter_map(Message::from_entry).collect();
+    if looks_at_answers(options) && !edits.is_empty() {
+        let omitted = entries.iter().filter(|entry| edits.omits(&entry.id));
+        remove_results_of(&mut messages, omitted.map(|entry| &entry.body));
+    }
+    messages
+}
+
+/// The instructions that a compaction carries, as an entry of their own under the same id.
+pub fn instructions_of(compaction: &Arc<Entry>) -> Option<Arc<Entry>> {
+    let Compaction { system, .. } = as_compaction(compaction)?;
+    let body = Body::System(System { text: system.as_deref()?.to_owned() });
+    Some(Arc::new(Entry { body, ..(**compaction).clone() }))
 }
 
 fn in_order<'p>(path: &[&'p Arc<Entry>]) -> Vec<&'p Arc<Entry>> {

@@ -1,6 +1,7 @@
 //! Tokens and money.
 //!
-//! What a session has used is a list of [`Charge`]s, one for each reply that was counted. A charge has names that a
+//! What a session has used is a list of [`Charge`]s, one for each reply, compaction, branch summary and tool result
+//! that reports its usage. A charge has names that a
 //! copy of the reply has too ([`ChargeName`]), so that histories which several sessions hold are counted once
 //! ([`CountedOnce`]), and whatever is asked about (a branch, a day, a model) is a sum of charges. Money comes from the
 //! session where it says it, else from a table of [`Prices`].
@@ -19,15 +20,13 @@ pub use prices::{Price, Prices, fits};
 pub use spent::Spent;
 pub use turns::{TurnCost, by_turn};
 
-use crate::{Body, SessionTree, Usage};
+use crate::{SessionTree, Usage};
 
-/// Everything a session has used: all replies on all branches, each once, and what belongs to no reply.
+/// Everything a session has used: all entries that report usage on all branches, each once, and what belongs to no
+/// entry.
 pub fn usage_of(tree: &SessionTree) -> Usage {
-    let replies = tree.entries().filter_map(|entry| match &entry.body {
-        Body::Reply(reply) => reply.usage,
-        _ => None,
-    });
-    replies.chain(tree.spent().copied()).fold(Usage::default(), |sum, usage| sum.plus(&usage))
+    let of_entries = tree.entries().filter_map(|entry| entry.body.usage());
+    of_entries.chain(tree.spent()).fold(Usage::default(), |sum, usage| sum.plus(usage))
 }
 
 /// A sum of charges.

@@ -41,6 +41,7 @@ pub(crate) fn with_text(body: &Body, text: &str) -> Option<Body> {
         | Body::Setting(_)
         | Body::Merge(_)
         | Body::Note(_)
+        | Body::ContextEdit(_)
         | Body::Cleared
         | Body::Foreign(_) => None,
     }

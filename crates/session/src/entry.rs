@@ -41,6 +41,8 @@ pub enum Body {
     System(System),
     /// The model forgets everything above.
     Cleared,
+    /// The model reads an earlier entry differently, or not at all.
+    ContextEdit(ContextEdit),
     /// A kind of entry this version does not know. It keeps its place in the tree.
     Foreign(Foreign),
 }
@@ -87,6 +89,8 @@ pub struct ToolResult {
     pub tool: String,
     pub blocks: Vec<Block>,
     pub failed: bool,
+    /// What the tool itself used of a model. Boxed, because most results have none.
+    pub usage: Option<Box<Usage>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,6 +116,8 @@ pub struct BranchSummary {
     /// What an extension attached.
     pub details: Option<Value>,
     pub from_extension: bool,
+    /// What writing the summary used.
+    pub usage: Option<Box<Usage>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -123,6 +129,19 @@ pub struct Compaction {
     pub files: FileLists,
     pub details: Option<Value>,
     pub from_extension: bool,
+    /// What writing the summary used.
+    pub usage: Option<Box<Usage>>,
+    /// The instructions in force here. The model reads them instead of those among the kept entries.
+    pub system: Option<Box<str>>,
+}
+
+/// Changes what the model reads of an earlier entry on the path. The entry itself stays as it was written, and a
+/// branch from above the edit reads it unchanged.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ContextEdit {
+    pub target: EntryId,
+    /// What the model reads instead; `None` omits the entry.
+    pub replacement: Option<Vec<Block>>,
 }
 
 /// Files touched by what a summary stands for, so that the next summary can carry them on.
@@ -283,7 +302,29 @@ impl Body {
             | Self::Note(_)
             | Self::System(_)
             | Self::Cleared
+            | Self::ContextEdit(_)
             | Self::Foreign(_) => &[],
+        }
+    }
+
+    /// The tokens and money that this entry reports.
+    pub fn usage(&self) -> Option<&Usage> {
+        match self {
+            Self::Reply(reply) => reply.usage.as_ref(),
+            Self::ToolResult(result) => result.usage.as_deref(),
+            Self::BranchSummary(summary) => summary.usage.as_deref(),
+            Self::Compaction(compaction) => compaction.usage.as_deref(),
+            Self::Prompt(_)
+            | Self::Shell(_)
+            | Self::Interrupted(_)
+            | Self::Setting(_)
+            | Self::Merge(_)
+            | Self::CustomMessage(_)
+            | Self::Note(_)
+            | Self::System(_)
+            | Self::Cleared
+            | Self::ContextEdit(_)
+            | Self::Foreign(_) => None,
         }
     }
 
@@ -304,6 +345,7 @@ impl Body {
             | Self::Setting(_)
             | Self::Note(_)
             | Self::Cleared => text_of(self.blocks()),
+            Self::ContextEdit(edit) => text_of(edit.replacement.as_deref().unwrap_or_default()),
         }
     }
 

@@ -238,7 +238,7 @@ fn earlier_attachments(tree: &SessionTree, prompt: &EntryId) -> Vec<String> {
 /// Whether an agent would have to know of it.
 fn is_heard(body: &Body) -> bool {
     match body {
-        Body::Setting(_) | Body::Note(_) | Body::Foreign(_) => false,
+        Body::Setting(_) | Body::Note(_) | Body::ContextEdit(_) | Body::Foreign(_) => false,
         Body::Shell(shell) => !shell.private,
         Body::Prompt(_)
         | Body::Reply(_)

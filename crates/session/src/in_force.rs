@@ -69,6 +69,7 @@ impl InForce {
             | Body::Note(_)
             | Body::System(_)
             | Body::Cleared
+            | Body::ContextEdit(_)
             | Body::Foreign(_) => {}
         }
     }

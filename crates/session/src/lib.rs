@@ -60,6 +60,7 @@ pub mod said;
 pub mod skeleton;
 pub mod stamps;
 pub mod status;
+pub mod sub_agents;
 pub mod titles;
 pub mod tokens;
 pub mod tree;
@@ -69,7 +70,7 @@ pub mod versions;
 pub mod watch;
 
 pub use entry::{
-    Block, Body, BranchSummary, Compaction, CustomMessage, Entry, FileLists, Foreign, ImageData,
+    Block, Body, BranchSummary, Compaction, ContextEdit, CustomMessage, Entry, FileLists, Foreign, ImageData,
     Interruption, Merge, Model, Note, Prompt, Reply, Setting, Shell, Stop, System, ToolResult, ToolUse,
     Usage, text_of,
 };

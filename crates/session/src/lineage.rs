@@ -116,6 +116,7 @@ fn role_of(body: &Body) -> Option<&'static str> {
         | Body::Setting(_)
         | Body::Merge(_)
         | Body::Note(_)
+        | Body::ContextEdit(_)
         | Body::Cleared
         | Body::Foreign(_) => None,
     }

@@ -178,7 +178,7 @@ fn is_conversation(body: &Body) -> bool {
         | Body::Merge(_)
         | Body::CustomMessage(_)
         | Body::Cleared => true,
-        Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::Foreign(_) => false,
+        Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::ContextEdit(_) | Body::Foreign(_) => false,
     }
 }
 

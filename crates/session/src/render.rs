@@ -59,7 +59,12 @@ fn render(message: &Message) -> Option<ModelMessage> {
         Body::Compaction(compaction) => Some(told(ModelRole::User, compaction_text(&compaction.summary))),
         Body::Merge(merge) => merge.summary.as_deref().map(|text| told(ModelRole::User, merge_text(text))),
         Body::System(system) => Some(told(ModelRole::System, system.text.clone())),
-        Body::Interrupted(_) | Body::Setting(_) | Body::Note(_) | Body::Cleared | Body::Foreign(_) => None,
+        Body::Interrupted(_)
+        | Body::Setting(_)
+        | Body::Note(_)
+        | Body::Cleared
+        | Body::ContextEdit(_)
+        | Body::Foreign(_) => None,
     }
 }
 

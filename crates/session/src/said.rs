@@ -86,6 +86,7 @@ impl Fields {
                 tool: self.text("tool")?.unwrap_or_default(),
                 blocks: self.words()?,
                 failed: self.flag("failed")?,
+                usage: None,
             }),
             "system" => Body::System(System { text: self.text("text")?.ok_or(NO_TEXT)? }),
             "shell" => Body::Shell(Shell {

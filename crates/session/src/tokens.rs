@@ -41,6 +41,7 @@ pub fn estimate(message: &Message) -> i64 {
         | Body::Note(_)
         | Body::System(_)
         | Body::Cleared
+        | Body::ContextEdit(_)
         | Body::Foreign(_) => 0,
     };
     (chars + CHARS_PER_TOKEN - 1) / CHARS_PER_TOKEN

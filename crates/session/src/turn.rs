@@ -424,6 +424,8 @@ impl Turn {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
+            system: None,
         };
         records.extend(self.say(Body::Compaction(compaction), stamps));
         written(records)

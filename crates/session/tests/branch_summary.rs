@@ -43,6 +43,7 @@ fn nested(read: &str, modified: &str, from_extension: bool) -> Body {
         files: FileLists { read: vec![read.into()], modified: vec![modified.into()] },
         details: None,
         from_extension,
+        usage: None,
     })
 }
 

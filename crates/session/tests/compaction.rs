@@ -230,6 +230,8 @@ fn files_come_from_calls_and_from_the_summary_before() {
             files: FileLists { read: vec!["old".into(), "b".into()], modified: vec!["new".into()] },
             details: None,
             from_extension,
+            usage: None,
+            system: None,
         })
     };
     let touched = calls(&[

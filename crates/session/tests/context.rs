@@ -7,7 +7,7 @@ use offshoot_session::context::{
 };
 use offshoot_session::{
     Block, Body, BranchSummary, CustomMessage, Entry, FileLists, Merge, Model, Record, Reply, SessionHeader,
-    SessionTree, Setting, Shell, Stop, ToolResult, ToolUse,
+    SessionTree, Setting, Shell, Stop, System, ToolResult, ToolUse,
 };
 use offshoot_testkit::{FixedStamps, tree_of};
 use redrawn::{keeps, redrawn};
@@ -56,7 +56,13 @@ fn reply_by(name: &str) -> Body {
 }
 
 fn result_of(call: &str) -> Body {
-    Body::ToolResult(ToolResult { call: call.into(), tool: "read".into(), blocks: Vec::new(), failed: false })
+    Body::ToolResult(ToolResult {
+        call: call.into(),
+        tool: "read".into(),
+        blocks: Vec::new(),
+        failed: false,
+        usage: None,
+    })
 }
 
 /// R-180: moving changes the context only by changing the path.
@@ -148,6 +154,7 @@ fn only_what_speaks_is_a_message() {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
         })
     };
     let merge = |summary: Option<&str>| {
@@ -361,4 +368,69 @@ fn fifty_thousand_entries_are_read_in_one_go() {
     };
     let (tree, _) = SessionTree::replay((0..50_000).map(entry));
     assert_eq!(at(&tree, "u49999", ContextOptions::default()).messages.len(), 50_000);
+}
+
+/// Ids and, where they are not the id, the words of the messages.
+fn reads_words(tree: &SessionTree, id: &str) -> String {
+    let context = at(tree, id, ContextOptions::default());
+    let word = |message: &offshoot_session::context::Message| match message.text() {
+        text if text == message.entry.id.as_str() => text,
+        text => format!("{}={text}", message.entry.id),
+    };
+    context.messages.iter().map(word).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn an_omitted_reply_is_not_read_below_its_edit() {
+    let tree = tree_of(
+        r#"u1 - a1 - e1"a1" - a2 - u3
+                a1 - u2"#,
+    );
+    assert_eq!(reads(&tree, "u3"), "u1 a2 u3");
+    assert_eq!(reads(&tree, "e1"), "u1");
+    // a branch from above the edit reads the reply again
+    assert_eq!(reads(&tree, "u2"), "u1 a1 u2");
+    assert_eq!(ids(&at(&tree, "u3", ContextOptions::pi())), "u1 a2 u3");
+    assert_eq!(transcript(&tree, "u3", true), "u1 a1 a2 u3");
+}
+
+#[test]
+fn a_replaced_message_keeps_its_place_and_the_latest_edit_wins() {
+    let tree = tree_of(r#"u1 - x1 - a1 - e1"u1=short" - e2"x1=none" - e3"x1=other" - u2 - e4"u1""#);
+    assert_eq!(reads_words(&tree, "e1"), "u1=short x1 a1");
+    assert_eq!(reads_words(&tree, "e2"), "u1=short x1=none a1");
+    assert_eq!(reads_words(&tree, "u2"), "u1=short x1=other a1 u2");
+    assert_eq!(reads_words(&tree, "e4"), "x1=other a1 u2");
+}
+
+#[test]
+fn an_edit_of_a_call_or_a_result_leaves_no_half_of_the_pair() {
+    let tree = tree_of(r#"u1 - c1 - t1 - a1 - e1"t1" - e2"c1""#);
+    assert_eq!(reads(&tree, "e1"), "u1 a1", "the call has no result any more");
+    assert_eq!(reads(&tree, "e2"), "u1 a1", "the result has no call any more");
+    let result = tree_of(r#"u1 - c1 - t1 - a1 - e1"c1""#);
+    assert_eq!(reads(&result, "e1"), "u1 a1");
+    assert_eq!(ids(&at(&result, "e1", ContextOptions::pi())), "u1 t1 a1", "pi sends the result alone");
+}
+
+#[test]
+fn edits_work_across_a_compaction_and_an_omitted_first_kept_entry() {
+    let tree = redrawn(r#"u1 - a1 - u2 - a2 - e1"u2" - k1 - u3"#, &[("k1", keeps("u2"))]);
+    assert_eq!(reads(&tree, "u3"), "k1 a2 u3");
+    assert_eq!(reads(&tree, "e1"), "u1 a1 a2");
+}
+
+#[test]
+fn instructions_of_a_compaction_replace_those_it_kept() {
+    let system = |text: &str| Body::System(System { text: text.into() });
+    let mut with_system = keeps("u2");
+    if let Body::Compaction(compaction) = &mut with_system {
+        compaction.system = Some("be brief".into());
+    }
+    let tree = redrawn(
+        "u1 - y1 - u2 - y2 - k1 - y3 - u3",
+        &[("y1", system("first")), ("y2", system("second")), ("k1", with_system), ("y3", system("later"))],
+    );
+    assert_eq!(reads_words(&tree, "u3"), "k1=be brief k1=what was before u2 u2 y3=later u3");
+    assert_eq!(reads_words(&tree, "y2"), "u1 y1=first u2 y2=second");
 }

@@ -2,10 +2,11 @@
 
 use jiff::SignedDuration;
 use offshoot_session::cost::{
-    BranchKind, Charge, CountedOnce, Price, Prices, Tally, by_branch, by_turn, charges, fits,
+    self, BranchKind, Charge, CountedOnce, Price, Prices, Tally, by_branch, by_turn, charges, fits,
 };
 use offshoot_session::{
-    Body, Change, Entry, EntryId, Fact, Lineage, Model, Record, Reply, SessionHeader, SessionTree, Usage,
+    Body, BranchSummary, Change, Compaction, Entry, EntryId, Fact, FileLists, Lineage, Mark, Model, Record,
+    Reply, SessionHeader, SessionTree, ToolResult, Usage,
 };
 use offshoot_testkit::FixedStamps;
 
@@ -251,4 +252,63 @@ fn what_nobody_has_a_price_for_has_no_money() {
     let both = Tally::of(known.iter().chain(&charges));
     assert_eq!((both.money(), both.unpriced), (Tally::of(&known).money(), 1), "what is known is told");
     assert_eq!(Tally::default().money(), Some(0));
+}
+
+fn used(tokens: i64, cost_micros: i64) -> Option<Box<Usage>> {
+    Some(Box::new(Usage { input: tokens, cost_micros, ..Usage::default() }))
+}
+
+/// pi's own statistics add all four kinds, and count a cost without tokens.
+#[test]
+fn compactions_branch_summaries_tool_results_and_usage_lines_are_counted() {
+    let result = ToolResult {
+        call: "t1".into(),
+        tool: "ask".into(),
+        blocks: Vec::new(),
+        failed: false,
+        usage: used(10, 100),
+    };
+    let compaction = Compaction {
+        summary: "so far".into(),
+        first_kept: None,
+        tokens_before: 0,
+        files: FileLists::default(),
+        details: None,
+        from_extension: false,
+        usage: used(20, 200),
+        system: None,
+    };
+    let summary = BranchSummary {
+        summary: "tried".into(),
+        from: None,
+        left: None,
+        files: FileLists::default(),
+        details: None,
+        from_extension: false,
+        usage: used(40, 400),
+    };
+    let warmed = Usage { cost_micros: 800, ..Usage::default() };
+    let line = |id: &str| {
+        let fact = Fact::Spent { usage: warmed };
+        Record::new(Change::Marked(Mark { id: Some(id.into()), marked_at: FixedStamps::start(), fact }))
+    };
+    let (tree, charges) = charged(vec![
+        Record::opened(SessionHeader::new("s".into(), FixedStamps::start())),
+        entry("u1", None, Body::prompt("one")),
+        entry("t1", Some("u1"), Body::ToolResult(result)),
+        entry("k1", Some("t1"), Body::Compaction(compaction)),
+        entry("s1", Some("k1"), Body::BranchSummary(summary)),
+        // two lines of one moment, each a charge
+        line("w1"),
+        line("w2"),
+    ]);
+    let tally = Tally::of(&charges);
+    assert_eq!((tally.tokens(), tally.usage.cost_micros), (70, 100 + 200 + 400 + 2 * 800));
+    let all = cost::usage_of(&tree);
+    assert_eq!((all.input, all.cost_micros), (70, 2300));
+    let turns: Vec<(Option<EntryId>, i64)> = by_turn(&tree, &charges)
+        .into_iter()
+        .map(|turn| (turn.prompt, turn.tally.usage.cost_micros))
+        .collect();
+    assert_eq!(turns, [(Some("u1".into()), 700), (None, 1600)]);
 }

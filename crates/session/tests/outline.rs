@@ -270,6 +270,8 @@ fn every_kind_of_entry_has_a_line() {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
+            system: None,
         })
     };
     assert_eq!(line(compaction(12_500)), "[compaction: 13k tokens]");
@@ -285,6 +287,7 @@ fn a_result_is_told_by_its_call() {
             tool: name.into(),
             blocks: Vec::new(),
             failed: false,
+            usage: None,
         });
         let uses = reply(Some(Stop::ToolUse), vec![Block::ToolUse(call(name, input))]);
         let (tree, _) = SessionTree::replay([record("c", None, uses), record("t", Some("c"), result)]);

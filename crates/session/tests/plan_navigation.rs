@@ -125,6 +125,7 @@ fn check_with_summary(drawing: &str, target: &str, expected: &str) {
         files: FileLists::default(),
         details: None,
         from_extension: false,
+        usage: None,
     };
     assert_eq!(moved.entry(at).unwrap().body, Body::BranchSummary(expected));
 }

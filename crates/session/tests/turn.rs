@@ -90,7 +90,7 @@ fn a_call_and_its_result_are_entries_in_their_order() {
     scene.hear(Said::words("m", "I look."));
     scene.hear(Said::tool_use("m", "c1", "read", json!({ "path": "a.txt" })));
     let blocks = vec![Block::Text("contents".into())];
-    let result = ToolResult { call: "c1".into(), tool: String::new(), blocks, failed: false };
+    let result = ToolResult { call: "c1".into(), tool: String::new(), blocks, failed: false, usage: None };
     scene.hear(Said::ToolResult(result));
     assert_eq!(scene.log().lines().last(), Some("write new1 below u, new2 below new1"));
     let tool = scene.tree.entry(&"new2".into()).unwrap().body.clone();
@@ -114,6 +114,7 @@ fn what_a_sub_agent_says_is_a_tree_of_its_own_that_names_its_call() {
         tool: "task".into(),
         blocks,
         failed: false,
+        usage: None,
     }));
     assert_eq!(scene.drawn(), "u - new1\"meanwhile\" - new6*\nnew3 - new4\"Count\" - new5\"One, two\"\n");
     let offshoot_session::Body::Note(note) = &scene.tree.entry(&"new3".into()).unwrap().body else {

@@ -73,7 +73,7 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// With `<session>/subagents/agent-*.jsonl` and what `agent-*.meta.json` says of each.
+    /// With `<session>/subagents/agent-*.jsonl`, those of workflow runs (`subagents/workflows/<run>`), and what `agent-*.meta.json` says of each.
     fn agents(&self, path: &Path, name: &str, file: Watched<'_>) -> Option<Transcript> {
         let files = self.agent_files(path);
         if files.is_empty() || classify(name, file.bytes) != FileRole::Session(Dialect::ClaudeCode) {
@@ -93,7 +93,10 @@ impl Around<'_> {
 
     fn agent_files(&self, path: &Path) -> Vec<PathBuf> {
         let folder = path.with_extension("").join("subagents");
-        self.named(&folder, |name| name.starts_with("agent-") && name.ends_with(".jsonl"))
+        let runs = self.named(&folder.join("workflows"), |_| true);
+        let folders = std::iter::once(folder).chain(runs);
+        let is_agent = |name: &str| name.starts_with("agent-") && name.ends_with(".jsonl");
+        folders.flat_map(|folder| self.named(&folder, is_agent)).collect()
     }
 
     /// With the rollouts it continues, wherever they lie among the sessions.

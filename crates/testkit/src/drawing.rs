@@ -8,16 +8,17 @@
 //! any other line starts a new root. `*` is the main head, `[words]` a label, `"words"` what was said (the id,
 //! unless given). The first letter of an id says what it is:
 //! `u` prompt, `a` reply, `t` tool result, `c` reply that calls tool `t…`, `m` model setting, `k` compaction that
-//! keeps nothing, `s` branch summary, `i` interrupted, `x` message of an extension, `n` note, `z` cleared.
+//! keeps nothing, `s` branch summary, `i` interrupted, `x` message of an extension, `n` note, `z` cleared,
+//! `e` context edit (`"a1"` omits `a1`, `"a1=words"` replaces it).
 //! Anything else is a prompt. An id may be written `u1/turn7` to belong to a turn.
 
 use std::collections::HashMap;
 
 use jiff::SignedDuration;
 use offshoot_session::{
-    Block, Body, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact, FileLists, HeadMove,
-    HeadName, Interruption, Model, Note, Record, Reply, SessionHeader, SessionTree, Setting, ToolResult,
-    ToolUse,
+    Block, Body, BranchSummary, Change, Compaction, ContextEdit, CustomMessage, Entry, EntryId, Fact,
+    FileLists, HeadMove, HeadName, Interruption, Model, Note, Record, Reply, SessionHeader, SessionTree,
+    Setting, ToolResult, ToolUse,
 };
 
 use crate::FixedStamps;
@@ -182,9 +183,13 @@ fn body(id: &str, said: &str) -> Body {
             };
             Body::Reply(Reply { blocks: vec![Block::ToolUse(call)], ..Reply::default() })
         }
-        Some('t') => {
-            Body::ToolResult(ToolResult { call: id.into(), tool: "read".into(), blocks, failed: false })
-        }
+        Some('t') => Body::ToolResult(ToolResult {
+            call: id.into(),
+            tool: "read".into(),
+            blocks,
+            failed: false,
+            usage: None,
+        }),
         Some('m') => Body::Setting(Setting::Model {
             role: None,
             model: Model { provider: "test".into(), name: said.to_owned() },
@@ -196,6 +201,8 @@ fn body(id: &str, said: &str) -> Body {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
+            system: None,
         }),
         Some('s') => Body::BranchSummary(BranchSummary {
             summary: said.to_owned(),
@@ -204,6 +211,7 @@ fn body(id: &str, said: &str) -> Body {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
         }),
         Some('i') => Body::Interrupted(Interruption::Wanted),
         Some('x') => Body::CustomMessage(CustomMessage {
@@ -214,6 +222,11 @@ fn body(id: &str, said: &str) -> Body {
         }),
         Some('n') => Body::Note(Note { kind: "test".into(), data: None }),
         Some('z') => Body::Cleared,
+        Some('e') => {
+            let (target, words) = said.split_once('=').map_or((said, None), |(id, words)| (id, Some(words)));
+            let replacement = words.map(|words| vec![Block::Text(words.to_owned())]);
+            Body::ContextEdit(ContextEdit { target: target.into(), replacement })
+        }
         _ => Body::prompt(said),
     }
 }

@@ -93,6 +93,7 @@ fn body(kind: u8, number: usize) -> Body {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
         }),
         16 => Body::Compaction(Compaction {
             summary: text,
@@ -101,6 +102,8 @@ fn body(kind: u8, number: usize) -> Body {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
+            system: None,
         }),
         17 => Body::Interrupted(Interruption::Wanted),
         18 => Body::ToolResult(ToolResult {
@@ -108,6 +111,7 @@ fn body(kind: u8, number: usize) -> Body {
             tool: "read".to_owned(),
             blocks: Body::prompt(text).blocks().to_vec(),
             failed: false,
+            usage: None,
         }),
         _ => Body::CustomMessage(CustomMessage {
             kind: "extension".to_owned(),

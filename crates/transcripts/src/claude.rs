@@ -35,9 +35,10 @@ mod write;
 
 pub use billed::billed_as;
 pub use draft::is_known_type;
-pub use index::{IndexRecord, NotAnIndex, read_index};
+pub use index::{IndexRecord, NotAnIndex, read_index, retitled_index};
 pub(crate) use read::Reading;
 pub use read::{read, read_with_agents};
+pub(crate) use subagents::session_of_workflow;
 pub use subagents::{AgentFile, StartedBy};
 pub use titles::{Listing, listing, title_line};
 pub use write::{project_folder, write_branch};

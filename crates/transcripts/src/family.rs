@@ -1,5 +1,6 @@
 //! What a file is to the conversations beside it: a session, something that belongs to one, or nothing of theirs.
 
+use crate::claude::session_of_workflow;
 use crate::opencode::{Stored, stored};
 use crate::{Dialect, Unreadable, read};
 
@@ -72,6 +73,9 @@ fn owner_by_name(path: &str) -> Option<String> {
             return Some("the files beside it (their manifest)".to_owned());
         }
         _ => {}
+    }
+    if let Some(session) = session_of_workflow(path).filter(|_| name == "journal.jsonl") {
+        return Some(format!("session `{session}` (the journal of a workflow run)"));
     }
     let stem = name.strip_suffix(".json")?;
     match folder_name {

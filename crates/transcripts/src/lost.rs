@@ -33,6 +33,8 @@ pub enum Loss {
     Settings,
     Interruptions,
     Clearings,
+    /// The target keeps what the model reads, or cannot tell that the model reads a message differently.
+    ContextEdits,
     /// Entries of kinds that neither side knows.
     ForeignEntries,
     EntryIds,
@@ -133,6 +135,7 @@ impl Loss {
             Self::Settings => "settings that the format does not know; kept as a note",
             Self::Interruptions => "that a reply was cut off; kept as a note",
             Self::Clearings => "that the model forgets what is above; kept as a note",
+            Self::ContextEdits => "context edits, which change or omit what the model reads of a message",
             Self::ForeignEntries => "entries of an unknown kind; kept as a note",
             Self::EntryIds => "ids of entries",
             Self::Lineage => "where in its parent the session began, and why",

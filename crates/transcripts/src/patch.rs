@@ -48,11 +48,28 @@ pub(crate) fn remove(object: &str, key: &str) -> String {
     text
 }
 
+/// Changes the objects of an array by their text.
+pub(crate) fn change_each(array: &str, change: impl Fn(&str) -> String) -> String {
+    let mut text = array.to_owned();
+    for element in elements(array).into_iter().rev() {
+        let new = change(array.get(element.clone()).unwrap_or_default());
+        text = splice(&text, element, &new);
+    }
+    text
+}
+
+/// Behind the last field; on a line of its own where the first one has one.
 fn add(object: &str, key: &str, value: &str) -> String {
     let Some(body) = object.trim_end().strip_suffix('}') else { return object.to_owned() };
-    let tail = object.get(body.len()..).unwrap_or_default();
-    let comma = if body.trim() == "{" { "" } else { "," };
     let key = serde_json::Value::from(key);
+    let inside = body.trim_start().strip_prefix('{').unwrap_or_default();
+    let blanks = inside.get(..inside.len() - inside.trim_start().len()).unwrap_or_default();
+    if blanks.contains('\n') && !inside.trim().is_empty() {
+        let (fields, tail) = object.split_at(body.trim_end().len());
+        return format!("{fields},{blanks}{key}: {value}{tail}");
+    }
+    let tail = object.get(body.len()..).unwrap_or_default();
+    let comma = if inside.trim().is_empty() { "" } else { "," };
     format!("{body}{comma}{key}:{value}{tail}")
 }
 
@@ -93,6 +110,24 @@ fn fields(object: &str) -> Vec<(String, Field)> {
         }
         at += 1;
     }
+}
+
+/// The elements of the outermost array.
+fn elements(array: &str) -> Vec<Range<usize>> {
+    let bytes = array.as_bytes();
+    let mut elements = Vec::new();
+    let mut at = skip_blanks(bytes, 0);
+    let mut separator = b'[';
+    while bytes.get(at) == Some(&separator) {
+        let start = skip_blanks(bytes, at + 1);
+        let end = value_end(bytes, start);
+        if end > start {
+            elements.push(start..end);
+        }
+        at = skip_blanks(bytes, end);
+        separator = b',';
+    }
+    elements
 }
 
 fn skip_blanks(bytes: &[u8], from: usize) -> usize {
@@ -145,7 +180,7 @@ fn value_end(bytes: &[u8], start: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{change, remove, set};
+    use super::{change, change_each, remove, set};
 
     #[test]
     fn only_the_named_field_changes() {
@@ -158,6 +193,21 @@ mod tests {
         assert_eq!(set("{}", "new", "1"), r#"{"new":1}"#);
         let nested = change(line, "m", |inner| set(inner, "parentId", "8"));
         assert_eq!(nested, r#"{ "a" : 1.50,"parentId": "x,}\"" , "m":{"parentId":8}}"#);
+    }
+
+    #[test]
+    fn a_new_field_is_laid_out_like_the_others() {
+        let pretty = "{\n  \"a\": 1,\n  \"b\": 2\n}";
+        assert_eq!(set(pretty, "c", "3"), "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}");
+        assert_eq!(set("{\"a\":1}", "c", "3"), "{\"a\":1,\"c\":3}");
+    }
+
+    #[test]
+    fn elements_of_an_array_are_changed_in_place() {
+        let each = |array: &str| change_each(array, |object| set(object, "a", "0"));
+        assert_eq!(each(r#"[ {"a":1} , 7,{"b":"],"}]"#), r#"[ {"a":0} , 7,{"b":"],","a":0}]"#);
+        assert_eq!(each("[]"), "[]");
+        assert_eq!(each("{}"), "{}");
     }
 
     #[test]

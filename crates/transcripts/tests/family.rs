@@ -40,6 +40,9 @@ fn the_beginning_of_a_file_is_enough() {
 #[test]
 fn side_files_name_their_owner() {
     check("s/subagents/agent-1.meta.json", "{}", side_file_of("`agent-1.jsonl`"));
+    let step = r#"{"type":"started","key":"a","agentId":"x1"}"#;
+    let owner = side_file_of("session `s` (the journal of a workflow run)");
+    check("p/s/subagents/workflows/run-1/journal.jsonl", step, owner);
     check("codex/session_index.jsonl", "{}", side_file_of("the Codex sessions beside it (their names)"));
     check("p/sessions-index.json", "{}", side_file_of("the Claude Code sessions beside it (their index)"));
     check("MANIFEST.md", "# Files", side_file_of("the files beside it (their manifest)"));

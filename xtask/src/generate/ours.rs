@@ -124,6 +124,7 @@ fn body(told: &Told<'_>) -> Body {
             tool: (*tool).to_owned(),
             blocks: blocks(text, image),
             failed: *failed,
+            usage: None,
         }),
         What::Compaction { summary, first_kept, tokens } => Body::Compaction(Compaction {
             summary: (*summary).to_owned(),
@@ -132,6 +133,8 @@ fn body(told: &Told<'_>) -> Body {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
+            system: None,
         }),
         What::BranchSummary { summary, left } => Body::BranchSummary(BranchSummary {
             summary: (*summary).to_owned(),
@@ -140,6 +143,7 @@ fn body(told: &Told<'_>) -> Body {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
         }),
         What::Model => Body::Setting(Setting::Model {
             role: None,

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::catalog::Program;
+use super::catalog::{Program, Source};
 
 /// What starts a program: itself, or its runtime and its script.
 pub(super) struct Installed {
@@ -45,17 +45,46 @@ pub(super) fn installed(program: &Program, may_install: bool, cache: &Path) -> R
 fn fetch(program: &Program, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
     std::fs::write(folder.join("package.json"), "{\"private\": true}\n")?;
+    let package = format!("{}@{}", program.package, program.version);
+    let mut wanted: Vec<&str> = program.runtime.iter().map(|runtime| runtime.package).collect();
+    match program.source {
+        Source::Installed => wanted.push(&package),
+        Source::Packed { with } => wanted.extend(with),
+    }
+    let options = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact"];
+    npm(folder, options.into_iter().chain(wanted))?;
+    // npm removes what it did not bring, so this comes last
+    match program.source {
+        Source::Installed => Ok(()),
+        Source::Packed { .. } => unpack(&package, folder, &folder.join("node_modules").join(program.package)),
+    }
+}
+
+/// Fetches one package without its dependencies.
+pub(crate) fn unpack(package: &str, folder: &Path, into: &Path) -> Result<()> {
+    let told = npm(folder, ["pack", "--json", package])?;
+    let told: Value = serde_json::from_str(&told).context("npm told nothing of the package")?;
+    let file = told.pointer("/0/filename").and_then(Value::as_str).context("npm packed no file")?;
+    let file = folder.join(file);
+    std::fs::create_dir_all(into).with_context(|| format!("cannot create `{}`", into.display()))?;
+    let mut tar = Command::new("tar");
+    tar.arg("-xzf").arg(&file).arg("--strip-components=1").arg("-C").arg(into);
+    if !tar.status().context("cannot run tar")?.success() {
+        bail!("`{}` could not be unpacked", file.display());
+    }
+    std::fs::remove_file(&file).with_context(|| format!("cannot remove `{}`", file.display()))
+}
+
+fn npm<'w>(folder: &Path, words: impl IntoIterator<Item = &'w str>) -> Result<String> {
     let mut npm = Command::new("npm");
-    npm.current_dir(folder).args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--save-exact"]);
-    npm.arg(format!("{}@{}", program.package, program.version));
-    npm.args(program.runtime.as_ref().map(|runtime| runtime.package));
+    npm.current_dir(folder).args(words);
     let output = npm.stdin(Stdio::null()).output().context("cannot run npm")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("npm error")).take(3).collect();
         bail!("{}", errors.join("; "));
     }
-    Ok(())
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 fn version_in(package: &Path) -> Result<String> {

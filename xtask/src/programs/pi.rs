@@ -1,16 +1,16 @@
 //! pi over its RPC. A fork is a file of its own with the same ids; a small extension goes back inside the session,
 //! which makes a branch in the same file. pi has no sub-agents.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use serde_json::json;
 
-use super::Check;
 use super::place::Place;
 use super::reading::Reader;
 use super::story::{self, AGAIN, FIRST, ONCE_MORE, OTHER};
 use super::talk::Talk;
+use super::{Check, pi_sdk};
 
 /// Lets a prompt move the session to another of its entries.
 const GO_BACK: &str = r#"
@@ -25,6 +25,19 @@ export default function (pi) {
 const MORE: &str = "Anything else?";
 
 pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
+    held(place, reader).map(|(checks, _)| checks)
+}
+
+/// The same, and what pi's own SDK makes of the sessions that were held and of those that were recorded.
+pub(super) fn talk_and_compare(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
+    let (mut checks, mut files) = held(place, reader)?;
+    files.extend(pi_sdk::fixtures());
+    checks.extend(pi_sdk::compared(place, reader, &files)?);
+    Ok(checks)
+}
+
+/// The conversation, and the files that it left.
+fn held(place: &Place, reader: &Reader) -> Result<(Vec<Check>, Vec<PathBuf>)> {
     configure(place)?;
     let extension = place.write("go-back.ts", GO_BACK)?;
 
@@ -70,7 +83,7 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
             reader.session(Path::new(&session))?,
         ),
     ];
-    Ok(checks)
+    Ok((checks, [session, fork, retried].map(PathBuf::from).to_vec()))
 }
 
 /// The model is the scripted one.

@@ -50,13 +50,30 @@ impl Place {
         Ok(path)
     }
 
+    /// A file beside the program's own script; `None` if the program is not a script.
+    pub(super) fn module(&self, name: &str) -> Option<PathBuf> {
+        self.words.get(1).map(|script| script.with_file_name(name))
+    }
+
+    /// What runs the program's script, ready to run another one in the same place.
+    pub(super) fn runtime(&self) -> Option<Command> {
+        self.words.get(1)?;
+        self.words.first().map(|runtime| self.isolated(runtime.as_os_str()))
+    }
+
     /// The program in its project, with nothing inherited but the path. Whatever it would ask of the world goes to a
     /// port where nobody listens.
     pub(super) fn command(&self) -> Command {
-        let nobody = "http://127.0.0.1:9";
         let mut words = self.words.iter();
-        let mut command = Command::new(words.next().map_or(OsStr::new(""), |word| word.as_os_str()));
-        command.args(words).current_dir(&self.project).env_clear().process_group(0);
+        let mut command = self.isolated(words.next().map_or(OsStr::new(""), |word| word.as_os_str()));
+        command.args(words);
+        command
+    }
+
+    fn isolated(&self, program: &OsStr) -> Command {
+        let nobody = "http://127.0.0.1:9";
+        let mut command = Command::new(program);
+        command.current_dir(&self.project).env_clear().process_group(0);
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", &self.home).env("TMPDIR", self.root.join("tmp"));
         command.env("LC_ALL", "C.UTF-8").env("TERM", "dumb").env("DO_NOT_TRACK", "1");

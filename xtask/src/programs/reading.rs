@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::place::Place;
 use super::story::NOTE;
@@ -75,6 +75,18 @@ impl Reader {
     pub(super) fn session(&self, file: &Path) -> Result<String> {
         let inspected = self.json(&["inspect", "--json"], file)?;
         Ok(inspected["session"].as_str().context("it has no id")?.to_owned())
+    }
+
+    /// What `cost` prints, under the names that pi's statistics use.
+    pub(super) fn spent(&self, file: &Path) -> Result<Value> {
+        let told = self.json(&["cost", "--json"], file)?;
+        let total = &told["total"];
+        Ok(json!({
+            "input": total["input"], "output": total["output"], "cacheRead": total["cache_read"],
+            "cacheWrite": total["cache_write"], "total": total["tokens"],
+            // pi has no prices that are not known
+            "micros": total["cost_micros"].as_i64().unwrap_or(0),
+        }))
     }
 
     fn import(&self, file: &Path) -> Result<String> {

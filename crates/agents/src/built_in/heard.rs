@@ -29,6 +29,7 @@ impl Heard {
                 | Body::CustomMessage(_)
                 | Body::Note(_)
                 | Body::System(_)
+                | Body::ContextEdit(_)
                 | Body::Foreign(_) => {}
             }
         }

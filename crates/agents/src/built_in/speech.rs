@@ -102,7 +102,8 @@ impl<'c> Speech<'c> {
             Err(text) => (text, true),
         };
         let blocks = vec![Block::Text(text.clone())];
-        self.tell(Said::ToolResult(ToolResult { call, tool: tool.to_owned(), blocks, failed })).await
+        self.tell(Said::ToolResult(ToolResult { call, tool: tool.to_owned(), blocks, failed, usage: None }))
+            .await
     }
 
     /// The message is whole; nothing where nothing was said.

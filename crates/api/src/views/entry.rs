@@ -43,6 +43,9 @@ pub enum BodyView {
         tool: String,
         blocks: Vec<BlockView>,
         failed: bool,
+        /// What the tool itself used of a model.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<UsageView>,
     },
     Shell {
         command: String,
@@ -60,12 +63,16 @@ pub enum BodyView {
         from: Option<String>,
         left: Option<String>,
         from_extension: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<UsageView>,
     },
     Compaction {
         summary: String,
         first_kept: Option<String>,
         tokens_before: i64,
         from_extension: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<UsageView>,
     },
     Setting(SettingView),
     Merge {
@@ -86,6 +93,13 @@ pub enum BodyView {
         text: String,
     },
     Cleared,
+    /// Changes what the model reads of an earlier entry.
+    ContextEdit {
+        target: String,
+        /// What the model reads instead; absent if the entry is omitted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replacement: Option<Vec<BlockView>>,
+    },
     Foreign {
         name: String,
         text: Option<String>,
@@ -190,6 +204,7 @@ impl From<&Body> for BodyView {
                 tool: result.tool.clone(),
                 blocks: blocks(&result.blocks),
                 failed: result.failed,
+                usage: result.usage.as_deref().map(UsageView::from),
             },
             Body::Shell(shell) => Self::Shell {
                 command: shell.command.clone(),
@@ -203,12 +218,14 @@ impl From<&Body> for BodyView {
                 from: summary.from.as_ref().map(id),
                 left: summary.left.as_ref().map(id),
                 from_extension: summary.from_extension,
+                usage: summary.usage.as_deref().map(UsageView::from),
             },
             Body::Compaction(compaction) => Self::Compaction {
                 summary: compaction.summary.clone(),
                 first_kept: compaction.first_kept.as_ref().map(id),
                 tokens_before: compaction.tokens_before,
                 from_extension: compaction.from_extension,
+                usage: compaction.usage.as_deref().map(UsageView::from),
             },
             Body::Setting(setting) => Self::Setting(SettingView::from(setting)),
             Body::Merge(merge) => Self::Merge { from: id(&merge.from), summary: merge.summary.clone() },
@@ -220,6 +237,10 @@ impl From<&Body> for BodyView {
             Body::Note(note) => Self::Note { name: note.kind.clone(), data: note.data.clone() },
             Body::System(system) => Self::System { text: system.text.clone() },
             Body::Cleared => Self::Cleared,
+            Body::ContextEdit(edit) => Self::ContextEdit {
+                target: id(&edit.target),
+                replacement: edit.replacement.as_deref().map(blocks),
+            },
             Body::Foreign(foreign) => {
                 Self::Foreign { name: foreign.kind.clone(), text: foreign.text.clone() }
             }

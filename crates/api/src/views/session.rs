@@ -5,6 +5,7 @@ use offshoot_session::agent::Capabilities;
 use offshoot_session::cost::Tally;
 use offshoot_session::queue::Queued;
 use offshoot_session::status::{State, Status};
+use offshoot_session::sub_agents::SubAgent;
 use offshoot_session::{Binding, HeadName, Missing, Provenance, SessionTree, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -106,7 +107,7 @@ pub struct BranchView {
     /// it was told everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing: Option<MissingView>,
-    /// Agents that were started by what is in view, in the order in which they began.
+    /// Agents that were started by what is in view or by no known call, in the order in which they began.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sub_agents: Vec<SubAgentView>,
 }
@@ -114,10 +115,16 @@ pub struct BranchView {
 /// An agent that the agent has started. What it says is a tree of its own: the branch to its tip shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubAgentView {
-    /// The call of a tool that started it.
-    pub call: String,
-    /// The entry in view in which that call stands.
-    pub entry: String,
+    /// The call of a tool that started it; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<String>,
+    /// The entry in view that holds that call. A task without one, as in files of older agents, is listed on every
+    /// branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entry: Option<String>,
+    /// The agent session of the branch that started it; absent for a task without an entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// Its first entry.
     pub begins: String,
     /// Its last one so far.
@@ -363,6 +370,24 @@ impl From<&Queued> for QueuedView {
             held: false,
             prompt: PromptView::from(&queued.prompt),
             at: queued.queued_at,
+        }
+    }
+}
+
+impl From<&SubAgent<'_>> for SubAgentView {
+    fn from(one: &SubAgent<'_>) -> Self {
+        Self {
+            call: one.call.as_ref().map(ToString::to_string),
+            entry: one.entry.as_ref().map(ToString::to_string),
+            session: one.session.clone(),
+            begins: one.root.id.to_string(),
+            tip: one.tip.id.to_string(),
+            task: one.task.clone(),
+            tool: one.tool.clone(),
+            agent: one.kind.clone(),
+            running: one.running,
+            at: one.root.written_at,
+            ended_at: one.ended_at,
         }
     }
 }

@@ -83,15 +83,6 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
                 .map(|call| json!({"id": call.id.as_str(), "name": call.name, "input": call.input}))
                 .collect();
             put("tool_calls", json!(calls));
-            if let Some(usage) = reply.usage {
-                put(
-                    "usage",
-                    json!({
-                        "input": usage.input, "output": usage.output, "cache_read": usage.cache_read,
-                        "cache_write": usage.cache_write, "cost_micros": usage.cost_micros,
-                    }),
-                );
-            }
         }
         Body::ToolResult(result) => {
             put("call", json!(result.call.as_str()));
@@ -125,6 +116,10 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
             put("kind", json!(note.kind));
             put("data", json!(note.data));
         }
+        Body::ContextEdit(edit) => {
+            put("target", json!(edit.target.as_str()));
+            put("omits", json!(edit.replacement.is_none()));
+        }
         Body::Foreign(foreign) => {
             put("kind", json!(foreign.kind));
         }
@@ -132,6 +127,15 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
             put("crash", json!(*why == Interruption::Crash));
         }
         Body::System(_) | Body::Cleared => {}
+    }
+    if let Some(usage) = entry.body.usage() {
+        put(
+            "usage",
+            json!({
+                "input": usage.input, "output": usage.output, "cache_read": usage.cache_read,
+                "cache_write": usage.cache_write, "cost_micros": usage.cost_micros,
+            }),
+        );
     }
     fields
 }
@@ -166,6 +170,7 @@ fn role(body: &Body) -> &'static str {
         Body::Note(_) => "note",
         Body::System(_) => "system",
         Body::Cleared => "cleared",
+        Body::ContextEdit(_) => "context_edit",
         Body::Foreign(_) => "foreign",
     }
 }

@@ -1,7 +1,7 @@
 //! `offshoot rename [SESSION] TITLE`: another title. An empty one takes it away. With `--write-back` Claude Code is told
 //! too, and SESSION may be a file of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use offshoot_api::{Request, request};
 use offshoot_session::SessionId;
@@ -13,7 +13,7 @@ use crate::here::Here;
 use crate::stored::read;
 use crate::text::harmless_line;
 use crate::which::{Which, short, stored, which};
-use crate::write_back::{file_of, tell};
+use crate::write_back::{file_of, files_of_bindings, tell};
 use crate::{Answer, words};
 
 pub(crate) fn run(args: &RenameArgs, here: &Here) -> Result<Answer, Failure> {
@@ -27,12 +27,27 @@ pub(crate) fn run(args: &RenameArgs, here: &Here) -> Result<Answer, Failure> {
         Which::Stored(id) => match here.store()?.reference(&id) {
             Some(source) => in_both(&id, Path::new(&source.path), title, here)?,
             None => {
-                let file = file_of(&id)?;
-                rename(&id, title, here)? + &told(&file, title, here)?
+                let files = files_of(&id, here)?;
+                let mut text = rename(&id, title, here)?;
+                for file in files {
+                    text.push_str(&told(&file, title, here)?);
+                }
+                text
             }
         },
     };
     Ok(Answer { text, ..Answer::default() })
+}
+
+/// The file of the session itself, else those of the sessions of Claude Code that its branches are bound to.
+fn files_of(id: &SessionId, here: &Here) -> Result<Vec<PathBuf>, Failure> {
+    match file_of(id) {
+        Ok(file) => Ok(vec![file]),
+        Err(failure) => {
+            let bound = files_of_bindings(&read(here, id)?.tree);
+            if bound.is_empty() { Err(failure) } else { Ok(bound) }
+        }
+    }
 }
 
 /// A title that was given here stands above the one in the file, so it has to change too.

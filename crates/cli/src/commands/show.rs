@@ -6,11 +6,14 @@ mod turn;
 
 use std::ffi::OsStr;
 use std::path::Path;
+use std::sync::Arc;
 
+use offshoot_api::views::SubAgentView;
 use offshoot_session::address::{ShortIds, Want};
 use offshoot_session::outline::{Lines, Turn, turns_of, turns_through};
+use offshoot_session::sub_agents::{SubAgent, sub_agents_on};
 use offshoot_session::versions::AllVersions;
-use offshoot_session::{EntryId, SessionTree};
+use offshoot_session::{Body, Entry, EntryId, SessionTree};
 use offshoot_store::ending::{Ending, Last};
 use serde_json::{Value, json};
 
@@ -92,12 +95,23 @@ fn shown(tree: &SessionTree, args: &ShowArgs) -> Result<Vec<EntryId>, Failure> {
     let entries: Vec<EntryId> = match &at {
         _ if is_for_scripts => {
             let path = turns_of(tree, place).iter().flat_map(ids).collect::<Vec<_>>();
-            return Ok(last_of(&path, args.last).to_vec());
+            let shown = last_of(&path, args.last).to_vec();
+            return Ok(shown.into_iter().chain(sub_agent_entries(tree)).collect());
         }
         Some(at) => turns_through(tree, at).iter().filter(|turn| turn.contains(at)).flat_map(ids).collect(),
         None => last_of(&turns_of(tree, place), args.last).iter().flat_map(ids).collect(),
     };
-    Ok(light::with_calls(tree, entries))
+    Ok(light::with_calls(tree, entries.into_iter().chain(sub_agent_entries(tree)).collect()))
+}
+
+/// The notes and tasks of sub-agents.
+fn sub_agent_entries(tree: &SessionTree) -> Vec<EntryId> {
+    let roots = tree.children(None).into_iter().filter(|root| matches!(root.body, Body::Note(_)));
+    let with_task = |root: &Arc<Entry>| {
+        let task = tree.children(Some(&root.id)).first().map(|task| task.id.clone());
+        std::iter::once(root.id.clone()).chain(task)
+    };
+    roots.flat_map(with_task).collect()
 }
 
 /// What is shown. The tree may hold only a part of the session.
@@ -120,7 +134,13 @@ impl<'t> Part<'t> {
 
     fn drawn(&self, at: Option<&EntryId>, last: Option<usize>, look: &Look) -> String {
         let tree = self.tree;
-        let about = About { short_ids: &self.short_ids, lines: Lines::of(tree), running: self.running };
+        let path = tree.path_to(at.or(tree.main_head()));
+        let about = About {
+            short_ids: &self.short_ids,
+            lines: Lines::of(tree),
+            running: self.running,
+            sub_agents: sub_agents_on(tree, &path),
+        };
         if let Some(at) = at {
             let turns = self.numbered(turns_through(tree, at));
             let found = turns.iter().rev().find(|turn| turn.contains(at));
@@ -145,6 +165,9 @@ impl<'t> Part<'t> {
             shown.push(turn::drawn(tree, one, &about, before, look));
             before = one.entries.first().map(|entry| entry.written_at);
         }
+        if last.is_none() {
+            shown.extend(turn::tasks_of_no_turn(&about, look));
+        }
         text.push_str(&shown.join("\n"));
         text
     }
@@ -156,7 +179,15 @@ impl<'t> Part<'t> {
         let path: Vec<_> =
             turns.iter().flat_map(|turn| turn.entries.iter().map(|entry| (turn.number, *entry))).collect();
         let versions = AllVersions::of(tree);
-        let entries: Vec<Value> = last_of(&path, last)
+        let shown = last_of(&path, last);
+        let entries: Vec<&Arc<Entry>> = shown.iter().map(|(_, entry)| *entry).collect();
+        let is_shown = |one: &SubAgent<'_>| last.is_none() || one.entry.is_some();
+        let sub_agents: Vec<SubAgentView> = sub_agents_on(tree, &entries)
+            .iter()
+            .filter(|one| is_shown(one))
+            .map(SubAgentView::from)
+            .collect();
+        let entries: Vec<Value> = shown
             .iter()
             .map(|(number, one)| {
                 let mut fields = entry(tree, one);
@@ -175,6 +206,7 @@ impl<'t> Part<'t> {
             "head": tree.main_head().map(|head| head.as_str()),
             "at": at.or(tree.main_head()).map(|at| at.as_str()),
             "entries": entries,
+            "sub_agents": sub_agents,
         })
     }
 
@@ -219,4 +251,6 @@ struct About<'p, 't> {
     short_ids: &'p ShortIds<'t>,
     lines: Lines<'t>,
     running: &'p Running,
+    /// Those that the branch shows.
+    sub_agents: Vec<SubAgent<'t>>,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use offshoot_session::address::{ShortIds, Want};
 use offshoot_session::outline::{Turn, one_line, turns_below};
 use offshoot_session::versions::{active_version, edit_group, last_with_versions, turn_prompt, versions_of};
-use offshoot_session::{Body, Entry, EntryId, HeadName, SessionTree};
+use offshoot_session::{Entry, EntryId, HeadName, SessionTree};
 use serde_json::{Value, json};
 
 use super::json::printed;
@@ -93,10 +93,7 @@ impl<'t> Version<'t> {
 
     fn cost_micros(&self) -> i64 {
         let entries = self.turns.iter().flat_map(|turn| &turn.entries);
-        let costs = entries.filter_map(|entry| match &entry.body {
-            Body::Reply(reply) => reply.usage.map(|usage| usage.cost_micros),
-            _ => None,
-        });
+        let costs = entries.filter_map(|entry| entry.body.usage()).map(|usage| usage.cost_micros);
         costs.fold(0, i64::saturating_add)
     }
 

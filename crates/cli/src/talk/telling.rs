@@ -182,6 +182,7 @@ impl<'l> Telling<'l> {
             | BodyView::Merge { .. }
             | BodyView::Note { .. }
             | BodyView::System { .. }
+            | BodyView::ContextEdit { .. }
             | BodyView::Foreign { .. } => String::new(),
         }
     }

@@ -21,8 +21,8 @@ fn said(id: &str, parent: Option<&str>, role: &str, content: Value, more: Value)
     line
 }
 
-#[test]
-fn sub_agents_of_claude_code_are_read_with_their_session() {
+/// `s1.jsonl` with a sub-agent beside it.
+fn with_sub_agent() -> Folder {
     let folder = Folder::new();
     let agents = folder.path().join("s1/subagents");
     std::fs::create_dir_all(&agents).expect("a folder");
@@ -43,6 +43,12 @@ fn sub_agents_of_claude_code_are_read_with_their_session() {
     ];
     folder.write("s1/subagents/agent-x7.jsonl", &lines(&agent));
     folder.write("s1/subagents/agent-x7.meta.json", b"{\"agentType\":\"scout\",\"toolUseId\":\"t1\"}");
+    folder
+}
+
+#[test]
+fn sub_agents_of_claude_code_are_read_with_their_session() {
+    let folder = with_sub_agent();
     insta::assert_snapshot!(
         "sub-agents",
         folder.story(&[
@@ -59,6 +65,37 @@ fn sub_agents_of_claude_code_are_read_with_their_session() {
     let sessions = listed["sessions"].as_array().expect("a list");
     let agent = sessions.iter().find(|one| one["id"] == "agent-x7").expect("the sub-agent");
     assert_eq!(agent["parent"], "s1");
+}
+
+/// a task that no call is known for is shown on every branch, with its times; the others at their call.
+#[test]
+fn show_lists_sub_agents_and_tasks_of_no_known_call() {
+    let folder = with_sub_agent();
+    let run = "s1/subagents/workflows/run-1";
+    std::fs::create_dir_all(folder.path().join(run)).expect("a folder");
+    let of_agent = || json!({"isSidechain": true, "agentId": "y1"});
+    let mut agent = [
+        said("u4", None, "user", json!("Count them."), of_agent()),
+        said("a5", Some("u4"), "assistant", json!([{"type": "text", "text": "Three."}]), of_agent()),
+    ];
+    agent[1]["timestamp"] = json!("2025-03-04T14:00:05.000Z");
+    folder.write(&format!("{run}/agent-y1.jsonl"), &lines(&agent));
+    folder
+        .write(&format!("{run}/journal.jsonl"), b"{\"type\":\"started\",\"key\":\"k\",\"agentId\":\"y1\"}\n");
+    let told: Value = serde_json::from_str(&folder.run("show s1.jsonl --json")).expect("JSON");
+    let tasks = told["sub_agents"].as_array().expect("a list");
+    let [called, legacy] = &tasks[..] else { panic!("two sub-agents: {tasks:?}") };
+    let parts = |one: &Value| ["call", "entry", "session", "task", "tool"].map(|key| one[key].clone());
+    assert_eq!(parts(called), ["t1", "a1", "s1", "Search", "Agent"].map(Value::from));
+    let null = Value::Null;
+    assert_eq!(parts(legacy), [null.clone(), null.clone(), null.clone(), "Count them.".into(), null]);
+    assert_eq!(legacy["at"], "2025-03-04T14:00:00Z");
+    assert_eq!(legacy["ended_at"], "2025-03-04T14:00:05Z");
+    let shown = folder.run("show s1.jsonl");
+    let line_of = |words: &str| shown.lines().position(|line| line.contains(words));
+    assert!(line_of(": Search") < line_of("Here."), "{shown}");
+    assert!(line_of("Here.") < line_of("Sub-agents of no known turn"), "{shown}");
+    assert!(line_of("Sub-agents of no known turn") < line_of(": Count them."), "{shown}");
 }
 
 /// A rollout of Codex with prompts and replies in turn.

@@ -87,6 +87,19 @@ fn a_title_is_appended_to_the_file_of_claude_code_and_to_no_other() {
     assert!(line.starts_with(r#"{"type":"custom-title","customTitle":"Mine","sessionId":""#), "{line}");
     folder.for_agents(&["rename", &name, "Mine", "--write-back"]);
     assert_eq!(std::fs::read(&claude).expect("a file"), after, "the same is not said twice");
+    // R-114: an index that lists the session shows the title too, even if the file has it already
+    let id = claude.file_stem().expect("a name").to_string_lossy().into_owned();
+    let index = claude.with_file_name("sessions-index.json");
+    std::fs::write(&index, format!("{{\"version\": 1, \"entries\": [{{\"sessionId\":\"{id}\"}}, 7]}}\n"))
+        .expect("a file");
+    let (_, error, code) = folder.for_agents(&["rename", &name, "Mine", "--write-back"]);
+    assert_eq!(code, Some(0), "{error}");
+    let mirrored = format!(
+        "{{\"version\": 1, \"entries\": [{{\"sessionId\":\"{id}\",\"customTitle\":\"Mine\"}}, 7]}}\n"
+    );
+    assert_eq!(std::fs::read_to_string(&index).expect("a file"), mirrored);
+    assert_eq!(std::fs::read(&claude).expect("a file"), after);
+    std::fs::remove_file(&index).expect("own file");
     let (_, pi) = folder.installed("pi");
     let before = std::fs::read(&pi).expect("a file");
     let (_, _, code) = folder.for_agents(&["rename", &pi.to_string_lossy(), "Mine", "--write-back"]);

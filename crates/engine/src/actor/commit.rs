@@ -2,9 +2,10 @@
 
 use offshoot_api::event::EventKind;
 use offshoot_api::response::Notice;
-use offshoot_api::views::{BoundView, EntryView, HeadView, MissingView, StatusView};
+use offshoot_api::views::{BoundView, EntryView, HeadView, MissingView, StatusView, SubAgentView};
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::status::{State, Status};
+use offshoot_session::sub_agents::sub_agent_of_turn;
 use offshoot_session::{Change, Fact, Mark, Record, SessionTree, TurnId};
 use serde_json::json;
 use tracing::error;
@@ -20,7 +21,6 @@ use crate::failure::{internal, not_appended, not_locked, not_read};
 use crate::feed::About;
 use crate::hooks::HookEvent;
 use crate::shelf::{Book, Written};
-use crate::view::sub_agent_of_turn;
 
 /// A request is planned so often; the last time under the lock, so that it cannot be outrun any more.
 pub(super) const ATTEMPTS: usize = 4;
@@ -297,7 +297,10 @@ impl SessionActor {
         let Some(own_turn) = own_turn.filter(|_| !self.hooks_for(event).is_empty()) else { return };
         let About { turn: Some(turn), sub_agent: Some(_) } = self.about(Some(&own_turn)) else { return };
         // The message with the call that started it may not be complete.
-        let Some(view) = sub_agent_of_turn(&self.shown(), &own_turn) else { return };
+        let shown = self.shown();
+        let Some(view) = sub_agent_of_turn(&shown, &own_turn).as_ref().map(SubAgentView::from) else {
+            return;
+        };
         let prompt = self.turns.get(&turn).map(|running| running.turn.prompt().to_string());
         self.tell_hooks(event, || json!({ "turn": turn.as_str(), "prompt": prompt, "subAgent": view }));
     }

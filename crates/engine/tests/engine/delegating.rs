@@ -16,7 +16,13 @@ use crate::world::{World, send};
 
 fn result(call: &str, text: &str) -> Said {
     let blocks = vec![Block::Text(text.to_owned())];
-    Said::ToolResult(ToolResult { call: call.into(), tool: String::new(), blocks, failed: false })
+    Said::ToolResult(ToolResult {
+        call: call.into(),
+        tool: String::new(),
+        blocks,
+        failed: false,
+        usage: None,
+    })
 }
 
 fn delegating() -> ScriptedAgent {
@@ -54,10 +60,11 @@ async fn a_sub_agent_is_told_under_its_turn() {
     let view = world.view().await;
     assert_eq!(view.turns.iter().map(|row| row.turn.as_str()).collect::<Vec<_>>(), [turn.as_str()]);
     let [sub_agent] = view.branch.sub_agents.as_slice() else { panic!("{:?}", view.branch.sub_agents) };
-    assert_eq!((sub_agent.call.as_str(), sub_agent.running), ("call1", true));
+    assert_eq!((sub_agent.call.as_deref(), sub_agent.running), (Some("call1"), true));
     assert_eq!(sub_agent.task.as_deref(), Some("look around"));
     assert_eq!((sub_agent.tool.as_deref(), sub_agent.ended_at), (Some("agent"), None));
-    assert!(view.branch.entries.iter().any(|entry| entry.id == sub_agent.entry));
+    assert!(view.branch.entries.iter().any(|entry| Some(&entry.id) == sub_agent.entry.as_ref()));
+    assert_eq!(sub_agent.session, view.branch.agent_session, "the session of its branch");
     // What it says is a branch of its own that can be looked at.
     let show = request::Show { session: "s".into(), at: Some(sub_agent.tip.clone().into()), turns: None };
     let Response::Branch(branch) = world.call(Request::Show(show)).await.unwrap() else {

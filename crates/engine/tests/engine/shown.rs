@@ -140,6 +140,7 @@ async fn what_an_agent_was_not_told_is_known_afterwards() {
         tool: "read".to_owned(),
         blocks: vec![Block::Text("words".to_owned())],
         failed: false,
+        usage: None,
     };
     let agent = ScriptedAgent::new().on(
         "look",

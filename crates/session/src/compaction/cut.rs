@@ -107,9 +107,12 @@ fn part(entry: &Entry) -> Part {
         Body::Reply(_) => Part::Reply,
         Body::ToolResult(_) => Part::ToolResult,
         Body::BranchSummary(_) | Body::CustomMessage(_) | Body::Merge(_) => Part::Aside,
-        Body::Interrupted(_) | Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::Foreign(_) => {
-            Part::Silent
-        }
+        Body::Interrupted(_)
+        | Body::Setting(_)
+        | Body::Note(_)
+        | Body::System(_)
+        | Body::ContextEdit(_)
+        | Body::Foreign(_) => Part::Silent,
         Body::Compaction(_) | Body::Cleared => Part::Boundary,
     }
 }

@@ -82,6 +82,21 @@ fn without_unanswered_calls<M: Spoken>(mut messages: Vec<M>, view: View) -> Vec<
     messages
 }
 
+/// Removes the results of calls that only these replies make: providers refuse a result without its call.
+pub fn remove_results_of<'b, M: Spoken>(messages: &mut Vec<M>, omitted: impl Iterator<Item = &'b Body>) {
+    let calls_of = |body: &'b Body| match body {
+        Body::Reply(reply) => reply.tool_uses().map(|call| &call.id).collect(),
+        _ => Vec::new(),
+    };
+    let mut calls: HashSet<&ToolCallId> = omitted.flat_map(calls_of).collect();
+    for reply in messages.iter().filter_map(Spoken::reply) {
+        for call in reply.tool_uses() {
+            calls.remove(&call.id);
+        }
+    }
+    messages.retain(|message| message.answered_call().is_none_or(|call| !calls.contains(call)));
+}
+
 fn carries_thinking_on<M: Spoken>(message: &M) -> bool {
     message.custom().is_some_and(|custom| custom.kind == INTERRUPTED_THINKING)
 }

@@ -83,6 +83,11 @@ fn role_of(body: &Body) -> Option<Role> {
         Body::BranchSummary(_) => Some(Role::BranchSummary),
         Body::Compaction(_) => Some(Role::CompactionSummary),
         Body::System(_) => Some(Role::System),
-        Body::Interrupted(_) | Body::Setting(_) | Body::Note(_) | Body::Cleared | Body::Foreign(_) => None,
+        Body::Interrupted(_)
+        | Body::Setting(_)
+        | Body::Note(_)
+        | Body::Cleared
+        | Body::ContextEdit(_)
+        | Body::Foreign(_) => None,
     }
 }

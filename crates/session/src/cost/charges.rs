@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::{ChargeName, Prices, ReplyWords};
-use crate::{Body, Change, Entry, EntryId, Fact, Model, Record, Reply, SessionHeader, SessionTree, Usage};
+use crate::{Body, Change, EntryId, Fact, Model, Record, SessionHeader, SessionTree, Usage};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Charge {
@@ -41,13 +41,17 @@ pub fn used(tree: &SessionTree, billed_as: impl Fn(&Record) -> Option<String>) -
     for record in tree.log() {
         match &record.change {
             Change::Entry(entry) if tree.contains(&entry.id) => {
-                let Body::Reply(reply) = &entry.body else { continue };
-                let provider = reply.usage.and_then(|_| billed_as(record));
-                charges.extend(counting.reply(entry, reply, provider.as_deref()));
+                let provider = entry.body.usage().and_then(|_| billed_as(record));
+                charges.extend(counting.entry(
+                    entry.id.as_str(),
+                    entry.written_at,
+                    &entry.body,
+                    provider.as_deref(),
+                ));
             }
             Change::Marked(mark) => {
                 let Fact::Spent { usage } = &mark.fact else { continue };
-                charges.push(counting.beside(mark.marked_at, usage));
+                charges.push(counting.beside(mark.id.as_ref(), mark.marked_at, usage));
             }
             Change::Opened(_) | Change::Entry(_) | Change::HeadMoved(_) | Change::Unknown => {}
         }
@@ -90,12 +94,16 @@ impl Counting {
         Self { threads, so_far: 0 }
     }
 
-    /// `None` where it was not counted.
-    pub fn reply(&mut self, entry: &Entry, reply: &Reply, provider: Option<&str>) -> Option<Charge> {
-        let usage = reply.usage?;
-        let counted =
-            Counted { entry: entry.id.as_str(), at: entry.written_at, words: ReplyWords::of(reply) };
-        Some(self.counted(&counted, reply.model.clone(), usage, provider))
+    /// `None` if the entry reports no usage. Only replies name their model.
+    pub fn entry(&mut self, id: &str, at: Timestamp, body: &Body, provider: Option<&str>) -> Option<Charge> {
+        let usage = *body.usage()?;
+        let (model, words) = match body {
+            // only names in a thread need the words
+            Body::Reply(reply) if self.threads.is_empty() => (reply.model.clone(), ReplyWords::default()),
+            Body::Reply(reply) => (reply.model.clone(), ReplyWords::of(reply)),
+            _ => (None, ReplyWords::default()),
+        };
+        Some(self.counted(&Counted { entry: id, at, words }, model, usage, provider))
     }
 
     /// A reply that is known only as far as its names need it.
@@ -117,17 +125,22 @@ impl Counting {
         Charge { names, entry, at: reply.at, model, usage, is_sum: false, is_unpriced: false }
     }
 
-    /// What belongs to no reply.
-    pub fn beside(&mut self, at: Timestamp, usage: &Usage) -> Charge {
+    /// What belongs to no entry. `id` is that of its line, if its program gives such lines one.
+    pub fn beside(&mut self, id: Option<&EntryId>, at: Timestamp, usage: &Usage) -> Charge {
         let tokens = usage.context_tokens();
-        let spent = format!("spent@{}:{tokens}:{}", at.as_millisecond(), usage.cost_micros);
-        let mut names = vec![ChargeName::by_provider(&spent)];
+        let spent = || format!("spent@{}:{tokens}:{}", at.as_millisecond(), usage.cost_micros);
+        let mut names = vec![match id {
+            Some(id) => ChargeName::of_entry(id.as_str(), at),
+            None => ChargeName::by_provider(&spent()),
+        }];
         let in_thread =
             |thread: &String| ChargeName::in_thread(thread, self.so_far, usage, ReplyWords::default());
         names.extend(self.threads.iter().filter_map(in_thread));
         self.so_far = self.so_far.saturating_add(tokens);
         let (entry, model, is_unpriced) = (None, None, tokens > 0 && usage.cost_micros == 0);
-        Charge { names, entry, at, model, usage: *usage, is_sum: tokens == 0, is_unpriced }
+        // Programs that write down sums give them no ids; pi's lines have one, and each is a charge of its own.
+        let is_sum = tokens == 0 && id.is_none();
+        Charge { names, entry, at, model, usage: *usage, is_sum, is_unpriced }
     }
 }
 

@@ -5,10 +5,10 @@ use serde_json::Value;
 use super::blob::{BlobName, BlobTrouble, Blobs};
 use super::words::{self, Json, Name, Text, Word};
 use crate::{
-    Block, Body, BranchReason, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact,
-    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge, Missing,
-    Model, Note, OperationId, Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop,
-    System, TitleSource, ToolResult, ToolUse, Usage,
+    Block, Body, BranchReason, BranchSummary, Change, Compaction, ContextEdit, CustomMessage, Entry, EntryId,
+    Fact, FileLists, Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge,
+    Missing, Model, Note, OperationId, Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell,
+    Stop, System, TitleSource, ToolResult, ToolUse, Usage,
 };
 
 /// What a line says, before it is known whether the line itself has to be kept.
@@ -107,6 +107,7 @@ impl Incoming<'_> {
                 tool: result.tool.into_owned(),
                 blocks: self.blocks(result.blocks)?,
                 failed: result.failed,
+                usage: result.usage.map(|words| Box::new(usage(words))),
             }),
             words::Body::Shell(shell) => Body::Shell(Shell {
                 command: self.text(shell.command)?,
@@ -124,6 +125,7 @@ impl Incoming<'_> {
                 files: summary.files.map(files).unwrap_or_default(),
                 details: summary.details.map(|details| self.json(details)).transpose()?,
                 from_extension: summary.from_extension,
+                usage: summary.usage.map(|words| Box::new(usage(words))),
             }),
             words::Body::Compaction(compaction) => Body::Compaction(Compaction {
                 summary: self.text(compaction.summary)?,
@@ -132,6 +134,8 @@ impl Incoming<'_> {
                 files: compaction.files.map(files).unwrap_or_default(),
                 details: compaction.details.map(|details| self.json(details)).transpose()?,
                 from_extension: compaction.from_extension,
+                usage: compaction.usage.map(|words| Box::new(usage(words))),
+                system: compaction.system.map(|text| self.text(text)).transpose()?.map(String::into),
             }),
             words::Body::Setting(setting) => self.setting(setting)?,
             words::Body::Merge(merge) => Body::Merge(Merge {
@@ -150,6 +154,10 @@ impl Incoming<'_> {
             }),
             words::Body::System(system) => Body::System(System { text: self.text(system.text)? }),
             words::Body::Cleared(words::Empty {}) => Body::Cleared,
+            words::Body::ContextEdit(edit) => Body::ContextEdit(ContextEdit {
+                target: id(edit.target),
+                replacement: edit.replacement.map(|blocks| self.blocks(blocks)).transpose()?,
+            }),
             words::Body::Foreign(foreign) => Body::Foreign(Foreign {
                 kind: foreign.kind.into_owned(),
                 text: foreign.text.map(|text| self.text(text)).transpose()?,

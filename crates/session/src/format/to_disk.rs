@@ -9,10 +9,10 @@ use super::line::Unwritable;
 use super::words::{self, At, Empty, Json, Name, Text, Word};
 use super::{LONGEST_INLINE, version_of};
 use crate::{
-    Block, Body, BranchReason, BranchSummary, Compaction, CustomMessage, Entry, Fact, FileLists, Foreign,
-    ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge, Model, Note, OperationId, Prompt,
-    Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop, System, TitleSource, ToolResult,
-    ToolUse, Usage,
+    Block, Body, BranchReason, BranchSummary, Compaction, ContextEdit, CustomMessage, Entry, Fact, FileLists,
+    Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge, Model, Note,
+    OperationId, Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop, System,
+    TitleSource, ToolResult, ToolUse, Usage,
 };
 
 /// Values deeper than this are written as text: readers of JSON stop at some depth.
@@ -165,12 +165,13 @@ impl Outgoing {
                 stop: stop.as_ref().map(stop_of),
                 said_at: said_at.map(At),
             }),
-            Body::ToolResult(ToolResult { call, tool, blocks, failed }) => {
+            Body::ToolResult(ToolResult { call, tool, blocks, failed, usage }) => {
                 words::Body::ToolResult(words::ToolResult {
                     call: call.as_str().into(),
                     tool: tool.into(),
                     failed: *failed,
                     blocks: self.blocks(blocks)?,
+                    usage: usage.as_deref().map(usage_of),
                 })
             }
             Body::Shell(Shell { command, output, exit_code, cancelled, full_output, private }) => {
@@ -184,16 +185,23 @@ impl Outgoing {
                 })
             }
             Body::Interrupted(why) => words::Body::Interrupted(interrupted(*why)),
-            Body::BranchSummary(BranchSummary { summary, from, left, files, details, from_extension }) => {
-                words::Body::BranchSummary(words::BranchSummary {
-                    summary: self.text(summary),
-                    from: from.as_ref().map(|from| from.as_str().into()),
-                    from_extension: *from_extension,
-                    left: left.as_ref().map(|left| left.as_str().into()),
-                    files: files_of(files),
-                    details: details.as_ref().map(|details| self.json(details)).transpose()?,
-                })
-            }
+            Body::BranchSummary(BranchSummary {
+                summary,
+                from,
+                left,
+                files,
+                details,
+                from_extension,
+                usage,
+            }) => words::Body::BranchSummary(words::BranchSummary {
+                summary: self.text(summary),
+                from: from.as_ref().map(|from| from.as_str().into()),
+                from_extension: *from_extension,
+                left: left.as_ref().map(|left| left.as_str().into()),
+                files: files_of(files),
+                details: details.as_ref().map(|details| self.json(details)).transpose()?,
+                usage: usage.as_deref().map(usage_of),
+            }),
             Body::Compaction(Compaction {
                 summary,
                 first_kept,
@@ -201,6 +209,8 @@ impl Outgoing {
                 files,
                 details,
                 from_extension,
+                usage,
+                system,
             }) => words::Body::Compaction(words::Compaction {
                 summary: self.text(summary),
                 tokens_before: *tokens_before,
@@ -208,6 +218,8 @@ impl Outgoing {
                 first_kept: first_kept.as_ref().map(|kept| kept.as_str().into()),
                 files: files_of(files),
                 details: details.as_ref().map(|details| self.json(details)).transpose()?,
+                usage: usage.as_deref().map(usage_of),
+                system: system.as_deref().map(|text| self.text(text)),
             }),
             Body::Setting(setting) => words::Body::Setting(self.setting(setting)?),
             Body::Merge(Merge { from, summary }) => words::Body::Merge(words::Merge {
@@ -228,6 +240,12 @@ impl Outgoing {
             }),
             Body::System(System { text }) => words::Body::System(words::System { text: self.text(text) }),
             Body::Cleared => words::Body::Cleared(Empty {}),
+            Body::ContextEdit(ContextEdit { target, replacement }) => {
+                words::Body::ContextEdit(words::ContextEdit {
+                    target: target.as_str().into(),
+                    replacement: replacement.as_deref().map(|blocks| self.blocks(blocks)).transpose()?,
+                })
+            }
             Body::Foreign(Foreign { kind, text }) => words::Body::Foreign(words::Foreign {
                 kind: kind.into(),
                 text: text.as_deref().map(|text| self.text(text)),

@@ -174,6 +174,7 @@ choices! {
         "note" => Note(Note<'a>),
         "system" => System(System<'a>),
         "cleared" => Cleared(Empty),
+        "context_edit" => ContextEdit(ContextEdit<'a>),
         "foreign" => Foreign(Foreign<'a>),
     }
     Block<'a> {
@@ -225,19 +226,21 @@ objects! {
     }
     Prompt<'a> { blocks: Vec<Block<'a>>; attachments: Vec<Name<'a>>, said_at: At }
     Reply<'a> { blocks: Vec<Block<'a>>; model: Model<'a>, usage: Usage, stop: Word<'a>, said_at: At }
-    ToolResult<'a> { call: Name<'a>, tool: Name<'a>, failed: bool, blocks: Vec<Block<'a>>; }
+    ToolResult<'a> { call: Name<'a>, tool: Name<'a>, failed: bool, blocks: Vec<Block<'a>>; usage: Usage }
     Shell<'a> {
         command: Text<'a>, output: Text<'a>, cancelled: bool, private: bool;
         exit_code: i64, full_output: Text<'a>
     }
     BranchSummary<'a> {
         summary: Text<'a>, from: Option<Name<'a>>, from_extension: bool;
-        left: Name<'a>, files: Files<'a>, details: Json<'a>
+        left: Name<'a>, files: Files<'a>, details: Json<'a>, usage: Usage
     }
     Compaction<'a> {
         summary: Text<'a>, tokens_before: i64, from_extension: bool;
-        first_kept: Name<'a>, files: Files<'a>, details: Json<'a>
+        first_kept: Name<'a>, files: Files<'a>, details: Json<'a>, usage: Usage, system: Text<'a>
     }
+    /// Without `replacement` the target is omitted.
+    ContextEdit<'a> { target: Name<'a>; replacement: Vec<Block<'a>> }
     Files<'a> { read: Vec<Name<'a>>, modified: Vec<Name<'a>>; }
     ModelSetting<'a> { provider: Name<'a>, name: Name<'a>; role: Name<'a> }
     Mode<'a> { mode: Name<'a>; data: Json<'a> }

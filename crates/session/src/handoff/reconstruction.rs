@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::context::{Reach, as_compaction};
+use crate::context::{Edits, Reach, as_compaction};
 use crate::{Block, Body, Entry, Missing, Reply, ToolUse, text_of};
 
 const PREAMBLE: &str = "\
@@ -38,7 +38,8 @@ pub fn reconstruct(path: &[&Arc<Entry>], earlier_attachments: &[String]) -> Reco
     if let Some(compaction) = reach.compaction.and_then(|at| as_compaction(path.get(at)?)) {
         told.line(&format!("[Summary of the conversation so far]: {}", compaction.summary));
     }
-    for entry in path.iter().skip(reach.start) {
+    let edits = Edits::of(path.iter().copied());
+    for entry in path.iter().skip(reach.start).filter_map(|entry| edits.apply(entry)) {
         told.entry(&entry.body);
     }
     if !earlier_attachments.is_empty() {
@@ -95,6 +96,7 @@ impl Told {
             | Body::Note(_)
             | Body::System(_)
             | Body::Cleared
+            | Body::ContextEdit(_)
             | Body::Foreign(_) => {}
         }
     }

@@ -60,6 +60,10 @@ impl<'t> Lines<'t> {
             Body::Note(note) => format!("[custom: {}]", note.kind),
             Body::System(_) => format!("[system]: {}", said(&entry.body)),
             Body::Cleared => "[cleared]".to_owned(),
+            Body::ContextEdit(edit) => match &edit.replacement {
+                None => format!("[context edit: omits {}]", edit.target),
+                Some(_) => format!("[context edit: replaces {}]: {}", edit.target, said(&entry.body)),
+            },
             Body::Foreign(foreign) => match said(&entry.body) {
                 text if text.is_empty() => format!("[{}]", foreign.kind),
                 text => format!("[{}]: {text}", foreign.kind),
@@ -99,6 +103,7 @@ impl<'t> Lines<'t> {
             | Body::Note(_)
             | Body::System(_)
             | Body::Cleared
+            | Body::ContextEdit(_)
             | Body::Foreign(_) => vec![self.line(entry), said],
         }
     }

@@ -322,6 +322,7 @@ fn is_message(body: &Body) -> bool {
         | Body::Note(_)
         | Body::System(_)
         | Body::Cleared
+        | Body::ContextEdit(_)
         | Body::Foreign(_) => false,
     }
 }

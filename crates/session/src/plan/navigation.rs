@@ -157,7 +157,7 @@ fn arrive_with_summary(
 ) -> Plan {
     let WrittenSummary { summary, files, details, from_extension } = summary;
     let left = tree.head(head).cloned();
-    let body = BranchSummary { summary, from: at.clone(), left, files, details, from_extension };
+    let body = BranchSummary { summary, from: at.clone(), left, files, details, from_extension, usage: None };
     let mut plan = Plan::named("navigate with summary", stamps);
     let entry = plan.write(at, None, Body::BranchSummary(body), stamps);
     plan.move_head(tree, head, Some(entry), stamps);
@@ -180,6 +180,7 @@ fn landing(tree: &SessionTree, entry: &Entry) -> (Option<EntryId>, Option<String
         | Body::Note(_)
         | Body::System(_)
         | Body::Cleared
+        | Body::ContextEdit(_)
         | Body::Foreign(_) => (Some(entry.id.clone()), None),
     }
 }

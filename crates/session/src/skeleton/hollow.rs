@@ -5,8 +5,8 @@ use serde_json::Value;
 use super::Kind;
 use crate::in_force::INJECTED_RULES;
 use crate::{
-    Body, BranchSummary, Compaction, CustomMessage, FileLists, Foreign, Interruption, Merge, Model, Note,
-    Prompt, Reply, Setting, Shell, System, ToolResult,
+    Body, BranchSummary, Compaction, ContextEdit, CustomMessage, FileLists, Foreign, Interruption, Merge,
+    Model, Note, Prompt, Reply, Setting, Shell, System, ToolResult,
 };
 
 impl Kind {
@@ -21,6 +21,7 @@ impl Kind {
                 tool: String::new(),
                 blocks: Vec::new(),
                 failed: false,
+                usage: None,
             }),
             Self::Shell => Body::Shell(Shell::default()),
             Self::Interrupted => Body::Interrupted(Interruption::Wanted),
@@ -31,6 +32,7 @@ impl Kind {
                 files: FileLists::default(),
                 details: None,
                 from_extension: false,
+                usage: None,
             }),
             Self::Compaction => Body::Compaction(Compaction {
                 summary: String::new(),
@@ -39,6 +41,8 @@ impl Kind {
                 files: FileLists::default(),
                 details: None,
                 from_extension: false,
+                usage: None,
+                system: None,
             }),
             Self::Merge => Body::Merge(Merge { from: "".into(), summary: None }),
             Self::CustomMessage => Body::CustomMessage(CustomMessage {
@@ -50,6 +54,7 @@ impl Kind {
             Self::Note => Body::Note(Note { kind: String::new(), data: None }),
             Self::System => Body::System(System { text: String::new() }),
             Self::Cleared => Body::Cleared,
+            Self::ContextEdit => Body::ContextEdit(ContextEdit { target: "".into(), replacement: None }),
             Self::Foreign => Body::Foreign(Foreign { kind: String::new(), text: None }),
             Self::AgentSetting => Body::Setting(Setting::Agent(String::new())),
             Self::ModelSetting => Body::Setting(Setting::Model { role: None, model: nobody() }),

@@ -48,6 +48,7 @@ kinds! {
     ConfigSetting = 21,
     /// Rules that oh-my-pi has told the model; all of a path count.
     InjectedRules = 22,
+    ContextEdit = 23,
 }
 
 impl Kind {
@@ -65,6 +66,7 @@ impl Kind {
             Body::Note(_) => Self::Note,
             Body::System(_) => Self::System,
             Body::Cleared => Self::Cleared,
+            Body::ContextEdit(_) => Self::ContextEdit,
             Body::Foreign(foreign) if foreign.kind == INJECTED_RULES => Self::InjectedRules,
             Body::Foreign(_) => Self::Foreign,
             Body::Setting(setting) => match setting {
@@ -83,7 +85,7 @@ impl Kind {
 
     /// It says how the agent runs from there on.
     pub fn is_setting(self) -> bool {
-        self >= Self::AgentSetting
+        (Self::AgentSetting..=Self::InjectedRules).contains(&self)
     }
 
     /// Nothing above it is read by a model, but for what a compaction keeps.
@@ -108,7 +110,7 @@ impl Kind {
             | Self::Merge
             | Self::CustomMessage
             | Self::System => true,
-            Self::Interrupted | Self::Note | Self::Cleared | Self::Foreign => false,
+            Self::Interrupted | Self::Note | Self::Cleared | Self::Foreign | Self::ContextEdit => false,
             Self::AgentSetting
             | Self::ModelSetting
             | Self::RoleModelSetting

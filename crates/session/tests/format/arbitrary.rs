@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use offshoot_session::{
-    Block, Body, BranchReason, BranchSummary, Change, Compaction, CustomMessage, Entry, EntryId, Fact,
-    FileLists, Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge, Missing,
-    Model, Note, Prompt, Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop, System,
-    TitleSource, ToolResult, ToolUse, Usage,
+    Block, Body, BranchReason, BranchSummary, Change, Compaction, ContextEdit, CustomMessage, Entry, EntryId,
+    Fact, FileLists, Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge,
+    Missing, Model, Note, Prompt, Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop,
+    System, TitleSource, ToolResult, ToolUse, Usage,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -101,9 +101,17 @@ fn body() -> BoxedStrategy<Body> {
                 said_at
             })
         ),
-        (word(), word(), blocks(), any::<bool>()).prop_map(|(call, tool, blocks, failed)| {
-            Body::ToolResult(ToolResult { call: call.into(), tool, blocks, failed })
-        }),
+        (word(), word(), blocks(), any::<bool>(), of(usage())).prop_map(
+            |(call, tool, blocks, failed, usage)| {
+                Body::ToolResult(ToolResult {
+                    call: call.into(),
+                    tool,
+                    blocks,
+                    failed,
+                    usage: usage.map(Box::new),
+                })
+            }
+        ),
         (text(), text(), of(any::<i64>()), any::<bool>(), of(word()), any::<bool>()).prop_map(
             |(command, output, exit_code, cancelled, full_output, private)| {
                 Body::Shell(Shell { command, output, exit_code, cancelled, full_output, private })
@@ -111,23 +119,34 @@ fn body() -> BoxedStrategy<Body> {
         ),
         Just(Body::Interrupted(Interruption::Wanted)),
         Just(Body::Interrupted(Interruption::Crash)),
-        (text(), of(id()), of(id()), files(), of(json()), any::<bool>()).prop_map(
-            |(summary, from, left, files, details, from_extension)| {
-                Body::BranchSummary(BranchSummary { summary, from, left, files, details, from_extension })
-            }
-        ),
-        (text(), of(id()), any::<i64>(), files(), of(json()), any::<bool>()).prop_map(
-            |(summary, first_kept, tokens_before, files, details, from_extension)| {
-                Body::Compaction(Compaction {
+        (text(), of(id()), of(id()), files(), of(json()), any::<bool>(), of(usage())).prop_map(
+            |(summary, from, left, files, details, from_extension, usage)| {
+                Body::BranchSummary(BranchSummary {
                     summary,
-                    first_kept,
-                    tokens_before,
+                    from,
+                    left,
                     files,
                     details,
                     from_extension,
+                    usage: usage.map(Box::new),
                 })
             }
         ),
+        (text(), of(id()), any::<i64>(), files(), of(json()), any::<bool>(), of(usage()), of(text()))
+            .prop_map(
+                |(summary, first_kept, tokens_before, files, details, from_extension, usage, system)| {
+                    Body::Compaction(Compaction {
+                        summary,
+                        first_kept,
+                        tokens_before,
+                        files,
+                        details,
+                        from_extension,
+                        usage: usage.map(Box::new),
+                        system: system.map(String::into),
+                    })
+                }
+            ),
         setting().prop_map(Body::Setting),
         (id(), of(text())).prop_map(|(from, summary)| Body::Merge(Merge { from, summary })),
         (word(), blocks(), any::<bool>(), of(word())).prop_map(|(kind, blocks, display, attribution)| {
@@ -136,6 +155,8 @@ fn body() -> BoxedStrategy<Body> {
         (word(), of(json())).prop_map(|(kind, data)| Body::Note(Note { kind, data })),
         text().prop_map(|text| Body::System(System { text })),
         Just(Body::Cleared),
+        (id(), of(blocks()))
+            .prop_map(|(target, replacement)| { Body::ContextEdit(ContextEdit { target, replacement }) }),
         (word(), of(text())).prop_map(|(kind, text)| Body::Foreign(Foreign { kind, text })),
     ]
     .boxed()

@@ -27,5 +27,7 @@ pub(crate) fn keeps(first_kept: &str) -> Body {
         files: FileLists::default(),
         details: None,
         from_extension: false,
+        usage: None,
+        system: None,
     })
 }

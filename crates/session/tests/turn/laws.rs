@@ -54,6 +54,7 @@ fn said() -> impl Strategy<Value = Said> {
             tool: String::new(),
             blocks: vec![Block::Text(text)],
             failed: false,
+            usage: None
         })),
         words().prop_map(|request| Said::Asks {
             request,

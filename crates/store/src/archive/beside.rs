@@ -1,9 +1,10 @@
-//! Files that belong to a session and are none themselves: what a program says of its sub-agents, the results of tools
-//! it has put into files, its list of sessions.
+//! Files that belong to a session and are none themselves: what a program says of its sub-agents, the journals of
+//! workflow runs, the results of tools it has put into files, its list of sessions.
 
 use std::path::{Path, PathBuf};
 
 use offshoot_transcripts::codex::rollout_id_from_file_name;
+use offshoot_transcripts::{FileRole, classify};
 
 use super::Archive;
 use crate::beside::names_of_codex;
@@ -28,6 +29,11 @@ pub(super) fn list_of(session: &Path) -> PathBuf {
     }
 }
 
+fn may_be_session(path: &Path) -> bool {
+    let is_side_file = || matches!(classify(&path.to_string_lossy(), b""), FileRole::SideFileOf(_));
+    path.extension().is_some_and(|end| end == "jsonl") && !is_side_file()
+}
+
 fn beside(session: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = [list_of(session)].into_iter().filter(|file| file.is_file()).collect();
     let mut open = vec![(session.with_extension(""), 0)];
@@ -37,9 +43,7 @@ fn beside(session: &Path) -> Vec<PathBuf> {
             match item.file_type() {
                 Ok(kind) if kind.is_dir() && depth < DEEPEST => open.push((path, depth + 1)),
                 // sessions among them are found by themselves
-                Ok(kind) if kind.is_file() && path.extension().is_none_or(|end| end != "jsonl") => {
-                    found.push(path)
-                }
+                Ok(kind) if kind.is_file() && !may_be_session(&path) => found.push(path),
                 Ok(_) | Err(_) => {}
             }
         }

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use offshoot_session::context::{
-    Context, ContextOptions, Message, Role, Spoken, View, looks_at_answers, settings_of, settled,
+    Context, ContextOptions, Edits, Message, Role, Spoken, View, instructions_of, looks_at_answers,
+    remove_results_of, settings_of, settled,
 };
 use offshoot_session::skeleton::Kind;
 use offshoot_session::{Body, CustomMessage, Entry, EntryId, Reply, ToolCallId};
@@ -92,7 +93,12 @@ impl LazySession {
         let mut path: Vec<u32> = self.skeleton.ancestors(Some(leaf)).take_while(still_read).collect();
         path.reverse();
         let spoken = self.spoken(&path, leaf, options.view);
-        let messages = settled(self.messages(&spoken, options, lines)?, options);
+        let mut messages = self.messages(&spoken, options, lines)?;
+        if options.view == View::Model {
+            self.carry_instructions(&mut messages)?;
+            self.edit(&path, &mut messages, options)?;
+        }
+        let messages = settled(messages, options);
         let in_force = self.in_force(&path, above)?;
         let settings = settings_of(header, &in_force.iter().collect::<Vec<_>>(), options);
         Ok((settings, messages))
@@ -149,6 +155,66 @@ impl LazySession {
             messages.push(Sighted { node, role, entry, answered_call, stripped: Vec::new() });
         }
         Ok(messages)
+    }
+
+    /// Puts the instructions of the compaction first, in place of those among the entries that it kept.
+    fn carry_instructions(&self, messages: &mut Vec<Sighted>) -> Result<(), LazyError> {
+        let Some(first) = messages.first().filter(|first| first.role == Role::CompactionSummary) else {
+            return Ok(());
+        };
+        let compaction = first.node;
+        let Some(system) = instructions_of(&self.entry(compaction)?) else { return Ok(()) };
+        let depth = self.skeleton.depth(compaction);
+        messages.retain(|one| one.role != Role::System || self.skeleton.depth(one.node) > depth);
+        messages.insert(
+            0,
+            Sighted {
+                node: compaction,
+                role: Role::System,
+                entry: Some(system),
+                answered_call: None,
+                stripped: Vec::new(),
+            },
+        );
+        Ok(())
+    }
+
+    /// Applies the context edits on the path.
+    fn edit(
+        &self,
+        path: &[u32],
+        messages: &mut Vec<Sighted>,
+        options: &ContextOptions,
+    ) -> Result<(), LazyError> {
+        let is_edit = |node: &u32| self.skeleton.kind(*node) == Some(Kind::ContextEdit);
+        let nodes: Vec<u32> = path.iter().copied().filter(is_edit).collect();
+        if nodes.is_empty() {
+            return Ok(());
+        }
+        let entries = self.entries(&nodes)?;
+        let edits = Edits::of(&entries);
+        let mut omitted = Vec::new();
+        let mut edited = Vec::with_capacity(messages.len());
+        for mut message in std::mem::take(messages) {
+            let id = self.skeleton.id(message.node);
+            if id.is_some_and(|id| edits.touches(&id)) {
+                let entry = match message.entry.take() {
+                    Some(entry) => entry,
+                    None => self.entry(message.node)?,
+                };
+                message.entry = edits.apply(&entry);
+                if message.entry.is_none() {
+                    omitted.push(entry);
+                    continue;
+                }
+            }
+            edited.push(message);
+        }
+        *messages = edited;
+        if looks_at_answers(options) {
+            remove_results_of(messages, omitted.iter().map(|entry| &entry.body));
+        }
+        Ok(())
     }
 
     /// The calls that the results among these entries answer.
@@ -294,10 +360,13 @@ impl<'s> LazyContext<'s> {
     pub fn read_last(self, count: usize) -> Result<Context, LazyError> {
         let Self { session, settings, mut messages } = self;
         messages.drain(..messages.len().saturating_sub(count));
-        let nodes: Vec<u32> = messages.iter().map(|message| message.node).collect();
-        let said = messages.into_iter().map(|message| message.stripped).zip(session.entries(&nodes)?);
-        let messages = said.map(|(stripped, entry)| Message { entry, stripped }).collect();
-        Ok(Context { messages, ..settings })
+        let unread = messages.iter().filter(|message| message.entry.is_none()).map(|message| message.node);
+        let unread: Vec<u32> = unread.collect();
+        let mut read = session.entries(&unread)?.into_iter();
+        let said = messages.into_iter().filter_map(|Sighted { entry, stripped, .. }| {
+            Some(Message { entry: entry.or_else(|| read.next())?, stripped })
+        });
+        Ok(Context { messages: said.collect(), ..settings })
     }
 }
 

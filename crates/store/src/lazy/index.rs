@@ -1,7 +1,7 @@
 //! The envelopes of a file, kept beside it so that the next opening does not read the file.
 //!
 //! ```text
-//! "offshoot index 2" · format · which file (device, inode, length, time) · covered length · hashes of the first
+//! "offshoot index 3" · format · which file (device, inode, length, time) · covered length · hashes of the first
 //! and last bytes covered · names · envelopes · small lines · checksum of all of it
 //! ```
 //! An index is believed as far as it can be checked: it must be whole, of this file, and the file must still begin
@@ -19,7 +19,7 @@ use super::skim::Known;
 use super::{Format, LazySession};
 use crate::files::{About, FileError, Files, Open, OpenFile, Stat, append_all, read_exactly};
 
-const MAGIC: &[u8; 16] = b"offshoot index 2";
+const MAGIC: &[u8; 16] = b"offshoot index 3";
 const ENVELOPE: usize = 41;
 /// So many bytes at both ends of what is covered are compared.
 const ENDS: u64 = 4096;

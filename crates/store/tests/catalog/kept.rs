@@ -518,6 +518,21 @@ fn what_belongs_to_many_sessions_is_kept_once() {
     }
 }
 
+/// The journal of a workflow run is no session and no damage, and is kept with the session it belongs to.
+#[test]
+fn the_journal_of_a_workflow_run_is_kept_with_its_session() {
+    let machine = Machine::new();
+    let session = "claude/-home-dev-ledger/0f5c0000-0000-4000-8000-000000000001";
+    machine.write(&format!("{session}.jsonl"), &claude_line("c1", None, 1, "user", json!("A quokka?")));
+    let steps = "{\"type\":\"started\",\"key\":\"a\",\"agentId\":\"x1\"}\n";
+    let journal = machine.write(&format!("{session}/subagents/workflows/run-1/journal.jsonl"), steps);
+    machine.sync_and_keep();
+    assert_eq!(machine.listed(), [format!("{session}.jsonl 1")]);
+    let kept = machine.archive().kept(&journal).expect("a kept file");
+    assert_eq!(kept.bytes().expect("a whole file"), steps.as_bytes());
+    machine.assert_archive_is_whole();
+}
+
 /// A second name changes the stat of every original. The next look knows that, and reads nothing again.
 #[test]
 fn files_that_were_kept_are_not_read_again() {

@@ -9,8 +9,9 @@ use offshoot_session::format::encode_batch;
 use offshoot_session::skeleton::Skeleton;
 use offshoot_session::turn::{has_unfinished_turn, unfinished_turns};
 use offshoot_session::{
-    Block, Body, Compaction, Entry, EntryId, Fact, FileLists, HeadMove, HeadName, Interruption, Missing,
-    Model, Provenance, Record, Reply, SessionId, SessionTree, Setting, TitleSource, ToolResult, ToolUse,
+    Block, Body, Compaction, ContextEdit, Entry, EntryId, Fact, FileLists, HeadMove, HeadName, Interruption,
+    Missing, Model, Provenance, Record, Reply, SessionId, SessionTree, Setting, System, TitleSource,
+    ToolResult, ToolUse,
 };
 use offshoot_store::lazy::{Format, OpenError, UseIndex};
 use offshoot_store::{Home, JournalStore, LazyContext, LazyError, LazySession, SessionStore};
@@ -575,7 +576,13 @@ pub(crate) fn random_records(dice: &mut Dice) -> Vec<Record> {
 fn random_body(dice: &mut Dice, known: EntryId) -> Body {
     let model = Model { provider: "test".into(), name: format!("m{}", dice.roll(4)) };
     let call = format!("call{}", dice.roll(3));
-    match dice.roll(16) {
+    match dice.roll(20) {
+        16 => Body::ContextEdit(ContextEdit { target: known, replacement: None }),
+        17 => {
+            let replacement = Some(vec![Block::Text("edited".into())]);
+            Body::ContextEdit(ContextEdit { target: known, replacement })
+        }
+        18 => Body::System(System { text: "be kind".into() }),
         0 => Body::Compaction(Compaction {
             summary: "short".into(),
             first_kept: (dice.roll(3) > 0).then_some(known),
@@ -583,6 +590,8 @@ fn random_body(dice: &mut Dice, known: EntryId) -> Body {
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
+            system: (dice.roll(3) == 0).then(|| "be brief".into()),
         }),
         1 => Body::Cleared,
         2 => Body::Setting(Setting::Model { role: None, model }),
@@ -595,6 +604,7 @@ fn random_body(dice: &mut Dice, known: EntryId) -> Body {
             tool: "read".into(),
             blocks: vec![Block::Text("lines\nof \"text\"".into())],
             failed: false,
+            usage: None,
         }),
         8..=11 => {
             let mut reply = Reply { blocks: vec![Block::Text("so".into())], ..Reply::default() };
@@ -632,7 +642,12 @@ pub(crate) fn random_pi(dice: &mut Dice, from: usize, has_header: bool) -> Strin
         };
         let target = ids.get(dice.roll(ids.len().max(1))).cloned().unwrap_or_default();
         let time = format!("2025-01-01T00:{:02}:{:02}.{:03}Z", number / 60 % 60, number % 60, dice.roll(999));
-        let (kind, rest) = match dice.roll(18) {
+        let (kind, rest) = match dice.roll(20) {
+            18 => ("context_edit", format!("\"targetId\":\"{target}\",\"replacement\":null")),
+            19 => (
+                "context_edit",
+                format!("\"targetId\":\"{target}\",\"replacement\":{{\"content\":\"edited\"}}"),
+            ),
             0 | 1 => ("label", format!("\"targetId\":\"{target}\",\"label\":\"l{number}\"")),
             2 => ("session_info", "\"name\":\"a name\"".to_owned()),
             3 => ("compaction", format!("\"summary\":\"short\",\"firstKeptEntryId\":\"{target}\",\"tokensBefore\":5")),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use offshoot_session::context::Message;
+use offshoot_session::context::{Edits, Message};
 use offshoot_session::render::for_model;
 use offshoot_session::{
     Block, Body, Compaction, CustomMessage, Entry, EntryId, ImageData, Reply, ToolCallId, ToolUse,
@@ -24,6 +24,8 @@ pub(crate) struct Rules<'r> {
     pub(crate) is_own: &'r dyn Fn(&Entry) -> bool,
     /// The program it was held with.
     pub(crate) agent: Option<&'r str>,
+    /// Context edits on the path; what they replace is replaced in it already.
+    pub(crate) edits: &'r Edits<'r>,
 }
 
 /// What Claude Code puts beside the words of a person because the person asked for it; all else that it does not show
@@ -77,6 +79,7 @@ fn order_of(path: &[&Arc<Entry>], rules: &Rules<'_>) -> Order {
     let forgotten = path.first().filter(|_| floor > 1).map(|entry| entry.id.clone());
     let is_failed =
         |entry: &Entry| matches!(&entry.body, Body::Reply(reply) if reply.failed()) && !(rules.is_own)(entry);
+    let is_silent = |entry: &Entry| is_failed(entry) || rules.edits.omits(&entry.id);
     let compactions: Vec<usize> = (floor..path.len())
         .filter(|at| path.get(*at).is_some_and(|entry| compaction_of(entry).is_some()))
         .collect();
@@ -92,7 +95,7 @@ fn order_of(path: &[&Arc<Entry>], rules: &Rules<'_>) -> Order {
         places.insert(before, last);
     }
     let speaks =
-        places.iter().copied().filter(|at| path.get(*at).is_some_and(|entry| !is_failed(entry))).collect();
+        places.iter().copied().filter(|at| path.get(*at).is_some_and(|entry| !is_silent(entry))).collect();
     Order { places, speaks, forgotten }
 }
 
@@ -116,8 +119,12 @@ struct Walk<'t, 'r> {
 
 impl<'t> Walk<'t, '_> {
     fn take(&mut self, at: usize, entry: &'t Arc<Entry>) {
+        if self.rules.edits.omits(&entry.id) {
+            return; // counted at the edit
+        }
         let is_own = (self.rules.is_own)(entry);
         match &entry.body {
+            Body::ContextEdit(_) => self.counting.left_out(Loss::ContextEdits, &entry.id),
             Body::Reply(reply) => self.reply(at, entry, reply, is_own),
             Body::ToolResult(_) if self.pairs.is_answer(at) => self.has_results = true,
             Body::ToolResult(_) => self.counting.left_out(Loss::ResultsWithoutCall, &entry.id),

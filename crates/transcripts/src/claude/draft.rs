@@ -210,6 +210,8 @@ fn compaction_of(line: &Map) -> Body {
         files: FileLists::default(),
         details: None,
         from_extension: false,
+        usage: None,
+        system: None,
     })
 }
 

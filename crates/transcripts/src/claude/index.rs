@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::json::{Map, flag, given, integer, text, timestamp};
+use crate::json::{Map, flag, given, integer, text as text_of, timestamp};
+use crate::patch;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexRecord {
@@ -34,8 +35,30 @@ pub fn read_index(bytes: &[u8]) -> Result<Vec<IndexRecord>, NotAnIndex> {
     Ok(entries.iter().filter_map(Value::as_object).filter_map(record).collect())
 }
 
+/// The list with another title for a session, every other byte as it was. An empty title removes the one that was
+/// given. `None` if nothing changes: the list is not one, does not know the session, or has this title.
+pub fn retitled_index(bytes: &[u8], session: &str, title: &str) -> Option<Vec<u8>> {
+    read_index(bytes).ok()?;
+    let text = std::str::from_utf8(bytes).ok()?;
+    let retitled = |record: &str| match serde_json::from_str::<Value>(record) {
+        Ok(Value::Object(fields)) if text_of(&fields, "sessionId") == Some(session) => {
+            match text_of(&fields, "customTitle").unwrap_or_default() == title {
+                true => record.to_owned(),
+                false if title.is_empty() => patch::remove(record, "customTitle"),
+                false => patch::set(record, "customTitle", &Value::from(title).to_string()),
+            }
+        }
+        Ok(_) | Err(_) => record.to_owned(),
+    };
+    let changed = match text.trim_start().starts_with('[') {
+        true => patch::change_each(text, retitled),
+        false => patch::change(text, "entries", |entries| patch::change_each(entries, retitled)),
+    };
+    (changed != text).then(|| changed.into_bytes())
+}
+
 fn record(entry: &Map) -> Option<IndexRecord> {
-    let field = |key: &str| text(entry, key).filter(|value| !value.is_empty()).map(str::to_owned);
+    let field = |key: &str| text_of(entry, key).filter(|value| !value.is_empty()).map(str::to_owned);
     let moment = |key: &str| given(entry, key).and_then(timestamp);
     Some(IndexRecord {
         session: field("sessionId")?,

@@ -176,6 +176,7 @@ fn tool_result(item: &Value) -> Option<ToolResult> {
         tool: String::new(),
         blocks: blocks(item.get("content")),
         failed: flag(item, "is_error"),
+        usage: None,
     })
 }
 

@@ -152,8 +152,19 @@ pub(super) fn agent_in_file_name(file_name: &str) -> Option<&str> {
     stem(file_name)?.strip_prefix("agent-").filter(|id| !id.is_empty())
 }
 
-/// The session in `<session>/subagents/agent-<id>.jsonl`.
+/// The session in `<session>/subagents/workflows/<run>/<file>`, the folder of a workflow run.
+pub(crate) fn session_of_workflow(path: &str) -> Option<&str> {
+    let mut parts = path.rsplit(['/', '\\']).skip(1);
+    let (_run, workflows, subagents) = (parts.next()?, parts.next()?, parts.next()?);
+    let session = parts.next().filter(|session| !session.is_empty());
+    session.filter(|_| workflows == "workflows" && subagents == "subagents")
+}
+
+/// The session in `<session>/subagents/agent-<id>.jsonl`, also where a workflow run has started the sub-agent.
 pub(super) fn session_in_path(file_name: &str) -> Option<&str> {
+    if let Some(session) = session_of_workflow(file_name) {
+        return Some(session);
+    }
     let mut parts = file_name.rsplit(['/', '\\']).skip(1);
     let folder = parts.next()?;
     parts.next().filter(|session| folder == "subagents" && !session.is_empty())

@@ -8,6 +8,7 @@ mod own;
 
 use std::collections::HashSet;
 
+use offshoot_session::context::Edits;
 use offshoot_session::{Body, Entry, EntryId, SessionTree, Stop, text_of};
 use serde_json::{Value, json};
 
@@ -23,9 +24,15 @@ pub fn write_branch(tree: &SessionTree, leaf: &EntryId, to: &Destination) -> Han
     let path = tree.path_to(Some(leaf));
     let own = OwnLines::of(tree, &path);
     let agent = tree.header().and_then(|header| header.agent.as_deref());
-    let rules =
-        Rules { target: Target::ClaudeCode, is_own: &|entry: &Entry| own.get(&entry.id).is_some(), agent };
-    let Carried { steps, report } = carried(&path, &rules);
+    let edits = Edits::of(path.iter().copied());
+    let edited = edits.replaced(&path);
+    let rules = Rules {
+        target: Target::ClaudeCode,
+        is_own: &|entry: &Entry| own.get(&entry.id).is_some(),
+        agent,
+        edits: &edits,
+    };
+    let Carried { steps, report } = carried(&edited.iter().collect::<Vec<_>>(), &rules);
     let mut writer = Writer {
         own: &own,
         maker: own.maker(to),

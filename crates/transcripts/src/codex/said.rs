@@ -263,5 +263,7 @@ fn compaction_of(payload: &Map) -> Compaction {
         files: FileLists::default(),
         details,
         from_extension: false,
+        usage: None,
+        system: None,
     }
 }

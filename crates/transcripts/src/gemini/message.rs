@@ -154,6 +154,7 @@ fn result_of_call(call: &Map) -> Option<ToolResult> {
         tool: string(call, "name"),
         blocks,
         failed: matches!(text(call, "status"), Some("error" | "cancelled")),
+        usage: None,
     })
 }
 
@@ -170,6 +171,7 @@ pub(super) fn results_alone(message: &Map) -> Option<Vec<ToolResult>> {
                 tool: string(told, "name"),
                 blocks: response(told),
                 failed: object(told, "response").is_some_and(|response| response.contains_key("error")),
+                usage: None,
             })
             .collect()
     })

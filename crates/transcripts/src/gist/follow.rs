@@ -1,9 +1,9 @@
 //! A file taken line by line.
 
 use jiff::Timestamp;
-use offshoot_session::cost::{Charge, Counted, Counting, ReplyWords};
+use offshoot_session::cost::{Charge, Counting};
 use offshoot_session::outline::one_line;
-use offshoot_session::{Body, Fact, Note, Reply, SessionHeader, Usage};
+use offshoot_session::{Body, EntryId, Fact, Note, Reply, SessionHeader, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::header::HeaderGist;
@@ -273,12 +273,10 @@ impl Taken<'_> {
 
     /// Who answered, and what for.
     fn hear_reply(&mut self, id: &str, at: Option<i64>, body: &Body, provider: Option<&str>) {
-        if let Body::Reply(reply) = body {
-            if let Some(model) = &reply.model {
-                self.gist.model = Some(model.name.clone());
-            }
-            self.pay(id, at, reply, provider);
+        if let Body::Reply(Reply { model: Some(model), .. }) = body {
+            self.gist.model = Some(model.name.clone());
         }
+        self.pay(id, at, body, provider);
     }
 
     fn hear(&mut self, id: &str, turn: Option<u32>, at: Option<i64>, body: &Body) {
@@ -288,12 +286,11 @@ impl Taken<'_> {
         }
     }
 
-    fn pay(&mut self, id: &str, at: Option<i64>, reply: &Reply, provider: Option<&str>) {
-        let at = at.and_then(|at| Timestamp::from_microsecond(at).ok());
-        let (Some(usage), Some(at)) = (reply.usage, at) else { return };
-        let counted = Counted { entry: id, at, words: ReplyWords::default() };
-        let charge = Counting::default().counted(&counted, reply.model.clone(), usage, provider);
-        self.charge(charge);
+    fn pay(&mut self, id: &str, at: Option<i64>, body: &Body, provider: Option<&str>) {
+        let Some(at) = at.and_then(|at| Timestamp::from_microsecond(at).ok()) else { return };
+        if let Some(charge) = Counting::default().entry(id, at, body, provider) {
+            self.charge(charge);
+        }
     }
 
     /// One that has the name of the last one takes its place.
@@ -305,17 +302,17 @@ impl Taken<'_> {
     }
 
     /// A fact that a list tells of, or a sum.
-    pub(crate) fn tell(&mut self, fact: &Fact, at: Option<i64>) {
+    pub(crate) fn tell(&mut self, id: Option<&EntryId>, fact: &Fact, at: Option<i64>) {
         match fact {
-            Fact::Spent { usage } => self.spend(at, usage),
+            Fact::Spent { usage } => self.spend(id, at, usage),
             fact => self.gist.tell(fact),
         }
     }
 
-    /// What belongs to no reply.
-    pub(crate) fn spend(&mut self, at: Option<i64>, usage: &Usage) {
+    /// What belongs to no entry.
+    pub(crate) fn spend(&mut self, id: Option<&EntryId>, at: Option<i64>, usage: &Usage) {
         if let Some(at) = at.and_then(|at| Timestamp::from_microsecond(at).ok()) {
-            let charge = Counting::default().beside(at, usage);
+            let charge = Counting::default().beside(id, at, usage);
             self.charge(charge);
         }
     }
@@ -336,6 +333,12 @@ impl Taken<'_> {
         self.gist.at(at);
         self.hear_reply(id, at, body, provider);
         self.hear(id, None, at, body);
+    }
+
+    /// An entry of which only its usage is read.
+    pub(crate) fn charged_entry(&mut self, id: &str, parent: Option<&str>, at: Option<i64>, body: &Body) {
+        self.silent_entry(id, parent, at);
+        self.pay(id, at, body, None);
     }
 
     /// An entry that says nothing to anybody.

@@ -35,7 +35,7 @@ pub(super) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
             file.moment(Some(mark.marked_at.as_microsecond()));
             match &mark.fact {
                 Fact::Label { .. } | Fact::Title { .. } | Fact::Spent { .. } => {
-                    file.tell(&mark.fact, Some(mark.marked_at.as_microsecond()));
+                    file.tell(mark.id.as_ref(), &mark.fact, Some(mark.marked_at.as_microsecond()));
                 }
                 Fact::Undone { .. } | Fact::Redone { .. } | Fact::BranchName { .. } => return Err(Unusual),
                 Fact::Checkpoint { .. }

@@ -86,12 +86,18 @@ impl Restorer<'_> {
             Body::Compaction(compaction) => {
                 self.text(&mut compaction.summary);
                 compaction.details.iter_mut().for_each(|details| self.json(details));
+                if let Some(system) = &mut compaction.system {
+                    let mut text = system.to_string();
+                    self.text(&mut text);
+                    *system = text.into();
+                }
             }
             Body::BranchSummary(summary) => self.text(&mut summary.summary),
             Body::CustomMessage(message) => self.blocks(&mut message.blocks),
             Body::System(system) => self.text(&mut system.text),
             Body::Note(note) => note.data.iter_mut().for_each(|data| self.json(data)),
             Body::Foreign(foreign) => foreign.text.iter_mut().for_each(|text| self.text(text)),
+            Body::ContextEdit(edit) => edit.replacement.iter_mut().for_each(|blocks| self.blocks(blocks)),
             // Short words, by their nature.
             Body::Setting(_) | Body::Interrupted(_) | Body::Merge(_) | Body::Cleared => {}
         }

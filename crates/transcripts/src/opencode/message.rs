@@ -55,6 +55,8 @@ pub(super) fn of_assistant<'p>(message: &Map, parts: impl Iterator<Item = (usize
             files: FileLists::default(),
             details: None,
             from_extension: false,
+            usage: None,
+            system: None,
         })
     } else {
         Body::Reply(Reply {
@@ -138,6 +140,7 @@ fn result_of(part: &Map) -> Option<ToolResult> {
         tool: string(part, "tool"),
         blocks: std::iter::once(Block::Text(words)).chain(attached).collect(),
         failed: failed || exit.is_some_and(|code| code != 0),
+        usage: None,
     })
 }
 

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use offshoot_session::in_force::INJECTED_RULES;
 use offshoot_session::skeleton::{Fields, Kind, Moment};
 use offshoot_session::{
-    Body, EntryId, Fact, Foreign, Lineage, Model, RawLine, SessionId, Setting, TitleSource,
+    Body, ContextEdit, EntryId, Fact, Foreign, Lineage, Model, RawLine, SessionId, Setting, TitleSource,
 };
 use serde_json::Value;
 
@@ -221,9 +221,22 @@ fn body(kind: &str, line: &Map) -> Body {
         }
         "service_tier_change" => Body::Setting(Setting::ServiceTier(service_tier(line))),
         "reset_boundary" => Body::Cleared,
+        "context_edit" => context_edit(line).map_or_else(|| foreign(None), Body::ContextEdit),
         "session_init" => foreign(text(line, "task")),
         INJECTED_RULES => foreign(Some(&injected_rules(line))),
         _ => foreign(words_of_foreign(line).as_deref()),
+    }
+}
+
+/// `None` if the line does not name its target, or says neither what to read instead nor that the target is omitted.
+fn context_edit(line: &Map) -> Option<ContextEdit> {
+    let target = entry_id(line, "targetId")?;
+    match line.get("replacement")? {
+        Value::Null => Some(ContextEdit { target, replacement: None }),
+        Value::Object(instead) => {
+            Some(ContextEdit { target, replacement: Some(blocks(instead.get("content"))) })
+        }
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => None,
     }
 }
 

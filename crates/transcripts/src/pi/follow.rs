@@ -12,8 +12,11 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
     if let Some(fields) = envelope(line) {
         let at = Some(fields.at.timestamp().as_microsecond());
         if !matches!(fields.kind, Kind::Prompt | Kind::Reply) {
-            // what tools answered is most of a file, and none of it was said
-            file.silent_entry(fields.id, fields.parent, at);
+            // what tools answered is most of a file, and little of it is read
+            match may_report_usage(line).then(|| entry_of_line(line)).flatten() {
+                Some(LineEntry { body, .. }) => file.charged_entry(fields.id, fields.parent, at, &body),
+                None => file.silent_entry(fields.id, fields.parent, at),
+            }
             return Ok(());
         }
         let Some(LineEntry { body, .. }) = entry_of_line(line) else { return Ok(()) };
@@ -46,11 +49,16 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
             }
             file.moment(at);
             if let What::Fact(fact) = &draft.what {
-                file.tell(fact, at);
+                file.tell(draft.id.as_ref(), fact, at);
             }
         }
     }
     Ok(())
+}
+
+/// Whether the line has the key somewhere. Inside a string its quotes would be escaped.
+fn may_report_usage(line: &[u8]) -> bool {
+    memchr::memmem::find(line, br#""usage":"#).is_some()
 }
 
 fn open(file: &mut Taken<'_>, header: &Header) -> Result<(), Unusual> {

@@ -1,8 +1,9 @@
 //! A branch of another program as a session of pi.
 
+use offshoot_session::context::Edits;
 use offshoot_session::{
-    Block, Body, Compaction, CustomMessage, Entry, EntryId, Fact, FileLists, Prompt, Record, Reply,
-    SessionHeader, SessionTree, Stop, TitleSource, ToolResult,
+    Block, Body, BranchSummary, Compaction, CustomMessage, Entry, EntryId, Fact, FileLists, Prompt, Record,
+    Reply, SessionHeader, SessionTree, Stop, TitleSource, ToolResult,
 };
 
 use super::sources::is_held_by_pi;
@@ -24,7 +25,10 @@ pub fn hand_over(tree: &SessionTree, leaf: &EntryId, to: &Destination) -> Handed
         return HandedOver { bytes: written.bytes, report };
     }
     let agent = tree.header().and_then(|header| header.agent.as_deref());
-    let Carried { steps, report } = carried(&path, &Rules { target: Target::Pi, is_own: &|_| false, agent });
+    let edits = Edits::of(path.iter().copied());
+    let edited = edits.replaced(&path);
+    let rules = Rules { target: Target::Pi, is_own: &|_| false, agent, edits: &edits };
+    let Carried { steps, report } = carried(&edited.iter().collect::<Vec<_>>(), &rules);
     let mut chain = Chain { records: vec![Record::opened(header)], tip: None };
     for step in steps {
         chain.step(step);
@@ -61,6 +65,9 @@ impl Chain {
                 Body::CustomMessage(message) => {
                     self.add(entry, Body::CustomMessage(CustomMessage { blocks, ..message.clone() }));
                 }
+                Body::BranchSummary(summary) => {
+                    self.add(entry, Body::BranchSummary(BranchSummary { usage: None, ..summary.clone() }));
+                }
                 body => self.add(entry, body.clone()),
             },
             Step::Exchange(exchange) => {
@@ -73,7 +80,8 @@ impl Chain {
                     self.add(entry, Body::Reply(Reply { blocks, stop, usage: None, ..reply.clone() }));
                 }
                 for answer in exchange.answers {
-                    let result = ToolResult { call: answer.call, tool: answer.tool, ..answer.result.clone() };
+                    let (call, tool) = (answer.call, answer.tool);
+                    let result = ToolResult { call, tool, usage: None, ..answer.result.clone() };
                     self.add(answer.entry, Body::ToolResult(result));
                 }
             }
@@ -88,6 +96,8 @@ impl Chain {
                         files: FileLists::default(),
                         details: None,
                         from_extension: false,
+                        usage: None,
+                        system: None,
                     }),
                 );
             }

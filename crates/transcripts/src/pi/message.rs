@@ -34,6 +34,7 @@ pub fn body_of_message(message: &Value) -> Body {
             tool: string(message, "toolName"),
             blocks: blocks(),
             failed: flag(message, "isError"),
+            usage: spent_on(message),
         }),
         Some("bashExecution") => Body::Shell(shell_of(message)),
         Some("custom" | "hookMessage") => Body::CustomMessage(custom_message_of(message)),
@@ -50,6 +51,11 @@ pub fn body_of_message(message: &Value) -> Body {
 /// When a message began; its line is written when it has ended.
 fn said_at(message: &Map) -> Option<Timestamp> {
     message.get("timestamp").and_then(timestamp)
+}
+
+/// What a message or a line that is not a reply reports as used.
+fn spent_on(line: &Map) -> Option<Box<Usage>> {
+    line.get("usage").and_then(usage_of).map(Box::new)
 }
 
 /// Tokens and money; `None` where it is not an object.
@@ -159,6 +165,7 @@ pub(super) fn branch_summary_of(line: &Map) -> BranchSummary {
         files: files_of(line, from_extension),
         details: given(line, "details").cloned(),
         from_extension,
+        usage: spent_on(line),
     }
 }
 
@@ -171,6 +178,8 @@ pub(super) fn compaction_of(line: &Map) -> Compaction {
         files: files_of(line, from_extension),
         details: given(line, "details").cloned(),
         from_extension,
+        usage: spent_on(line),
+        system: line.get("systemMessage").and_then(Value::as_object).map(|system| system_text(system).into()),
     }
 }
 

@@ -139,6 +139,7 @@ fn body(message: Message<'_>) -> Option<Body> {
             tool: message.tool_name.unwrap_or_default(),
             blocks,
             failed: message.is_error.unwrap_or(false),
+            usage: message.usage.map(|words| Box::new(usage(words))),
         }),
         "bashExecution" => Body::Shell(Shell {
             command: message.command.unwrap_or_default(),

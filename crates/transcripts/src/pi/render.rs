@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use offshoot_session::{
-    Block, Body, BranchSummary, Compaction, CustomMessage, Entry, EntryId, Fact, FileLists, ImageData, Merge,
-    Prompt, Reply, SessionHeader, Setting, Shell, Stop, ToolResult, Usage,
+    Block, Body, BranchSummary, Compaction, ContextEdit, CustomMessage, Entry, EntryId, Fact, FileLists,
+    ImageData, Merge, Prompt, Reply, SessionHeader, Setting, Shell, Stop, ToolResult, Usage,
 };
 use serde_json::{Value, json};
 
@@ -28,6 +28,9 @@ pub(super) fn header_line(header: &SessionHeader) -> Map {
     line
 }
 
+/// Kinds of lines with a field whose `null` says something: no level of thinking, a message that is omitted.
+const MEANS_SOMETHING_BY_NULL: &[&str] = &["thinking_level_change", "context_edit"];
+
 /// A line in the chain: the four fields that all share, then those of its kind.
 pub(super) fn chain_line(
     kind: &str,
@@ -43,7 +46,9 @@ pub(super) fn chain_line(
     line.insert("timestamp".into(), rfc3339(at).into());
     if let Value::Object(fields) = fields {
         line.extend(
-            fields.into_iter().filter(|(_, value)| *value != Value::Null || kind == "thinking_level_change"),
+            fields
+                .into_iter()
+                .filter(|(_, value)| *value != Value::Null || MEANS_SOMETHING_BY_NULL.contains(&kind)),
         );
     }
     line
@@ -88,13 +93,18 @@ fn kind_and_fields(entry: &Entry) -> Fields {
         Body::Shell(shell) => message(entry, shell_json(shell)),
         Body::System(system) => message(entry, json!({ "role": "system", "content": system.text })),
         Body::BranchSummary(summary) => ("branch_summary", branch_summary_json(summary), None),
-        Body::Compaction(compaction) => ("compaction", compaction_json(compaction, &entry.id), None),
+        Body::Compaction(compaction) => {
+            // pi's own checkpoint names tools too. Without one it states its instructions again.
+            let loss = compaction.system.as_ref().map(|_| Loss::Instructions);
+            ("compaction", compaction_json(compaction, &entry.id), loss)
+        }
         Body::Setting(setting) => setting_fields(setting),
         Body::Merge(merge) => merge_fields(merge),
         Body::CustomMessage(said) => ("custom_message", custom_message_json(said), None),
         Body::Note(note) => ("custom", json!({ "customType": note.kind, "data": note.data }), None),
         Body::Interrupted(why) => custom(ours::interrupted(*why)),
         Body::Cleared => custom(ours::cleared()),
+        Body::ContextEdit(edit) => ("context_edit", context_edit_json(edit), None),
         Body::Foreign(foreign) => custom(ours::foreign(foreign)),
     }
 }
@@ -127,6 +137,7 @@ fn tool_result_json(result: &ToolResult) -> Value {
     json!({
         "role": "toolResult", "toolCallId": result.call.as_str(), "toolName": result.tool,
         "content": blocks_json(&result.blocks), "isError": result.failed,
+        "usage": result.usage.as_deref().map(usage_json),
     })
 }
 
@@ -144,6 +155,7 @@ fn branch_summary_json(summary: &BranchSummary) -> Value {
         "fromId": summary.from.as_ref().map_or("root", EntryId::as_str), "summary": summary.summary,
         "abandonedLeafId": summary.left.as_ref().map(EntryId::as_str),
         "details": details_json(summary.details.as_ref(), &summary.files),
+        "usage": summary.usage.as_deref().map(usage_json),
         "fromHook": summary.from_extension.then_some(true),
     })
 }
@@ -155,8 +167,14 @@ fn compaction_json(compaction: &Compaction, own: &EntryId) -> Value {
         "summary": compaction.summary, "firstKeptEntryId": kept.as_str(),
         "tokensBefore": compaction.tokens_before,
         "details": details_json(compaction.details.as_ref(), &compaction.files),
+        "usage": compaction.usage.as_deref().map(usage_json),
         "fromHook": compaction.from_extension.then_some(true),
     })
+}
+
+fn context_edit_json(edit: &ContextEdit) -> Value {
+    let replacement = edit.replacement.as_deref().map(|blocks| json!({ "content": blocks_json(blocks) }));
+    json!({ "targetId": edit.target.as_str(), "replacement": replacement })
 }
 
 fn setting_fields(setting: &Setting) -> Fields {

@@ -61,7 +61,9 @@ fn own_draft(record: &Record) -> Option<Draft> {
             old.id.as_ref().is_none_or(|id| *id == header.id) && !old.is_of_rollouts
         }
         (Change::Entry(entry), What::Entry(body)) => {
-            std::mem::discriminant(&entry.body) == std::mem::discriminant(body)
+            let is_same_kind = std::mem::discriminant(&entry.body) == std::mem::discriminant(body);
+            // A journal may hold the line under a kind that an earlier version did not know.
+            (is_same_kind || matches!(entry.body, Body::Foreign(_)))
                 && draft.id.as_ref().is_none_or(|id| *id == entry.id)
         }
         (Change::Marked(mark), What::Fact(fact) | What::TitleSlot(fact)) => {

@@ -191,6 +191,7 @@ fn body_of_message(map: &Map) -> Body {
             tool: text(map, "tool_name").or_else(|| text(map, "name")).unwrap_or_default().to_owned(),
             blocks: blocks(),
             failed: flag(map, "is_error"),
+            usage: None,
         }),
         Some("system") => Body::System(System { text: text_of(&blocks()) }),
         role => foreign(role.unwrap_or("message"), map),

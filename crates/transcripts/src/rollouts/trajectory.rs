@@ -353,6 +353,11 @@ pub(super) fn is_message(body: &Body) -> bool {
         | Body::CustomMessage(_) => true,
         Body::Shell(shell) => !shell.private,
         Body::Merge(merge) => merge.summary.is_some(),
-        Body::Interrupted(_) | Body::Setting(_) | Body::Note(_) | Body::Cleared | Body::Foreign(_) => false,
+        Body::Interrupted(_)
+        | Body::Setting(_)
+        | Body::Note(_)
+        | Body::Cleared
+        | Body::ContextEdit(_)
+        | Body::Foreign(_) => false,
     }
 }

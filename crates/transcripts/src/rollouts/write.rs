@@ -261,6 +261,7 @@ impl Writer {
             Body::Shell(_) | Body::Note(_) => return self.losses.add_at(Loss::Notes, &entry.id),
             Body::Interrupted(_) => return self.losses.add_at(Loss::Interruptions, &entry.id),
             Body::Cleared => return self.losses.add_at(Loss::Clearings, &entry.id),
+            Body::ContextEdit(_) => return self.losses.add_at(Loss::ContextEdits, &entry.id),
             Body::Foreign(_) => return self.losses.add_at(Loss::ForeignEntries, &entry.id),
         };
         if let Some(loss) = loss {

@@ -1,6 +1,6 @@
 //! Titles, lists and the older index.
 
-use offshoot_transcripts::claude::{self, Listing, listing, read_index, title_line};
+use offshoot_transcripts::claude::{self, Listing, listing, read_index, retitled_index, title_line};
 use serde_json::{Value, json};
 
 use crate::file::{lines, said, tree, tree_of, user, with};
@@ -119,4 +119,38 @@ fn the_older_index_is_read() {
         "this is not a `sessions-index.json`: it has no list of `entries`"
     );
     assert!(read_index(b"\xff{").is_err());
+}
+
+/// R-114: the title is mirrored, and no other byte changes.
+#[test]
+fn a_title_is_mirrored_in_the_older_index_without_touching_the_rest() {
+    let index = r#"{
+  "version": 1,
+  "entries": [
+    {
+      "sessionId": "s1",
+      "messageCount": 4.0
+    },
+    { "sessionId": "s2", "customTitle": "Old" , "x": [1,2]}
+  ]
+}
+"#;
+    let retitled = |index: &str, session: &str, title: &str| {
+        retitled_index(index.as_bytes(), session, title).map(|bytes| String::from_utf8(bytes).expect("text"))
+    };
+    let one = retitled(index, "s1", "Say \"hi\"").expect("a change");
+    let added = "\"messageCount\": 4.0,\n      \"customTitle\": \"Say \\\"hi\\\"\"\n";
+    assert_eq!(one, index.replace("\"messageCount\": 4.0\n", added));
+    assert_eq!(retitled(index, "s2", "New"), Some(index.replace("Old", "New")));
+    assert_eq!(retitled(index, "s2", ""), Some(index.replace(", \"customTitle\": \"Old\" ", " ")));
+    assert_eq!(
+        retitled(r#"[{"sessionId":"s1"}]"#, "s1", "T").as_deref(),
+        Some(r#"[{"sessionId":"s1","customTitle":"T"}]"#)
+    );
+    // nothing to say, or nobody to say it of
+    assert_eq!(retitled(index, "s2", "Old"), None);
+    assert_eq!(retitled(index, "s1", ""), None);
+    assert_eq!(retitled(index, "s3", "T"), None);
+    assert_eq!(retitled("{", "s1", "T"), None);
+    assert_eq!(retitled_index(b"\xff", "s1", "T"), None);
 }

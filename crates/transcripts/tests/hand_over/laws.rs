@@ -36,8 +36,7 @@ fn body() -> impl Strategy<Value = Body> {
         6 => (0..5_u8, words(), any::<bool>(), any::<bool>()).prop_map(|(id, text, failed, is_odd)| {
             let call = if is_odd { format!("odd id|{id}") } else { format!("c{id}") };
             Body::ToolResult(ToolResult {
-                call: call.into(), tool: String::new(), blocks: vec![Block::Text(text)], failed,
-            })
+                call: call.into(), tool: String::new(), blocks: vec![Block::Text(text)], failed, usage: None })
         }),
         1 => words().prop_map(|command| Body::Shell(Shell { command, ..Shell::default() })),
         1 => words().prop_map(|text| Body::CustomMessage(CustomMessage {
@@ -45,8 +44,7 @@ fn body() -> impl Strategy<Value = Body> {
         })),
         1 => (words(), 0..12_u32).prop_map(|(summary, kept)| Body::Compaction(Compaction {
             summary, first_kept: Some(format!("{kept:08x}").into()), tokens_before: 7,
-            files: FileLists::default(), details: None, from_extension: false,
-        })),
+            files: FileLists::default(), details: None, from_extension: false, usage: None, system: None })),
         1 => Just(Body::Interrupted(Interruption::Wanted)),
         1 => Just(Body::Setting(Setting::Thinking(None))),
     ]

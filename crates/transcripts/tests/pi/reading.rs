@@ -1,8 +1,8 @@
 //! What a file says.
 
 use offshoot_session::{
-    Block, Body, Change, CustomMessage, Fact, Foreign, ImageData, Model, Note, Odd, Record, SessionTree,
-    Setting, Shell, Stop, TitleSource, Usage,
+    Block, Body, Change, ContextEdit, CustomMessage, Fact, Foreign, ImageData, Model, Note, Odd, Record,
+    SessionTree, Setting, Shell, Stop, TitleSource, Usage,
 };
 use offshoot_transcripts::{Dialect, pi};
 use serde_json::{Value, json};
@@ -234,6 +234,19 @@ fn every_type_of_line_has_its_body() {
         Body::Setting(Setting::ServiceTier(Some(r#"{"openai":"flex"}"#.into())))
     );
     assert_eq!(body_of_line("reset_boundary", json!({})), Body::Cleared);
+    let edit = |replacement: Option<&str>| {
+        let replacement = replacement.map(|words| vec![Block::Text(words.into())]);
+        Body::ContextEdit(ContextEdit { target: "a1".into(), replacement })
+    };
+    let edit_line =
+        |replacement| body_of_line("context_edit", json!({ "targetId": "a1", "replacement": replacement }));
+    assert_eq!(edit_line(Value::Null), edit(None));
+    assert_eq!(edit_line(json!({ "content": "short" })), edit(Some("short")));
+    assert_eq!(edit_line(json!({ "content": [{ "type": "text", "text": "short" }] })), edit(Some("short")));
+    // an edit that does not say what to do, or to which message, does nothing
+    assert!(matches!(edit_line(json!("short")), Body::Foreign(_)));
+    assert!(matches!(body_of_line("context_edit", json!({ "targetId": "a1" })), Body::Foreign(_)));
+    assert!(matches!(body_of_line("context_edit", json!({ "replacement": null })), Body::Foreign(_)));
     let note = Note { kind: "todo".into(), data: Some(json!([1])) };
     assert_eq!(body_of_line("custom", json!({ "customType": "todo", "data": [1] })), Body::Note(note));
     assert!(matches!(
@@ -241,6 +254,31 @@ fn every_type_of_line_has_its_body() {
         Body::CustomMessage(message) if message.display && message.attribution.as_deref() == Some("user")
     ));
     assert!(matches!(body_of_line("credential_pin", json!({ "hash": "x" })), Body::Foreign(_)));
+}
+
+#[test]
+fn results_and_summaries_report_what_they_used() {
+    let usage = json!({ "input": 5, "totalTokens": 5, "cost": { "total": 0.001 } });
+    let used = Some(Usage { input: 5, total: 5, cost_micros: 1000, ..Usage::default() });
+    let result =
+        json!({ "role": "toolResult", "toolCallId": "c", "toolName": "t", "content": [], "usage": usage });
+    let lines = [
+        body_of_line("message", json!({ "message": result })),
+        body_of_line("compaction", json!({ "summary": "s", "firstKeptEntryId": "u1", "usage": usage })),
+        body_of_line("branch_summary", json!({ "summary": "s", "fromId": "u1", "usage": usage })),
+    ];
+    for body in lines {
+        assert_eq!(body.usage(), used.as_ref(), "{body:?}");
+    }
+    let system =
+        json!({ "role": "system", "content": "", "sections": { "a": "Be brief.", "b": "Be kind." } });
+    let compaction = body_of_line(
+        "compaction",
+        json!({ "summary": "s", "firstKeptEntryId": "u1", "systemMessage": system }),
+    );
+    assert!(
+        matches!(compaction, Body::Compaction(made) if made.system.as_deref() == Some("Be brief.\n\nBe kind."))
+    );
 }
 
 #[test]

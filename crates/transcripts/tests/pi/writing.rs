@@ -3,8 +3,9 @@
 use jiff::SignedDuration;
 use offshoot_session::plan::{WrittenSummary, branch_with_summary};
 use offshoot_session::{
-    Body, Change, Entry, Fact, FileLists, HeadName, Interruption, Merge, Missing, Model, Prompt, Provenance,
-    Record, SessionHeader, SessionTree, Setting, TitleSource, Usage,
+    Block, Body, Change, ContextEdit, Entry, Fact, FileLists, Foreign, HeadName, Interruption, Merge,
+    Missing, Model, Prompt, Provenance, Record, SessionHeader, SessionTree, Setting, TitleSource, ToolResult,
+    Usage,
 };
 use offshoot_testkit::{FixedStamps, draw, drawn, tree_of as drawn_tree};
 use offshoot_transcripts::pi::{self, Written};
@@ -308,4 +309,49 @@ fn a_tree_survives_the_way_through_pi() {
     let records: Vec<Record> = tree.log().cloned().collect();
     let written = pi::write(&records);
     assert_eq!(draw(&tree_of(&load(&text(&written)))), draw(&tree));
+}
+
+#[test]
+fn context_edits_and_usage_are_written_and_read_back() {
+    let usage = Some(Box::new(Usage { input: 5, total: 5, cost_micros: 1000, ..Usage::default() }));
+    let result = ToolResult {
+        call: "c".into(),
+        tool: "t".into(),
+        blocks: Vec::new(),
+        failed: false,
+        usage: usage.clone(),
+    };
+    let words = Some(vec![Block::Text("short".into())]);
+    let records = vec![
+        Record::opened(SessionHeader::new("s".into(), FixedStamps::start())),
+        entry("t1", None, Body::ToolResult(result)),
+        entry("e1", Some("t1"), Body::ContextEdit(ContextEdit { target: "t1".into(), replacement: words })),
+        entry("e2", Some("e1"), Body::ContextEdit(ContextEdit { target: "t1".into(), replacement: None })),
+    ];
+    let written = pi::write(&records);
+    assert_eq!(lost(&written), Vec::<String>::new());
+    assert!(text(&written).contains(r#""targetId":"t1","replacement":null}"#), "{}", text(&written));
+    let again = load(&text(&written)).records;
+    let bodies = |records: &[Record]| -> Vec<Body> {
+        records.iter().filter_map(|record| Some(record.as_entry()?.body.clone())).collect()
+    };
+    assert_eq!(bodies(&again), bodies(&records));
+}
+
+/// A journal that imported the line before this version understood it.
+#[test]
+fn a_line_that_was_kept_as_foreign_goes_back_as_it_was() {
+    let edit = chained("context_edit", "e1", Some("u1"), json!({ "targetId": "u1", "replacement": null }));
+    let file = format!("{HEADER}\n{}\n{edit}\n", said("u1", None));
+    let mut records = load(&file).records;
+    for record in &mut records {
+        if let Change::Entry(entry) = &record.change
+            && matches!(entry.body, Body::ContextEdit(_))
+        {
+            let body = Body::Foreign(Foreign { kind: "context_edit".into(), text: None });
+            let old = Entry { body, ..Entry::clone(entry) };
+            record.change = Change::Entry(old.into());
+        }
+    }
+    assert_eq!(text(&pi::write(&records)), file);
 }

@@ -207,6 +207,6 @@ fn speaks(body: &Body) -> bool {
         | Body::Merge(_)
         | Body::CustomMessage(_)
         | Body::System(_) => true,
-        Body::Setting(_) | Body::Note(_) | Body::Cleared | Body::Foreign(_) => false,
+        Body::Setting(_) | Body::Note(_) | Body::Cleared | Body::ContextEdit(_) | Body::Foreign(_) => false,
     }
 }

@@ -328,9 +328,12 @@ impl<'h> Chat<'h> {
             if let (BodyView::Reply { error: Some(error), .. }, false) = (&entry.body, is_running) {
                 let _ = self.tell_failure(entry.turn.as_deref().unwrap_or(&entry.id), error);
             }
-            for sub_agent in view.branch.sub_agents.iter().filter(|it| it.entry == entry.id) {
+            for sub_agent in view.branch.sub_agents.iter().filter(|it| it.entry.as_ref() == Some(&entry.id)) {
                 let _ = self.tell_sub_agent(sub_agent);
             }
+        }
+        for sub_agent in view.branch.sub_agents.iter().filter(|it| it.entry.is_none()) {
+            let _ = self.tell_sub_agent(sub_agent);
         }
         // The line of an unfinished answer stays open for its next words.
         let last = view.branch.entries.last().filter(|_| view.asks.is_empty());
@@ -386,7 +389,7 @@ impl<'h> Chat<'h> {
     }
 
     fn tell_sub_agent(&mut self, sub_agent: &SubAgentView) -> Result<(), Failure> {
-        match self.told.insert(format!("sub-agent {}", sub_agent.call)) {
+        match self.told.insert(format!("sub-agent {}", sub_agent.begins)) {
             true => {
                 let text = self.telling.sub_agent(sub_agent);
                 self.print(&text)

@@ -125,7 +125,12 @@ impl<'t> Page<'t> {
                 let line = self.lines.line(entry);
                 self.note(&line);
             }
-            Body::Prompt(_) | Body::ToolResult(_) | Body::System(_) | Body::Foreign(_) | Body::Note(_) => {}
+            Body::Prompt(_)
+            | Body::ToolResult(_)
+            | Body::System(_)
+            | Body::ContextEdit(_)
+            | Body::Foreign(_)
+            | Body::Note(_) => {}
         }
     }
 
@@ -189,7 +194,10 @@ impl<'t> Page<'t> {
 
 /// Settings before the first prompt are no turn for a reader.
 fn is_told(body: &Body) -> bool {
-    !matches!(body, Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::Foreign(_))
+    !matches!(
+        body,
+        Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::ContextEdit(_) | Body::Foreign(_)
+    )
 }
 
 fn results_of<'t>(turn: &Turn<'t>) -> HashMap<&'t ToolCallId, &'t ToolResult> {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use offshoot_session::address::{ShortIds, Want};
 use offshoot_session::context::ContextOptions;
 use offshoot_session::skeleton::{Kind, Skeleton};
-use offshoot_session::{Body, EntryId, ToolCallId};
+use offshoot_session::{Body, EntryId, Note, ToolCallId};
 use offshoot_store::{LazyError, LazySession};
 
 use super::{Part, context, last_of};
@@ -27,7 +27,7 @@ pub(super) fn shown(
     running: &Running,
     here: &Here,
 ) -> Option<Result<Answer, Failure>> {
-    if session.tail().is_some() {
+    if session.tail().is_some() || (!args.context && has_sub_agents(&session).ok()?) {
         return None;
     }
     let at = match args.at.as_deref().map(|text| node_at(&session, text)).transpose() {
@@ -104,6 +104,15 @@ fn page(session: &LazySession, at: Option<u32>, args: &ShowArgs) -> Result<Page,
         Some((skeleton.id(*last)?, number))
     });
     Ok(Page { entries: entries.collect(), known_turn, read })
+}
+
+/// Where a task belongs is told by entries all over the session.
+fn has_sub_agents(session: &LazySession) -> Result<bool, LazyError> {
+    let skeleton = session.skeleton();
+    let roots = skeleton.children(None).into_iter();
+    let notes: Vec<u32> = roots.filter(|root| skeleton.kind(*root) == Some(Kind::Note)).collect();
+    let is_start = |body: &Body| matches!(body, Body::Note(note) if note.kind == Note::SUB_AGENT);
+    Ok(session.entries(&notes)?.iter().any(|entry| is_start(&entry.body)))
 }
 
 fn is_prompt(skeleton: &Skeleton, node: u32) -> bool {

@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use offshoot_session::outline::{LedgerRow, Turn, ledger_row, version_of};
+use offshoot_session::sub_agents::SubAgent;
 use offshoot_session::{
     Block, Body, Entry, Interruption, Reply, SessionTree, Stop, ToolCallId, ToolResult, ToolUse, text_of,
 };
@@ -31,7 +32,10 @@ const VERB_COLUMNS: usize = 6;
 /// Settings and notes before the first prompt are no turn for a person.
 pub(super) fn says_anything(turn: &Turn<'_>) -> bool {
     turn.entries.iter().any(|entry| {
-        !matches!(entry.body, Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::Foreign(_))
+        !matches!(
+            entry.body,
+            Body::Setting(_) | Body::Note(_) | Body::System(_) | Body::ContextEdit(_) | Body::Foreign(_)
+        )
     })
 }
 
@@ -103,10 +107,7 @@ fn title(tree: &SessionTree, turn: &Turn<'_>, about: &About<'_, '_>, look: &Look
 fn measures(turn: &Turn<'_>, before: Option<Timestamp>, look: &Look) -> Painted {
     let mut measures = Painted::default();
     let (Some(first), Some(last)) = (turn.entries.first(), turn.entries.last()) else { return measures };
-    let cost = turn.entries.iter().filter_map(|entry| match &entry.body {
-        Body::Reply(reply) => reply.usage.map(|usage| usage.cost_micros),
-        _ => None,
-    });
+    let cost = turn.entries.iter().filter_map(|entry| entry.body.usage()).map(|usage| usage.cost_micros);
     let parts = [
         Some(moment_after(first.written_at, before, look)),
         lasted(last.written_at.duration_since(first.written_at)),
@@ -125,6 +126,28 @@ fn results_of<'t>(turn: &Turn<'t>) -> HashMap<&'t ToolCallId, (&'t Arc<Entry>, &
         }
     }
     results
+}
+
+/// `sub-agent b7720e: look around  14:07  38s`
+fn sub_agent_line(one: &SubAgent<'_>, about: &About<'_, '_>, look: &Look) -> String {
+    let task = one.task.as_deref().map(|task| task.lines().next().unwrap_or_default().trim());
+    let name = words::sub_agent(&about.short_ids.get(&one.root.id), task.unwrap_or_default());
+    let began = one.root.written_at;
+    let took = one.ended_at.and_then(|ended| lasted(ended.duration_since(began)));
+    let state = one.running.then(|| words::SUB_AGENT_RUNS.to_owned());
+    let parts = [Some(name), Some(moment_after(began, None, look)), took, state];
+    parts.into_iter().flatten().collect::<Vec<_>>().join("  ")
+}
+
+/// The sub-agents that no turn is known for, under a line of their own; `None` if there are none.
+pub(super) fn tasks_of_no_turn(about: &About<'_, '_>, look: &Look) -> Option<String> {
+    let tasks = about.sub_agents.iter().filter(|one| one.entry.is_none());
+    let lines: Vec<String> = tasks.map(|one| sub_agent_line(one, about, look)).collect();
+    let lines = std::iter::once(words::TASKS_OF_NO_TURN.to_owned())
+        .chain(lines.iter().map(|line| format!("  {line}")));
+    let lines: Vec<String> =
+        lines.map(|line| look.paint(Ink::Faint, &text::harmless_line(&line, look.ascii))).collect();
+    (lines.len() > 1).then(|| format!("{}\n", lines.join("\n")))
 }
 
 struct Page<'p, 't> {
@@ -194,7 +217,12 @@ impl<'t> Page<'_, 't> {
 
     fn answer(&mut self, entry: &Arc<Entry>) {
         match &entry.body {
-            Body::Reply(reply) => self.reply(entry, reply),
+            Body::Reply(reply) => {
+                self.reply(entry, reply);
+                let about = self.about;
+                let started = about.sub_agents.iter().filter(|one| one.entry.as_ref() == Some(&entry.id));
+                started.for_each(|one| self.note(&sub_agent_line(one, about, self.look)));
+            }
             Body::ToolResult(result) if self.results.contains_key(&result.call) => {}
             Body::Shell(shell) => {
                 let end = match (shell.cancelled, shell.exit_code) {
@@ -226,7 +254,12 @@ impl<'t> Page<'_, 't> {
                 }
             }
             Body::Cleared => self.note(words::CONTEXT_CLEARED),
-            Body::Prompt(_) | Body::ToolResult(_) | Body::Setting(_) | Body::System(_) | Body::Foreign(_) => {
+            Body::Prompt(_)
+            | Body::ToolResult(_)
+            | Body::Setting(_)
+            | Body::System(_)
+            | Body::ContextEdit(_)
+            | Body::Foreign(_) => {
                 let line = self.about.lines.line(entry);
                 self.note(&line);
             }

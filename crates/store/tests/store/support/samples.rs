@@ -102,6 +102,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
                 tool: "read".into(),
                 blocks: vec![Block::Text("long line\n".repeat(7_000))],
                 failed: true,
+                usage: None,
             }),
         ),
         (
@@ -127,6 +128,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
                 files: files.clone(),
                 details: Some(json("[]")),
                 from_extension: true,
+                usage: None,
             }),
         ),
         (
@@ -139,6 +141,8 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
                 files,
                 details: None,
                 from_extension: false,
+                usage: None,
+                system: None,
             }),
         ),
         ("e8", Some("e7"), Body::Setting(Setting::Agent("other".into()))),
