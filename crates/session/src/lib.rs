@@ -63,6 +63,7 @@ pub mod turn;
 pub mod union;
 pub mod versions;
 pub mod watch;
+pub mod wrappers;
 
 pub use entry::{
     Block, Body, BranchSummary, Compaction, CustomMessage, Entry, FileLists, Foreign, ImageData,

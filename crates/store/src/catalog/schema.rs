@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
-const VERSION: i64 = 8;
+const VERSION: i64 = 9;
 
 /// A session has room for so many texts, as bits.
 pub(super) const ROOM: u32 = 24;
