@@ -327,8 +327,8 @@ impl<'h> Chat<'h> {
         let _ = self.tell_earlier_binding(&view);
         let is_live = |turn: &Option<String>| view.turns.iter().any(|it| Some(&it.turn) == turn.as_ref());
         // Turns above those that were shown when the chat began are not shown now either.
-        let known = view.branch.entries.iter().position(|entry| self.told.contains(&entry.id));
-        for entry in view.branch.entries.iter().skip(known.filter(|_| is_again).unwrap_or_default()) {
+        let unknown = if is_again { self.first_unknown(&view.branch.entries) } else { 0 };
+        for entry in view.branch.entries.iter().skip(unknown) {
             let is_running = is_live(&entry.turn);
             let _ = match is_running && is_unfinished(entry) {
                 true => self.tell_unfinished(entry),
@@ -362,6 +362,13 @@ impl<'h> Chat<'h> {
         self.project = view.project.as_deref().map(PathBuf::from);
         let _ = self.tell_unanswered(&view);
         Ok(())
+    }
+
+    /// Where what this chat has shown begins; if it has shown nothing, what is behind its place.
+    fn first_unknown(&self, entries: &[EntryView]) -> usize {
+        let told = entries.iter().position(|entry| self.told.contains(&entry.id));
+        let place = || entries.iter().position(|entry| self.place.as_ref() == Some(&entry.id));
+        told.or_else(|| place().map(|at| at + 1)).unwrap_or_default()
     }
 
     /// The branch that is shown here, if the head is on another one by now. `None` also if it was undone.
