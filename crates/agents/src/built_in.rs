@@ -7,6 +7,7 @@
 //! What it answers is decided by [`reply_to`], which is pure; `perform` does it, at the pace it is given.
 
 mod heard;
+mod limits;
 mod perform;
 mod reply;
 mod requests;
@@ -34,6 +35,16 @@ pub const TOUR: &str = "Show me around";
 
 /// It would remember more; a small window lets people see what happens when one is full.
 const WINDOW: i64 = 64_000;
+
+/// Its own, and names to try model changes with: the answers are the same.
+const MODELS: [&str; 2] = ["offshoot/built-in", "demo/*"];
+
+const TOOLS: [&str; 5] = ["read", "write", "append", "shell", "agent"];
+
+/// Commands are asked for, and so is what replaces a file.
+const DEFAULT_MODE: &str = "default";
+/// Nothing is changed.
+const PLAN_MODE: &str = "plan";
 
 /// How fast it speaks.
 #[derive(Clone, Debug)]
@@ -81,6 +92,9 @@ impl Agent for BuiltIn {
             sub_agents: true,
             compaction: false,
             context_window: Some(WINDOW),
+            models: Some(&MODELS),
+            tools: Some(&TOOLS),
+            permission_modes: Some(&[DEFAULT_MODE, PLAN_MODE]),
         }
     }
 

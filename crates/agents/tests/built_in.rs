@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_agents::built_in::{Heard, Pace, REQUESTS, Request, Step, TOUR, reply_to};
-use offshoot_session::Body;
 use offshoot_session::agent::{Ending, Said, Speaker};
 use offshoot_session::asks::{Answer, Asking};
 use offshoot_session::turn::End;
+use offshoot_session::{Body, Setting};
 use serde_json::json;
 use talk::Talk;
 use tokio::sync::Semaphore;
@@ -68,16 +68,17 @@ fn what_a_compaction_took_away_is_forgotten() {
     assert_eq!(Heard::of(&path).prompts, ["u2"]);
 }
 
+/// A16: it wrote `meet-your-tree.md` into the directory.
 #[tokio::test]
-async fn the_tour_tells_three_things_and_writes_a_file() {
+async fn the_tour_tells_three_things_and_writes_nothing() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
     assert_eq!(talk.send(TOUR).await, End::Done);
     let said = talk.last_reply();
     for part in ["a demonstration", "1. **Edit**", "`/edit 1 ", "2. **Go back**", "3. **Rewind**"] {
         assert!(said.contains(part), "no `{part}` in {said}");
     }
-    assert!(talk.file("meet-your-tree.md").unwrap().contains("turn 1"));
-    assert_eq!(talk.kinds(), "prompt reply tool_result reply");
+    assert_eq!(std::fs::read_dir(talk.workspace()).unwrap().count(), 0);
+    assert_eq!(talk.kinds(), "prompt reply");
     talk.close().await;
 }
 
@@ -136,10 +137,38 @@ async fn a_file_is_replaced_only_after_it_was_allowed() {
     talk.answers(Answer::Allow { input: None });
     talk.send("write a.txt: two").await;
     assert_eq!(talk.file("a.txt").unwrap(), "two\n");
-    // Its own file of the tour is not asked about.
-    talk.send("show me around").await;
-    talk.send("show me around").await;
-    assert!(talk.last_reply().contains("The file I just wrote"), "{}", talk.last_reply());
+    // What was allowed is done, also if it is something else.
+    talk.answers(Answer::Allow { input: Some(json!({ "path": "b.txt", "content": "three\n" })) });
+    talk.send("write a.txt: four").await;
+    assert_eq!(
+        (talk.file("a.txt").unwrap(), talk.file("b.txt").unwrap()),
+        ("two\n".into(), "three\n".into())
+    );
+    assert_eq!(talk.last_reply(), "`b.txt` is written.");
+    talk.close().await;
+}
+
+/// A16: `/tools` and `/mode` were accepted and had no effect.
+#[tokio::test]
+async fn tools_and_permission_mode_are_honoured() {
+    let mut talk = Talk::begin(Pace::AtOnce).await;
+    talk.configure(vec![Setting::Tools(vec!["read".into()])]).await;
+    talk.send("write a.txt: one").await;
+    assert_eq!(talk.last_reply(), "I did nothing: the tool `write` is not among the tools in force.");
+    talk.configure(vec![
+        Setting::Tools(vec!["read".into(), "write".into()]),
+        Setting::PermissionMode("plan".into()),
+    ])
+    .await;
+    talk.send("write a.txt: one").await;
+    assert_eq!(
+        talk.last_reply(),
+        "I did nothing: the permission mode is `plan`, in which `write` changes nothing."
+    );
+    assert!(talk.file("a.txt").is_none());
+    talk.configure(vec![Setting::PermissionMode("default".into())]).await;
+    talk.send("write a.txt: one").await;
+    assert_eq!(talk.file("a.txt").unwrap(), "one\n");
     talk.close().await;
 }
 

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use offshoot_session::EntryId;
 use offshoot_session::address::AddressError;
+use offshoot_session::agent::Unsupported;
 use offshoot_session::asks::AnswerRefused;
 use offshoot_session::guard::{self, Refusal};
 use offshoot_session::pending::LandingGone;
@@ -387,6 +388,7 @@ impl From<AddressError> for ApiError {
 }
 
 coded! {
+    Unsupported { Unsupported { .. } => Invalid, }
     LandingGone {
         LandingGone::Below(_) | LandingGone::Version(_) | LandingGone::Answer(_) => PointNotFound,
     }

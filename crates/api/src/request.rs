@@ -208,7 +208,7 @@ pub struct Send {
     pub session: String,
     #[serde(flatten)]
     pub prompt: PromptView,
-    /// Below this point instead of the head.
+    /// Below this point instead of the head. If a turn is being answered there, the message is queued behind it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Point>,
     /// From this prompt on.

@@ -52,8 +52,9 @@ pub(crate) use talking::{
 pub(crate) struct Args {
     #[command(subcommand)]
     pub(crate) command: Command,
-    /// Where the sessions are kept [default: the folder `offshoot` of your data folder]
-    #[arg(long, global = true, value_name = "DIR", env = "OFFSHOOT_HOME", hide_env_values = true)]
+    // The variable is not read by clap, which would print the flag in every usage line as if it were required.
+    /// Where the sessions are kept [env: OFFSHOOT_HOME] [default: the folder `offshoot` of your data folder]
+    #[arg(long, global = true, value_name = "DIR")]
     pub(crate) home: Option<PathBuf>,
     /// Set something for this command only; `offshoot config show` lists what there is
     #[arg(long, global = true, value_name = "KEY=VALUE", value_parser = crate::settings::flag)]
@@ -95,7 +96,7 @@ pub(crate) enum Command {
     Queue(QueueArgs),
     /// Say what runs and what waits for you
     Status(StatusArgs),
-    /// List what need not be asked again, or take it back
+    /// List or revoke standing permissions
     Permissions(PermissionsArgs),
     /// List the agents that can answer, and those that are on this machine
     Agents(AgentsArgs),
@@ -105,7 +106,7 @@ pub(crate) enum Command {
     /// Begin a session about this folder
     New(NewArgs),
     /// List the sessions, forks below what they came from
-    #[command(alias = "list", long_flag = "list-sessions")]
+    #[command(alias = "list", long_flag = "list-sessions", override_usage = "offshoot ls [OPTIONS]")]
     Ls(LsArgs),
     /// Find what was said, in all sessions of all agents
     Search(SearchArgs),
@@ -123,7 +124,7 @@ pub(crate) enum Command {
     Versions(VersionsArgs),
     /// Put a note on a point, or take it away
     Label(LabelArgs),
-    /// Say it differently: a new version of a prompt
+    /// Edit a prompt, keeping the old version
     Edit(EditArgs),
     /// Ask the same again: a new version with the same text
     Retry(RetryArgs),
@@ -134,20 +135,26 @@ pub(crate) enum Command {
     /// Go back to before a turn, to say it otherwise
     Rewind(RewindArgs),
     /// Go to the version before this one
+    #[command(override_usage = "offshoot prev [SESSION] [POINT]")]
     Prev(VersionArgs),
     /// Go to the version after this one
+    #[command(override_usage = "offshoot next [SESSION] [POINT]")]
     Next(VersionArgs),
     /// Give a session another title
     Rename(RenameArgs),
     /// List the branches of a session, or name one
     Branch(BranchArgs),
     /// Put a branch out of sight; it is kept
+    #[command(override_usage = "offshoot archive [SESSION] POINT")]
     Archive(ArchiveArgs),
     /// Bring an archived branch back
+    #[command(override_usage = "offshoot unarchive [SESSION] POINT")]
     Unarchive(ArchiveArgs),
-    /// Take the last step back
+    /// Undo the last change
+    #[command(override_usage = "offshoot undo [SESSION]")]
     Undo(UndoArgs),
-    /// Take a step again that was undone
+    /// Redo the last undone change
+    #[command(override_usage = "offshoot redo [SESSION]")]
     Redo(UndoArgs),
     /// List the steps taken on a session
     Ops(OpsArgs),
@@ -161,13 +168,13 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Say what sessions have used: tokens and money
     Cost(CostArgs),
-    /// Say what is set and by whom, or set it
+    /// Show or change settings
     Config(ConfigArgs),
-    /// Prove that the stored sessions are whole
+    /// Verify stored sessions
     Fsck(FsckArgs),
-    /// Look after the home: place, space, rights, locks, damage
+    /// Check the data folder for problems
     Doctor(DoctorArgs),
-    /// Print what makes a shell complete commands and options
+    /// Print a shell completion script
     Completions(CompletionsArgs),
     /// Print the manual page, or write one page per command
     Man(ManArgs),

@@ -62,7 +62,6 @@ const TITLE_ROOM: usize = 20;
 /// A first prompt that stands for a title is never printed whole.
 const BORROWED_TITLE: usize = 72;
 
-/// The title; where there is none, how the first prompt begins.
 /// Why a session branched, in a few words.
 fn reason_of(lineage: &Lineage, look: &Look) -> Option<String> {
     let reason = text::harmless_line(&lineage.describe()?, look.ascii);
@@ -70,12 +69,17 @@ fn reason_of(lineage: &Lineage, look: &Look) -> Option<String> {
 }
 
 fn title_of(tree: &SessionTree, look: &Look) -> String {
+    title_or_prompt(tree, look.ascii, look.sign(Sign::Cut))
+}
+
+/// The title; without one, the beginning of the first prompt, cut with this sign.
+fn title_or_prompt(tree: &SessionTree, ascii: bool, cut: &str) -> String {
     let first_prompt = || {
         let first =
             prompts(tree).into_iter().map(|prompt| one_line(&prompt.body)).find(|text| !text.is_empty())?;
-        Some(text::cut(&text::harmless_line(&first, look.ascii), BORROWED_TITLE, look.sign(Sign::Cut)))
+        Some(text::cut(&text::harmless_line(&first, ascii), BORROWED_TITLE, cut))
     };
-    let title = tree.title().map(|title| text::harmless_line(title, look.ascii)).or_else(first_prompt);
+    let title = tree.title().map(|title| text::harmless_line(title, ascii)).or_else(first_prompt);
     title.unwrap_or_else(|| words::UNTITLED.to_owned())
 }
 

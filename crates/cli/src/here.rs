@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -44,18 +44,17 @@ pub(crate) struct Here {
 impl Here {
     /// And what there is to say about how output looks: settings that are wrong stop no command from being read.
     pub(crate) fn new(args: &Args) -> (Self, Vec<String>) {
-        let home = args.home.as_deref();
+        let told = std::env::var_os("OFFSHOOT_HOME").filter(|told| !told.is_empty()).map(PathBuf::from);
+        let home = args.home.as_ref().or(told.as_ref());
         // Whoever stands in a folder that is gone can still name files and sessions.
         let folder = std::env::current_dir().unwrap_or_default();
         let home_from = match home {
-            Some(home) if std::env::var_os("OFFSHOOT_HOME").is_some_and(|told| *told == *home) => {
-                "from OFFSHOOT_HOME"
-            }
-            Some(_) => "from --home",
+            _ if args.home.is_some() => "from --home",
+            Some(_) => "from OFFSHOOT_HOME",
             None if data_home().is_some() => "from XDG_DATA_HOME",
             None => "the usual place",
         };
-        let home = home.map(Path::to_owned).or_else(usual_home);
+        let home = home.cloned().or_else(usual_home);
         let others = OtherPrograms::on_disk(std::env::temp_dir());
         let others = match &home {
             Some(home) => {

@@ -39,7 +39,6 @@ mod opened;
 mod output;
 mod own_catalog;
 mod prices;
-mod programs;
 mod progress;
 mod refusals;
 mod register;

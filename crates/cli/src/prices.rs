@@ -5,9 +5,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use offshoot_session::Model;
-use offshoot_session::cost::{Price, Prices};
+use offshoot_session::cost::{Charge, Price, Prices, Tally, by_turn, charges};
+use offshoot_session::{EntryId, Model, SessionTree};
 use offshoot_store::private;
+use offshoot_transcripts::claude::billed_as;
 
 use crate::failure::Failure;
 use crate::here::Here;
@@ -48,6 +49,22 @@ impl Looked {
 
 pub(crate) fn load(here: &Here) -> Result<PriceTable, Failure> {
     load_from(here.store()?.home().root())
+}
+
+/// The table, or what providers list if it cannot be read: `offshoot cost` says what is wrong with it.
+pub(crate) fn usable(here: &Here) -> Prices {
+    load(here).map_or_else(|_| Prices::listed(), |table| table.prices)
+}
+
+/// Everything a session has used, as every command counts it.
+pub(crate) fn charges_of(tree: &SessionTree, prices: &Prices) -> Vec<Charge> {
+    charges(tree, prices, |record| record.source.as_ref().and_then(billed_as))
+}
+
+/// What each turn has used, by its prompt.
+pub(crate) fn of_turns(tree: &SessionTree, prices: &Prices) -> HashMap<EntryId, Tally> {
+    let turns = by_turn(tree, &charges_of(tree, prices)).into_iter();
+    turns.filter_map(|turn| Some((turn.prompt?, turn.tally))).collect()
 }
 
 /// The person's own prices.

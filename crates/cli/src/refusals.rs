@@ -2,6 +2,7 @@
 
 use offshoot_api::views::PlaceView;
 use offshoot_api::{ApiError, ErrorCode, Hint};
+use offshoot_engine::installed::known::named;
 use offshoot_session::in_force::InForce;
 use offshoot_session::{EntryId, SessionId, SessionTree};
 
@@ -9,7 +10,6 @@ use crate::cataloged::spoken_name;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::numbers::moment_after;
-use crate::programs;
 use crate::stored::read;
 use crate::talk::refused;
 use crate::which::short;
@@ -88,7 +88,7 @@ pub(crate) fn agent_at(tree: &SessionTree, at: Option<&EntryId>) -> Option<Strin
 pub(crate) fn no_agent(here: &Here, session: &SessionId, chosen: Option<&str>) -> Failure {
     match chosen.map(str::to_owned).or_else(|| agent_of(here, session)) {
         Some(agent) => cannot_answer(&agent, scripts::GO_ON_WITHOUT),
-        None => Failure::failed(scripts::NO_AGENT_CHOSEN).hint(scripts::NO_SUCH_AGENT_HINT),
+        None => Failure::not_found(scripts::NO_AGENT_CHOSEN).hint(scripts::NO_SUCH_AGENT_HINT),
     }
 }
 
@@ -98,15 +98,16 @@ fn agent_of(here: &Here, session: &SessionId) -> Option<String> {
     agent_at(&tree, tree.main_head())
 }
 
-/// This one cannot. `instead` is how to go on with the one that always can.
+/// Refuses an agent that Offshoot cannot run, installed or not. `instead` is how to continue with one that it can.
 pub(crate) fn cannot_answer(agent: &str, instead: &str) -> Failure {
-    let Some(known) = programs::named(agent) else {
-        return Failure::failed(scripts::no_such_agent(agent)).hint(scripts::NO_SUCH_AGENT_HINT);
-    };
-    match programs::on_path(known) {
-        Some(_) => Failure::failed(scripts::agent_not_asked(known.title))
+    match named(agent) {
+        Some(known) => Failure::failed(scripts::agent_not_asked(known.title))
             .hint(scripts::agent_not_asked_hint(instead)),
-        None => Failure::failed(scripts::agent_not_installed(known.title))
-            .hint(scripts::agent_not_installed_hint(known.install, instead)),
+        None => unknown_agent(agent),
     }
+}
+
+/// No agent has this name. Every command ends with the same code.
+pub(crate) fn unknown_agent(agent: &str) -> Failure {
+    Failure::not_found(scripts::no_such_agent(agent)).hint(scripts::NO_SUCH_AGENT_HINT)
 }

@@ -31,9 +31,11 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 pub(crate) fn refused(error: &ApiError) -> Failure {
     let mut failure = Failure::failed(error.message.clone());
     failure.exit = match error.code {
-        ErrorCode::NotFound | ErrorCode::Ambiguous | ErrorCode::PointNotFound | ErrorCode::PointAmbiguous => {
-            Exit::NotFound
-        }
+        ErrorCode::NotFound
+        | ErrorCode::Ambiguous
+        | ErrorCode::PointNotFound
+        | ErrorCode::PointAmbiguous
+        | ErrorCode::NoAgent => Exit::NotFound,
         // Nothing is wrong with the words: a decision is missing.
         ErrorCode::Invalid if error.hint == Some(Hint::SayBranching) => Exit::Refused,
         ErrorCode::Invalid => Exit::Usage,
@@ -58,7 +60,6 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         | ErrorCode::ReadOnly => Exit::Refused,
         ErrorCode::Locked => Exit::Locked,
         ErrorCode::UnsupportedMessage
-        | ErrorCode::NoAgent
         | ErrorCode::AgentFailed
         | ErrorCode::NoModel
         | ErrorCode::DiskFull

@@ -179,6 +179,10 @@ pub(crate) fn no_session(named: &str) -> String {
 pub(crate) const NO_SESSION_HINT: &str =
     "`offshoot ls --all` lists the sessions; one is named by its id, the first letters of it, or its title";
 
+pub(crate) fn no_directory(path: &Path) -> String {
+    format!("no directory `{}`", path.display())
+}
+
 pub(crate) fn no_session_here(folder: &Path) -> String {
     format!("no session about `{}`", folder.display())
 }

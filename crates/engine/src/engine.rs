@@ -16,7 +16,7 @@ use offshoot_api::{
 };
 use offshoot_session::asks::RuleId;
 use offshoot_session::plan::born;
-use offshoot_session::{Fact, Record, SessionHeader, SessionId, Stamps, TitleSource};
+use offshoot_session::{Fact, Record, SessionHeader, SessionId, Setting, Stamps, TitleSource};
 use offshoot_store::CreateError;
 use tokio::sync::oneshot;
 use tracing::{debug, info};
@@ -210,11 +210,15 @@ impl Engine {
         let settings = self.shared.settings.about(begin.project.as_deref(), &caller.context).await;
         let settings = settings.unwrap_or_default();
         begin.agent = begin.agent.or_else(|| settings.default_agent.clone());
+        if let Some(agent) = begin.agent.as_ref().and_then(|agent| self.shared.agents.get(agent)) {
+            let model = begin.model.clone().map(|model| Setting::Model { role: None, model: model.into() });
+            agent.capabilities().support(agent.title(), model.as_slice())?;
+        }
         if begin.agent == settings.default_agent {
             begin.model = begin.model.or_else(|| settings.default_model.as_ref().map(ModelView::from));
         }
         if begin.agent.as_ref().is_some_and(|agent| !self.shared.agents.contains_key(agent)) {
-            return Err(ApiError::new(ErrorCode::NoAgent, "there is no such agent"));
+            return Err(ApiError::new(ErrorCode::NoAgent, "no such agent"));
         }
         let is_again = begin.client_id.is_some();
         if let Some(client_id) = &begin.client_id {

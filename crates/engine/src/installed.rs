@@ -24,6 +24,11 @@ pub fn installed() -> Vec<Arc<dyn Agent>> {
     vec![Arc::new(BuiltIn { pace: Pace::Every(PAUSE) })]
 }
 
+/// Whether an agent of this name can be asked.
+pub fn can_answer(name: &str) -> bool {
+    installed().iter().any(|agent| agent.name() == name)
+}
+
 /// All of them, those that answer first. May block: programs are asked for their versions.
 pub(crate) fn listed(
     answering: &BTreeMap<String, Arc<dyn Agent>>,
@@ -55,13 +60,14 @@ fn answers(agent: &dyn Agent, program: Option<&Found>) -> AgentView {
     }
 }
 
+/// Installing it would not make it answer, so nothing says how.
 fn known_only(found: &Found) -> AgentView {
     AgentView {
         name: found.program.name.to_owned(),
         title: found.program.title.to_owned(),
         version: found.version.clone(),
         installed: found.file.is_some(),
-        install: Some(found.program.install.to_owned()),
+        install: None,
         can: Vec::new(),
         answers: false,
         path: path_of(found),

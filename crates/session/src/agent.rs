@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use capabilities::Capabilities;
+pub use capabilities::{Capabilities, Unsupported};
 pub use environment::Environment;
 
 use crate::asks::{Answer, Asking};
@@ -22,6 +22,9 @@ use crate::{
     AgentSessionId, Entry, Model, Prompt, Reply, SessionId, Setting, ToolCallId, ToolResult, ToolUse, TurnId,
     Usage,
 };
+
+/// How much an agent may be told to think.
+pub const THINKING_LEVELS: [&str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
 /// Something an agent said or did during a turn.
 #[derive(Clone, Debug, PartialEq)]

@@ -286,7 +286,11 @@ fn fits(asking: &Asking, answer: &Answer) -> bool {
         }
         // Who asks a question can be told that there is no answer.
         (Asking::Questions(_), Answer::Deny { .. }) => true,
-        (Asking::Questions(questions), Answer::Choose(chosen)) => questions.len() == chosen.len(),
+        (Asking::Questions(questions), Answer::Choose(chosen)) => {
+            let fits_one =
+                |(question, chosen): (&Question, &Vec<String>)| question.several || chosen.len() <= 1;
+            questions.len() == chosen.len() && questions.iter().zip(chosen).all(fits_one)
+        }
         (Asking::Permission(_), Answer::Choose(_))
         | (Asking::Questions(_), Answer::Allow { .. } | Answer::AllowAlways { .. }) => false,
     }

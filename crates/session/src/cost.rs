@@ -14,7 +14,7 @@ mod spent;
 mod turns;
 
 pub use branches::{BranchCost, BranchKind, by_branch};
-pub use charges::{Charge, Counted, Counting, charges, priced, used};
+pub use charges::{Charge, Counted, Counting, charges, once, priced, used};
 pub use names::{ChargeName, CountedOnce, ReplyWords};
 pub use prices::{Price, Prices, fits};
 pub use spent::Spent;
@@ -49,6 +49,15 @@ impl Tally {
             tally.priced += u64::from(is_something && !charge.is_unpriced);
         }
         tally
+    }
+
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            usage: self.usage.plus(&other.usage),
+            unpriced: self.unpriced + other.unpriced,
+            priced: self.priced + other.priced,
+        }
     }
 
     /// In millionths of a dollar; `None` where nobody knows any of the prices.

@@ -198,6 +198,11 @@ pub fn turn_to_interrupt(state: &SessionState<'_>) -> Result<TurnId, Refusal> {
     meant.map(|turn| turn.id().clone()).ok_or_else(|| Refusal::SeveralRun { places: places() })
 }
 
+/// The turn that is being answered above a point: a message for that point waits until it ends.
+pub fn turn_above(at: &EntryId, state: &SessionState<'_>) -> Option<TurnId> {
+    busy(state).find(|turn| turn.answers_above(state.tree, at)).map(|turn| turn.id().clone())
+}
+
 fn may_send(place: Place, state: &SessionState<'_>) -> Result<Allowed, Refusal> {
     match state.agent {
         AgentState::Missing => return Err(Refusal::NoAgent),

@@ -47,6 +47,8 @@ pub enum Gap {
     CannotReturn,
     /// Its session has gone on elsewhere, and it cannot begin another one from the middle of it.
     CannotFork,
+    /// It could, but not from within a turn, where there is no message to name.
+    InsideTurn,
 }
 
 /// The agent that shall answer.
@@ -118,6 +120,7 @@ pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &AgentAtHand<'_
             let gap = match known.map(|known| known.at) {
                 None => Gap::NeverThere,
                 Some(At::Tip) => Gap::CannotReturn,
+                Some(At::Within) if can.fork_at_message => Gap::InsideTurn,
                 Some(At::Within) => Gap::CannotFork,
             };
             Handoff::ReplayedContext(reconstruct(&path, &earlier_attachments(tree, prompt)), gap)

@@ -68,6 +68,7 @@ pub mod turn;
 pub mod union;
 pub mod versions;
 pub mod watch;
+pub mod wrappers;
 
 pub use entry::{
     Block, Body, BranchSummary, Compaction, ContextEdit, CustomMessage, Entry, FileLists, Foreign, ImageData,

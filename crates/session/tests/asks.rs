@@ -122,6 +122,12 @@ fn an_answer_must_fit_what_was_asked() {
     assert_eq!(asks.answer(&id("q"), ALLOW), Err(AnswerRefused::WrongKind(id("q"))));
     assert_eq!(asks.answer(&id("q"), Answer::Choose(vec![])), Err(AnswerRefused::WrongKind(id("q"))));
     assert_eq!(asks.answer(&id("p"), chosen.clone()), Err(AnswerRefused::WrongKind(id("p"))));
+    let both = Answer::Choose(vec![vec!["red".into(), "blue".into()]]);
+    assert_eq!(
+        asks.answer(&id("q"), both),
+        Err(AnswerRefused::WrongKind(id("q"))),
+        "A14: only one may be taken"
+    );
     assert_eq!(asks.answer(&id("q"), chosen.clone()), Ok(Answered::Tell(told("q", chosen))));
 }
 

@@ -1,7 +1,8 @@
 //! What may be done while a turn runs.
 
 use offshoot_session::guard::{
-    Action, AgentState, Allowed, Hint, Place, Refusal, RunningTurn, SessionState, may, turn_to_interrupt,
+    Action, AgentState, Allowed, Hint, Place, Refusal, RunningTurn, SessionState, may, turn_above,
+    turn_to_interrupt,
 };
 use offshoot_session::pending::{Landing, LandingGone, PendingTurn};
 use offshoot_session::status::WaitingFor;
@@ -78,6 +79,18 @@ fn elsewhere_in_the_tree_everything_goes_on() {
     assert_eq!(check_in(away, running(Phase::Running, None), Action::Change), NOW);
     let send = Action::Send { words: "more", place: Place::Here };
     assert_eq!(check_in(away, running(Phase::Running, None), send), NOW, "a second turn");
+}
+
+/// A11: a message for a point inside of a running turn waits for that turn, wherever the head is.
+#[test]
+fn a_point_knows_the_turn_that_is_being_answered_above_it() {
+    let (tree, head) = (tree_of("u1 - a1 - u2/t - a2/t\n     a1 - u3 - a3*"), HeadName::main());
+    let turns = [running(Phase::Running, None)];
+    let agent = AgentState::Reachable;
+    let state = SessionState { tree: &tree, head: &head, turns: &turns, pending: &[], agent };
+    let above = |at: &str| turn_above(&at.into(), &state);
+    assert_eq!((above("u2"), above("a2")), (Some("t".into()), Some("t".into())));
+    assert_eq!((above("a1"), above("a3")), (None, None));
 }
 
 #[test]

@@ -31,6 +31,9 @@ const RESUMES: Capabilities = Capabilities {
     sub_agents: false,
     compaction: false,
     context_window: None,
+    models: None,
+    tools: None,
+    permission_modes: None,
 };
 const REBUILDS: Capabilities = Capabilities { rebuilt_transcript: true, ..RESUMES };
 const FORGETS: Capabilities = Capabilities { resume: false, ..RESUMES };

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinError;
 
 use super::heard::Heard;
+use super::limits::Limits;
 use super::reply::{Step, reply_to};
 use super::speech::{Speech, Stopped, model};
 use super::workspace::{Outcome, Workspace};
@@ -25,6 +26,8 @@ pub(super) async fn converse(
 ) {
     let workspace = Workspace::at(start.workspace.as_deref(), start.environment.clone());
     let mut heard = Heard::of(&start.path);
+    let mut limits = Limits::default();
+    limits.set(&start.settings);
     let mut session = match &start.handoff {
         Handoff::Continue { session } => session.clone(),
         Handoff::ForkAtMessage { .. } | Handoff::RebuiltTranscript | Handoff::ReplayedContext(..) => None,
@@ -46,7 +49,7 @@ pub(super) async fn converse(
                 let tokens = heard.tokens();
                 heard.take_prompt(&said);
                 let mut speech = Speech::new(turn, &mut inputs, &events, &pace, &mut later, tokens);
-                let done = answer(&mut speech, session, steps, &workspace).await;
+                let done = answer(&mut speech, session, steps, &workspace, &limits).await;
                 heard.characters += speech.answered;
                 done
             }
@@ -54,7 +57,11 @@ pub(super) async fn converse(
                 let confirmed = AgentEvent::new(turn, Said::Confirms { request });
                 events.send(confirmed).await.map_err(|_| Stopped::Alone)
             }
-            AgentInput::Interrupt { .. } | AgentInput::Configure(_) => Ok(()),
+            AgentInput::Configure(settings) => {
+                limits.set(&settings);
+                Ok(())
+            }
+            AgentInput::Interrupt { .. } => Ok(()),
         };
         if matches!(done, Err(Stopped::Alone)) {
             return;
@@ -84,11 +91,16 @@ async fn answer(
     session: AgentSessionId,
     steps: Vec<Step>,
     workspace: &Workspace,
+    limits: &Limits,
 ) -> Result<(), Stopped> {
     speech.tell(Said::Started { agent_session: Some(session), model: Some(model()) }).await?;
     for step in steps {
         let failed = if let Step::Fail(message) = &step { Some(message.clone()) } else { None };
-        match take(speech, step, workspace).await {
+        let taken = match limits.refuse(&step) {
+            Some(reason) => speech.say(&words::did_not(&reason)).await,
+            None => take(speech, step, workspace).await,
+        };
+        match taken {
             Ok(()) => {}
             Err(Stopped::Interrupted) => return speech.tell(Said::Ended(Ending::Interrupted)).await,
             Err(Stopped::Alone) => return Err(Stopped::Alone),
@@ -105,29 +117,14 @@ async fn take(speech: &mut Speech<'_>, step: Step, workspace: &Workspace) -> Res
     match step {
         Step::Think(text) => speech.think(&text).await,
         Step::Say(text) => speech.say(&text).await,
-        Step::Write { file, text, own, done, failed } => {
-            let input = json!({ "path": file, "content": text });
-            let call = speech.call("write", input.clone()).await?;
-            let place = file.clone();
-            let replaces =
-                blocking(workspace, move |workspace| workspace.would_replace(&place, own.as_deref()));
-            if speech.unless_interrupted(replaces).await?.unwrap_or(true)
-                && !is_allowed(speech, &call, "write", &input, Some(words::REPLACES)).await?
-            {
-                return Ok(());
-            }
-            let written = on_disk(workspace, move |workspace| workspace.write(&file, &text));
-            let outcome = speech.unless_interrupted(written).await?;
-            speech.result(call, "write", &outcome).await?;
-            speech.say(&said_of_file(outcome, done, &failed)).await
-        }
+        Step::Write { file, text, done } => write(speech, file, text, done, workspace).await,
         Step::Append { file, text } => {
             let call = speech.call("append", json!({ "path": file, "content": text })).await?;
             let done = words::wrote(&file);
             let written = on_disk(workspace, move |workspace| workspace.append(&file, &text));
             let outcome = speech.unless_interrupted(written).await?;
             speech.result(call, "append", &outcome).await?;
-            speech.say(&said_of_file(outcome, done, "")).await
+            speech.say(&said_of_file(outcome, done)).await
         }
         Step::Read { file } => {
             let call = speech.call("read", json!({ "path": file })).await?;
@@ -154,10 +151,40 @@ async fn take(speech: &mut Speech<'_>, step: Step, workspace: &Workspace) -> Res
     }
 }
 
-fn said_of_file(outcome: Outcome, done: String, failed: &str) -> String {
+/// A file that exists is replaced only after it was allowed, and with what was allowed: the answer may name another file
+/// or another text.
+async fn write(
+    speech: &mut Speech<'_>,
+    file: String,
+    text: String,
+    done: String,
+    workspace: &Workspace,
+) -> Result<(), Stopped> {
+    let mut input = json!({ "path": file, "content": text });
+    let call = speech.call("write", input.clone()).await?;
+    let (place, mut said) = (file.clone(), done);
+    let replaces = blocking(workspace, move |workspace| workspace.would_replace(&place));
+    if speech.unless_interrupted(replaces).await?.unwrap_or(true) {
+        match allowed_input(speech, &call, "write", &input, Some(words::REPLACES)).await? {
+            Some(allowed) => input = allowed,
+            None => return Ok(()),
+        }
+    }
+    let part = |name: &str| input.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (allowed, text) = (part("path"), part("content"));
+    if allowed != file {
+        said = words::wrote(&allowed);
+    }
+    let written = on_disk(workspace, move |workspace| workspace.write(&allowed, &text));
+    let outcome = speech.unless_interrupted(written).await?;
+    speech.result(call, "write", &outcome).await?;
+    speech.say(&said_of_file(outcome, said)).await
+}
+
+fn said_of_file(outcome: Outcome, done: String) -> String {
     match outcome {
         Ok(_) => done,
-        Err(reason) => words::not_written(&reason, failed),
+        Err(reason) => words::not_written(&reason),
     }
 }
 
@@ -189,18 +216,8 @@ async fn run(speech: &mut Speech<'_>, command: String, workspace: &Workspace) ->
     speech.result(call, "shell", &outcome).await
 }
 
-/// Asks for permission. If it is denied, the call ends with that and the agent says so.
-async fn is_allowed(
-    speech: &mut Speech<'_>,
-    call: &ToolCallId,
-    tool: &str,
-    input: &Value,
-    reason: Option<&str>,
-) -> Result<bool, Stopped> {
-    Ok(allowed_input(speech, call, tool, input, reason).await?.is_some())
-}
-
-/// The input that was allowed, which the person may have changed.
+/// Asks for permission. The input that was allowed may have been changed. If it is denied, the call ends with that and the
+/// agent says so.
 async fn allowed_input(
     speech: &mut Speech<'_>,
     call: &ToolCallId,

@@ -15,12 +15,8 @@ pub enum Step {
     Write {
         file: String,
         text: String,
-        /// A file that begins so was written by this agent, and is replaced without asking.
-        own: Option<String>,
         /// Said if the file is written.
         done: String,
-        /// Said after the reason if it is not.
-        failed: String,
     },
     Append {
         file: String,
@@ -46,22 +42,10 @@ pub fn reply_to(heard: &Heard, prompt: &str) -> Vec<Step> {
     let say = |text: String| vec![Step::Say(text)];
     match Request::of(prompt) {
         Request::Help => say(words::help()),
-        Request::Tour => vec![Step::Write {
-            file: words::TOUR_FILE.to_owned(),
-            text: words::tour_file(heard),
-            own: Some(words::TOUR_TITLE.to_owned()),
-            done: words::tour(heard),
-            failed: words::tour_without_file(heard),
-        }],
+        Request::Tour => say(words::tour(heard)),
         Request::WhatDidISay => say(words::what_was_said(heard)),
         Request::Write { file, text } => {
-            vec![Step::Write {
-                file: file.to_owned(),
-                text: line_ended(text),
-                own: None,
-                done: words::wrote(file),
-                failed: String::new(),
-            }]
+            vec![Step::Write { file: file.to_owned(), text: line_ended(text), done: words::wrote(file) }]
         }
         Request::Append { file, text } => {
             vec![Step::Append { file: file.to_owned(), text: line_ended(text) }]

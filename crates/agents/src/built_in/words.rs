@@ -7,37 +7,15 @@ use super::requests::REQUESTS;
 
 pub(super) const WHO: &str = "I am a small offline agent inside Offshoot, a demonstration.";
 
-pub(super) const TOUR_FILE: &str = "meet-your-tree.md";
-pub(super) const TOUR_TITLE: &str = "# Meet your tree";
-
-/// The file of the tour tells how often the tour was asked for on the branch, so that a rewind of it can be seen.
-pub(super) fn tour_file(heard: &Heard) -> String {
-    let turn = heard.prompts.len() + 1;
-    format!("{TOUR_TITLE}\n\nWritten by the built-in agent in turn {turn} of its branch.\n")
-}
-
 /// It names what every way of talking has: lines that begin with a slash.
 pub(super) fn tour(heard: &Heard) -> String {
-    format!(
-        "{}\n\nThe file I just wrote, `{TOUR_FILE}`, stays as it is: so far only the conversation is rewound. {MORE}",
-        things_to_try(heard)
-    )
-}
-
-/// The tour if its file could not be written.
-pub(super) fn tour_without_file(heard: &Heard) -> String {
-    format!("{}\n\n{MORE}", things_to_try(heard))
-}
-
-const MORE: &str = "Say `help` for all that I understand.";
-
-fn things_to_try(heard: &Heard) -> String {
     let turn = heard.prompts.len() + 1;
     format!(
         "{WHO} Three things to try:\n\n\
          1. **Edit** what you just said with `/edit {turn} hello`: a second version appears, and this one stays.\n\
          2. **Go back** with `/prev`: this answer is still there, and `/tree` shows both.\n\
-         3. **Rewind** with `/rewind {turn}`: you are before it again, and your words come back. `/undo` takes any step back."
+         3. **Rewind** with `/rewind {turn}`: you are before it again, and your words come back. `/undo` takes any step back.\n\n\
+         Say `help` for all that I understand."
     )
 }
 
@@ -133,7 +111,19 @@ pub(super) const CHOICES: [(&str, &str); 3] = [
 ];
 pub(super) const NO_ANSWER: &str = "You did not choose; that is an answer too.";
 pub(super) const FAILURE: &str = "the built-in agent was asked to fail, and did";
-pub(super) const NOT_ALLOWED: &str = "the person did not allow it";
+pub(super) const NOT_ALLOWED: &str = "denied by user";
+
+pub(super) fn tool_is_off(tool: &str) -> String {
+    format!("the tool `{tool}` is not among the tools in force")
+}
+
+pub(super) fn plans_only(tool: &str) -> String {
+    format!("the permission mode is `plan`, in which `{tool}` changes nothing")
+}
+
+pub(super) fn did_not(reason: &str) -> String {
+    format!("I did nothing: {reason}.")
+}
 pub(super) const NO_WORKSPACE: &str = "this session has no workspace";
 
 pub(super) fn chosen(choices: &[String]) -> String {
@@ -149,9 +139,8 @@ pub(super) fn wrote(file: &str) -> String {
 }
 
 /// The reason names the file.
-pub(super) fn not_written(reason: &str, then: &str) -> String {
-    let space = if then.is_empty() { "" } else { " " };
-    format!("I could not write it: {reason}.{space}{then}")
+pub(super) fn not_written(reason: &str) -> String {
+    format!("I could not write it: {reason}.")
 }
 
 pub(super) const REPLACES: &str = "the file exists and would be replaced";

@@ -49,11 +49,9 @@ impl Workspace {
         told(file, write()).map(|()| format!("wrote {} bytes", text.len()))
     }
 
-    /// Whether writing the file would replace something. A file that begins with `own` was written by this agent.
-    pub(super) fn would_replace(&self, file: &str, own: Option<&str>) -> bool {
-        let Ok(path) = self.path(file) else { return false };
-        let is_own = || own.is_some_and(|own| self.read(file).is_ok_and(|text| text.starts_with(own)));
-        path.metadata().is_ok_and(|found| found.len() > 0) && !is_own()
+    /// Whether writing the file would replace something.
+    pub(super) fn would_replace(&self, file: &str) -> bool {
+        self.path(file).is_ok_and(|path| path.metadata().is_ok_and(|found| found.len() > 0))
     }
 
     pub(super) fn append(&self, file: &str, text: &str) -> Outcome {

@@ -10,7 +10,7 @@ use offshoot_session::asks::{Answer, Asking};
 use offshoot_session::handoff::{AgentAtHand, Handoff, branch_session, plan_handoff};
 use offshoot_session::plan::plan_send;
 use offshoot_session::turn::{Effect, End, Turn};
-use offshoot_session::{AgentSessionId, Block, Body, HeadName, Prompt, SessionTree, text_of};
+use offshoot_session::{AgentSessionId, Block, Body, HeadName, Prompt, SessionTree, Setting, text_of};
 use offshoot_testkit::FixedStamps;
 
 pub(crate) struct Talk {
@@ -112,6 +112,11 @@ impl Talk {
             }
         }
         None
+    }
+
+    /// Settings that are in force from the next prompt on.
+    pub(crate) async fn configure(&mut self, settings: Vec<Setting>) {
+        self.tell(AgentInput::Configure(settings)).await;
     }
 
     async fn tell(&mut self, input: AgentInput) {

@@ -414,6 +414,9 @@ pub fn abilities(can: &Capabilities) -> Vec<String> {
         sub_agents,
         compaction,
         context_window: _,
+        models: _,
+        tools: _,
+        permission_modes: _,
     } = *can;
     let all = [
         ("many_turns", many_turns),

@@ -200,10 +200,7 @@ pub(crate) struct RewindArgs {
 }
 
 #[derive(ClapArgs, Debug)]
-#[command(
-    override_usage = "offshoot prev|next [SESSION] [POINT]",
-    after_help = "Without POINT it is the last turn on the branch that has several versions."
-)]
+#[command(after_help = "Without POINT it is the last turn on the branch that has several versions.")]
 pub(crate) struct VersionArgs {
     #[command(flatten)]
     pub(crate) words: Words,
@@ -257,14 +254,12 @@ pub(crate) struct BranchNameArgs {
 }
 
 #[derive(ClapArgs, Debug)]
-#[command(override_usage = "offshoot archive|unarchive [SESSION] POINT")]
 pub(crate) struct ArchiveArgs {
     #[command(flatten)]
     pub(crate) words: Words,
 }
 
 #[derive(ClapArgs, Debug)]
-#[command(override_usage = "offshoot undo|redo [SESSION]")]
 pub(crate) struct UndoArgs {
     #[command(flatten)]
     pub(crate) words: Words,

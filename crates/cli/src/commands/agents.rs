@@ -54,11 +54,11 @@ fn told(agent: &AgentView, here: &Here) -> String {
         (None, true) => words::VERSION_UNKNOWN,
         (None, false) => words::NOT_INSTALLED,
     };
-    let about = match (agent.answers, &agent.path, &agent.install) {
+    let about = match (agent.answers, agent.installed, &agent.path, &agent.install) {
+        (true, false, _, Some(install)) => words::get_it(install),
         (true, ..) => words::abilities(&agent.can),
-        (false, Some(path), _) => words::found_at(path),
-        (false, None, Some(install)) => words::get_it(install),
-        (false, None, None) => String::new(),
+        (false, _, Some(path), _) => words::found_at(path),
+        (false, _, None, _) => words::ONLY_READ.to_owned(),
     };
     let line = |text: &str| harmless_line(text, here.look.ascii) + "\n";
     line(&format!("{}  {}  {state}", agent.name, agent.title)) + &line(&format!("  {about}"))

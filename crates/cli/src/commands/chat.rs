@@ -106,7 +106,8 @@ async fn listen(chat: &mut Chat<'_>, is_terminal: bool) -> Result<(), Failure> {
             event = next(&mut chat.events), if has_room => chat.hear(event).await?,
             line = lines.recv(), if takes_lines => match line.map(|line| block.take(line)) {
                 Some(Came::Whole(text)) => chat.take(&text).await?,
-                Some(Came::Pasted(count)) => chat.was_pasted(count)?,
+                Some(Came::Pasted { lines, last_is_open }) => chat.was_pasted(lines, last_is_open)?,
+                Some(Came::Cut { last_is_open }) => chat.line_was_cut(last_is_open)?,
                 Some(Came::GoesOn) => chat.goes_on(),
                 // Nobody is invited in the middle of what comes at once.
                 Some(Came::Pasting) => {}

@@ -11,11 +11,12 @@ use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::look::{Ink, Sign};
+use crate::refusals::cannot_answer;
 use crate::settings;
 use crate::settings::keys::{KEYS, Key, Whose};
 use crate::settings::layers::{Layer, Place, Settings};
 use crate::settings::reader::project_file_to_write;
-use crate::settings::value::{Value, read_text};
+use crate::settings::value::{Kind, Value, read_text};
 use crate::text::harmless_line;
 use crate::words::config as words;
 
@@ -136,8 +137,10 @@ fn set(args: &ConfigSetArgs, here: &Here) -> Result<Answer, Failure> {
             Failure::refused(words::not_for_projects(key.name)).hint(words::not_for_projects_hint(key.name))
         );
     }
-    let value = read_text(key.kind, &args.value)
-        .map_err(|wrong| Failure::usage(words::bad_value(key.name, &wrong.what)))?;
+    let value = read_text(key.kind, &args.value).map_err(|wrong| match key.kind {
+        Kind::Agent => cannot_answer(&args.value, words::BUILT_IN_INSTEAD),
+        _ => Failure::usage(words::bad_value(key.name, &wrong.what)),
+    })?;
     let (layer, file) = file(args.whose, here)?;
     settings::set(layer, &file, key, &value)?;
     let notes = settings::overridden(here, key, layer).into_iter().collect();

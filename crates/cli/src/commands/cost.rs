@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::tz::TimeZone;
 use offshoot_session::SessionTree;
 use offshoot_session::cost::{
-    BranchCost, BranchKind, Charge, CountedOnce, Prices, Tally, TurnCost, by_branch, by_turn, charges, priced,
+    BranchCost, BranchKind, Charge, CountedOnce, Prices, Tally, TurnCost, by_branch, by_turn, priced,
 };
 use offshoot_store::catalog::State;
-use offshoot_transcripts::claude::billed_as;
 use serde_json::{Value, json};
 
 use super::json::printed;
@@ -21,7 +20,7 @@ use crate::here::Here;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{grouped, money, thousands};
 use crate::opened::{Opened, open_this};
-use crate::prices::{self, Looked, PriceTable};
+use crate::prices::{self, Looked, PriceTable, charges_of};
 use crate::text::harmless_line;
 use crate::which::which;
 use crate::words::reading as words;
@@ -84,10 +83,6 @@ pub(crate) fn run(args: &CostArgs, here: &Here) -> Result<Answer, Failure> {
         }
     };
     Ok(Answer { text, notes, ..Answer::default() })
-}
-
-fn charges_of(tree: &SessionTree, prices: &Prices) -> Vec<Charge> {
-    charges(tree, prices, |record| record.source.as_ref().and_then(billed_as))
 }
 
 fn project_of(tree: &SessionTree) -> String {
@@ -207,12 +202,11 @@ fn drawn_rows(rows: &[Row], total: &Row, look: &Look) -> String {
     let cells = |row: &Row, ink: Ink, note: &str| {
         let tokens = row.tally.tokens();
         let tokens = if look.for_a_person { thousands(tokens) } else { tokens.to_string() };
-        let cost = match look.for_a_person {
-            true => match row.tally.money() {
-                Some(micros) => money(micros).unwrap_or_else(|| "$0.00".to_owned()),
-                None => look.sign(Sign::Unknown).to_owned(),
-            },
-            false => row.tally.money().map(|micros| micros.to_string()).unwrap_or_default(),
+        // In a pipe as at a terminal, and as `ls` has it; `--json` has millionths of a dollar.
+        let cost = match row.tally.money() {
+            Some(micros) => money(micros).unwrap_or_else(|| "$0.00".to_owned()),
+            None if look.for_a_person => look.sign(Sign::Unknown).to_owned(),
+            None => String::new(),
         };
         vec![
             Cell::new(ink, harmless_line(&row.what, look.ascii)),

@@ -58,7 +58,7 @@ pub(super) fn version_json(version: VersionBrief) -> Value {
 }
 
 /// The short id of the entry at a place.
-pub(super) fn short_of(place: Option<&PlaceView>, look: &Look) -> String {
+pub(crate) fn short_of(place: Option<&PlaceView>, look: &Look) -> String {
     text::harmless_line(place.and_then(|place| place.short.as_deref()).unwrap_or_default(), look.ascii)
 }
 

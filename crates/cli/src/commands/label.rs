@@ -1,4 +1,4 @@
-//! `offshoot label [SESSION] POINT TEXT`: a note on a point. Empty text takes it away.
+//! `offshoot label [SESSION] POINT TEXT`: a note on a point. Empty text or `-` removes it, as in the chat.
 
 use offshoot_api::{Request, request};
 
@@ -13,6 +13,7 @@ use crate::{Answer, words};
 
 pub(crate) fn run(args: &LabelArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, [at, label]) = args.words.split("POINT TEXT")?;
+    let label = if label == "-" { "" } else { label };
     let id = stored(here, session)?;
     let request = request::Label {
         session: id.to_string(),

@@ -15,7 +15,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use offshoot_api::views::StatusView;
 use offshoot_session::Stamps;
-use offshoot_session::cost::Prices;
 use offshoot_store::{Archive, SessionStore};
 use serde_json::{Value, json};
 
@@ -34,6 +33,7 @@ use crate::look::{Ink, Look, Sign};
 use crate::naming::Name;
 use crate::numbers::{counted, grouped, money};
 use crate::prices::{self, Looked};
+use crate::refusals::unknown_agent;
 use crate::register::Register;
 use crate::stored::list_failed;
 use crate::which::{Among, which};
@@ -42,7 +42,7 @@ use crate::{Answer, text};
 use changed::together;
 use listed::{Listed, State};
 use nested::{below, nested};
-use offshoot_store::catalog::{Problem, SessionRow, SpentText};
+use offshoot_store::catalog::{Problem, SessionRow};
 use threads::{Ids, Names, Row, threaded};
 
 /// More than these are counted, not listed, unless all are wanted. Only people are spared: a pipe gets all.
@@ -89,10 +89,10 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let sessions = ready.list(here)?;
     let aside = sessions.iter().filter(|row| Listed::is_aside(row)).map(|row| name_of(row, &archive));
     let aside: Vec<Name> = aside.collect();
-    let of_agents = spent_by_sub_agents(&sessions);
+    let of_agents = files_of_sub_agents(&sessions);
     let mut everything: Vec<Listed> =
         sessions.into_iter().filter_map(|row| Listed::of(row, &archive)).collect();
-    add_sub_agents(&mut everything, of_agents);
+    add_sub_agents(&mut everything, of_agents, &mut ready, here)?;
     let references = here.store()?.references().map_err(|error| list_failed(&error))?;
     let mut everything = together(everything, &references, &archive, here);
     let (current, ready) = current_of(ready, args, here);
@@ -104,14 +104,18 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let ids = if look.for_a_person && args.json.json.is_none() { Ids::Short } else { Ids::Whole };
     let names = Names::of(&everything, aside, ids);
     let is_empty_home = everything.is_empty();
+    if let Some(agent) = args.agent.as_deref().filter(|agent| !wanted::is_known_agent(agent))
+        && !everything.iter().any(|session| wanted.is_of_agent(session))
+    {
+        return Err(unknown_agent(agent));
+    }
     let sessions: Vec<Listed> =
         everything.into_iter().filter(|session| wanted.lets_through(session)).collect();
     let mut rows = threaded(sessions, &names);
     if let Some(root) = &root {
         rows = below(rows, root);
     }
-    // a table that cannot be read is told by `cost`
-    let looked = Looked::up_in(prices::load(here).map_or_else(|_| Prices::listed(), |table| table.prices));
+    let looked = Looked::up_in(prices::usable(here));
     let running = Running::now(here);
     if let Some(shape) = args.json.json {
         let as_json = |row: &Row| {
@@ -235,10 +239,6 @@ impl Wanted {
             let project = about.and_then(|about| about.project.as_deref());
             project.is_some_and(|project| Path::new(project).starts_with(folder))
         };
-        let is_of = |agents: &Vec<String>| {
-            let by = about.and_then(|about| about.agent.as_deref()).map(str::to_lowercase);
-            by.is_some_and(|by| agents.iter().any(|agent| by.contains(agent.as_str())))
-        };
         let answers = |model: &String| {
             let by = about.and_then(|about| about.model.as_deref());
             by.is_some_and(|by| by.to_lowercase().contains(model.as_str()))
@@ -250,31 +250,43 @@ impl Wanted {
         self.project.as_ref().is_none_or(is_in)
             && self.since.is_none_or(|since| session.updated_at >= since)
             && self.label.as_ref().is_none_or(has)
-            && self.agent.as_ref().is_none_or(is_of)
+            && self.is_of_agent(session)
             && self.model.as_ref().is_none_or(answers)
     }
+
+    fn is_of_agent(&self, session: &Listed) -> bool {
+        let by = session.about().and_then(|about| about.agent.as_deref()).map(str::to_lowercase);
+        let is_of = |agents: &Vec<String>| {
+            by.as_ref().is_some_and(|by| agents.iter().any(|agent| by.contains(agent.as_str())))
+        };
+        self.agent.as_ref().is_none_or(is_of)
+    }
 }
 
-/// What sub-agents used belongs to the session that set them to work, which has no row of theirs.
-fn spent_by_sub_agents(sessions: &[SessionRow]) -> HashMap<String, Vec<SpentText>> {
-    let mut spent: HashMap<String, Vec<SpentText>> = HashMap::new();
-    for row in sessions.iter().filter(|row| row.is_side) {
-        if let (Some(parent), Some(used)) = (&row.parent, &row.spent) {
-            spent.entry(parent.clone()).or_default().push(used.clone());
+/// The keys of the files of sub-agents, by the session that set them to work. They have no rows of their own.
+fn files_of_sub_agents(sessions: &[SessionRow]) -> HashMap<String, Vec<i64>> {
+    let mut files: HashMap<String, Vec<i64>> = HashMap::new();
+    for row in sessions.iter().filter(|row| row.is_side && row.spent.is_some()) {
+        if let Some(parent) = &row.parent {
+            files.entry(parent.clone()).or_default().push(row.key);
         }
     }
-    spent
+    files
 }
 
-fn add_sub_agents(sessions: &mut [Listed], mut spent: HashMap<String, Vec<SpentText>>) {
+/// A session has used what its sub-agents have used. A reply that is in several files counts once, as in `cost`.
+fn add_sub_agents(
+    sessions: &mut [Listed],
+    mut files: HashMap<String, Vec<i64>>,
+    ready: &mut Cataloged,
+    here: &Here,
+) -> Result<(), Failure> {
     for session in sessions {
-        if spent.is_empty() {
-            return;
-        }
-        if let Some(used) = spent.remove(&session.id) {
-            session.spend(used);
-        }
+        let Some(of_agents) = files.remove(&session.id) else { continue };
+        let keys: Vec<i64> = std::iter::once(session.key).chain(of_agents).collect();
+        session.has_spent(ready.ask(here, |catalog, _| catalog.spent_by(&keys))?);
     }
+    Ok(())
 }
 
 /// Our own sessions have a state, told while something runs: at a terminal in front, in a pipe behind what was always

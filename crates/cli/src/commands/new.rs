@@ -16,6 +16,9 @@ use crate::{Answer, words};
 
 pub(crate) fn run(args: &NewArgs, here: &Here) -> Result<Answer, Failure> {
     let project = args.project.as_deref().unwrap_or(&here.folder);
+    if !project.is_dir() {
+        return Err(Failure::not_found(words::no_directory(project)));
+    }
     let begin = request::Begin {
         project: Some(project.to_string_lossy().into_owned()),
         agent: args.agent.clone(),

@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::here::Here;
 use crate::look::{Look, Sign};
 use crate::naming::{self, Name, SHORT_ID};
+use crate::refusals::unknown_agent;
 use crate::register::Register;
 use crate::stored::list_failed;
 use crate::text::for_shell;
@@ -57,6 +58,11 @@ pub(crate) fn run(args: &SearchArgs, here: &Here) -> Result<Answer, Failure> {
     let mut ready = cataloged(here, &args.source, Fresh::Lately)?;
     let mut found =
         ready.ask(here, |catalog, sources| catalog.search(&query, within, &filter, limit, sources))?;
+    if let Some(agent) = args.agent.as_deref().filter(|agent| !wanted::is_known_agent(agent))
+        && found.hits.is_empty()
+    {
+        return Err(unknown_agent(agent));
+    }
     if found.hits.is_empty() || args.json.json.is_some() {
         (found.searched, found.agents) = ready.count(here)?;
     }

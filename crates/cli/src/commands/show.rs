@@ -4,12 +4,14 @@ mod context;
 mod long;
 mod turn;
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
 use offshoot_api::views::SubAgentView;
 use offshoot_session::address::{ShortIds, Want};
+use offshoot_session::cost::Tally;
 use offshoot_session::outline::{Lines, Turn, turns_of, turns_through};
 use offshoot_session::sub_agents::{SubAgent, sub_agents_on};
 use offshoot_session::versions::AllVersions;
@@ -29,7 +31,7 @@ use crate::look::{Ink, Look, Sign};
 use crate::opened::{Opened, point};
 use crate::table::Painted;
 use crate::which::{Which, which};
-use crate::{Answer, text, words};
+use crate::{Answer, prices, text, words};
 
 pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
     let which = which(here, args.session.named())?;
@@ -55,7 +57,7 @@ pub(crate) fn run(args: &ShowArgs, here: &Here) -> Result<Answer, Failure> {
         }
         false => {
             let part = Part { tree, short_ids: ShortIds::of(tree), known_turn: None, running: &running };
-            part.told(at.as_ref(), args, &here.look)
+            part.told(at.as_ref(), args, here)
         }
     };
     Ok(Answer { text, notes: notes.clone(), ..Answer::default() })
@@ -70,7 +72,7 @@ fn last_turns(args: &ShowArgs, here: &Here, which: &Which) -> Option<String> {
     let known_turn = tree.main_head().map(|head| (head.clone(), turn));
     let running = Running::default();
     let part = Part { tree: &tree, short_ids: ShortIds::among(ids), known_turn, running: &running };
-    Some(part.told(None, args, &here.look))
+    Some(part.told(None, args, here))
 }
 
 /// A long file of another program, with the words of what is shown.
@@ -125,21 +127,22 @@ struct Part<'t> {
 }
 
 impl<'t> Part<'t> {
-    fn told(&self, at: Option<&EntryId>, args: &ShowArgs, look: &Look) -> String {
+    fn told(&self, at: Option<&EntryId>, args: &ShowArgs, here: &Here) -> String {
         match args.json.json {
             Some(shape) => printed(self.as_json(at, args.last), "entries", shape),
-            None => self.drawn(at, args.last, look),
+            None => self.drawn(at, args.last, here),
         }
     }
 
-    fn drawn(&self, at: Option<&EntryId>, last: Option<usize>, look: &Look) -> String {
-        let tree = self.tree;
+    fn drawn(&self, at: Option<&EntryId>, last: Option<usize>, here: &Here) -> String {
+        let (tree, look) = (self.tree, &here.look);
         let path = tree.path_to(at.or(tree.main_head()));
         let about = About {
             short_ids: &self.short_ids,
             lines: Lines::of(tree),
             running: self.running,
             sub_agents: sub_agents_on(tree, &path),
+            costs: prices::of_turns(tree, &prices::usable(here)),
         };
         if let Some(at) = at {
             let turns = self.numbered(turns_through(tree, at));
@@ -253,4 +256,6 @@ struct About<'p, 't> {
     running: &'p Running,
     /// Those that the branch shows.
     sub_agents: Vec<SubAgent<'t>>,
+    /// What each turn has used, by its prompt.
+    costs: HashMap<EntryId, Tally>,
 }

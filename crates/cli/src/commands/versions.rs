@@ -1,8 +1,10 @@
 //! `offshoot versions [SESSION] [POINT]`: the versions of a turn, the one that is shown marked.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use offshoot_session::address::{ShortIds, Want};
+use offshoot_session::cost::Tally;
 use offshoot_session::outline::{Turn, one_line, turns_below};
 use offshoot_session::versions::{active_version, edit_group, last_with_versions, turn_prompt, versions_of};
 use offshoot_session::{Entry, EntryId, HeadName, SessionTree};
@@ -19,7 +21,7 @@ use crate::numbers::{counted, money};
 use crate::opened::{Opened, point};
 use crate::which::{Which, session_or_point};
 use crate::words::reading as words;
-use crate::{Answer, text};
+use crate::{Answer, prices, text};
 
 const COLUMNS: [Column; 7] = [
     Column { title: "", side: Side::Left, room: Room::Lead },
@@ -45,10 +47,11 @@ pub(crate) fn run(args: &VersionsArgs, here: &Here) -> Result<Answer, Failure> {
         None => last_with_versions(&tree),
     };
     let versions = prompt.as_ref().map(|prompt| Version::all(&tree, prompt)).unwrap_or_default();
+    let about = About { running, costs: prices::of_turns(&tree, &prices::usable(here)) };
     let text = match args.json.json {
-        Some(shape) => printed(as_json(&tree, prompt.as_ref(), &versions, &running), "versions", shape),
+        Some(shape) => printed(as_json(&tree, prompt.as_ref(), &versions, &about), "versions", shape),
         None if versions.is_empty() && here.look.for_a_person => format!("{}\n", words::NO_VERSIONS),
-        None => table(&tree, &versions, &running, &here.look),
+        None => table(&tree, &versions, &about, &here.look),
     };
     Ok(Answer { text, notes, ..Answer::default() })
 }
@@ -62,6 +65,13 @@ fn asked(args: &VersionsArgs, here: &Here) -> Result<(Which, Option<String>), Fa
         ([word], None) => session_or_point(here, word),
         _ => Err(Failure::usage(crate::words::too_many_words("[POINT]"))),
     }
+}
+
+/// What the tree alone does not tell.
+struct About {
+    running: Running,
+    /// What each turn has used, by its prompt.
+    costs: HashMap<EntryId, Tally>,
 }
 
 /// One prompt of several at the same place, and the branch that goes on from it.
@@ -91,10 +101,10 @@ impl<'t> Version<'t> {
         own.entries.iter().find_map(|entry| tree.branch_name(&entry.id))
     }
 
-    fn cost_micros(&self) -> i64 {
-        let entries = self.turns.iter().flat_map(|turn| &turn.entries);
-        let costs = entries.filter_map(|entry| entry.body.usage()).map(|usage| usage.cost_micros);
-        costs.fold(0, i64::saturating_add)
+    /// In millionths of a dollar; `None` if no price is known.
+    fn cost_micros(&self, costs: &HashMap<EntryId, Tally>) -> Option<i64> {
+        let tallies = self.turns.iter().filter_map(|turn| costs.get(&turn.prompt()?.id));
+        tallies.copied().fold(Tally::default(), Tally::plus).money()
     }
 
     fn tip(&self) -> Option<&'t str> {
@@ -102,7 +112,8 @@ impl<'t> Version<'t> {
     }
 }
 
-fn table(tree: &SessionTree, versions: &[Version<'_>], running: &Running, look: &Look) -> String {
+fn table(tree: &SessionTree, versions: &[Version<'_>], about: &About, look: &Look) -> String {
+    let About { running, costs } = about;
     let short_ids = ShortIds::of(tree);
     let harmless = |words: &str| text::harmless_line(words, look.ascii);
     let digits = versions.len().to_string().len();
@@ -129,7 +140,7 @@ fn table(tree: &SessionTree, versions: &[Version<'_>], running: &Running, look: 
                 Cell::plain(version.branch(tree).map(|name| harmless(name.trim())).unwrap_or_default()),
                 Cell::plain(harmless(said)),
                 Cell::faint(counted(version.turns.len(), "turn", "turns")),
-                Cell::faint(money(version.cost_micros()).unwrap_or_default()),
+                Cell::faint(version.cost_micros(costs).and_then(money).unwrap_or_default()),
             ]);
             // Where nothing runs nobody has asked for a state.
             if any_runs {
@@ -144,12 +155,8 @@ fn table(tree: &SessionTree, versions: &[Version<'_>], running: &Running, look: 
     drawn(&COLUMNS, &rows, look)
 }
 
-fn as_json(
-    tree: &SessionTree,
-    prompt: Option<&EntryId>,
-    versions: &[Version<'_>],
-    running: &Running,
-) -> Value {
+fn as_json(tree: &SessionTree, prompt: Option<&EntryId>, versions: &[Version<'_>], about: &About) -> Value {
+    let About { running, costs } = about;
     let number = versions.iter().find_map(|version| version.turns.first()).map(|turn| turn.number);
     let list: Vec<Value> = versions
         .iter()
@@ -165,7 +172,7 @@ fn as_json(
                 "active": version.is_shown,
                 "tip": version.tip(),
                 "written_at": version.entry.written_at.to_string(),
-                "cost_micros": version.cost_micros(),
+                "cost_micros": version.cost_micros(costs),
                 "status": running.at_or_below(tree, &version.entry.id),
             })
         })

@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use offshoot_engine::installed::known::PROGRAMS;
 
 use crate::ago;
 use crate::cataloged::{NAMED_AGENTS, agent_name};
@@ -45,6 +46,14 @@ pub(super) fn agents(text: &str) -> Vec<String> {
     by_name.map(str::to_owned).chain([asked.clone()]).collect()
 }
 
+/// Whether this is part of the name of an agent that Offshoot knows.
+pub(super) fn is_known_agent(text: &str) -> bool {
+    let asked = part(text);
+    let programs = PROGRAMS.iter().flat_map(|program| [program.name, program.title]);
+    let named = NAMED_AGENTS.into_iter().flat_map(|agent| [agent, agent_name(agent)]);
+    programs.chain(named).any(|name| name.to_lowercase().contains(asked.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +69,7 @@ mod tests {
             ("nobody", "nobody"),
         ] {
             assert_eq!(agents(said).join(", "), meant);
+            assert_eq!(is_known_agent(said), said != "nobody", "{said}");
         }
     }
 }

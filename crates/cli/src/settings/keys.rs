@@ -1,5 +1,7 @@
 //! Everything that can be set, in the order in which it is told. `docs/settings.md` has the same table.
 
+use offshoot_session::agent::THINKING_LEVELS;
+
 use super::value::Kind;
 
 #[derive(Debug)]
@@ -82,7 +84,7 @@ pub(crate) static FOR_COMMANDS: [&Key; 6] = [&KEEP, &SYNC_INTERVAL, &AUTO_SYNC, 
 
 pub(crate) static AGENT: Key = Key {
     name: "agent",
-    kind: Kind::Text,
+    kind: Kind::Agent,
     default: Some(offshoot_engine::installed::USUAL),
     whose: Whose::Project,
     meaning: "Who answers where a session names no agent; `offshoot agents` lists them.",
@@ -98,10 +100,10 @@ pub(crate) static MODEL: Key = Key {
 
 pub(crate) static THINKING: Key = Key {
     name: "thinking",
-    kind: Kind::Text,
+    kind: Kind::OneOf(&THINKING_LEVELS),
     default: None,
     whose: Whose::Project,
-    meaning: "How much that agent thinks: `off`, `low`, `medium`, `high`, or what it has words for.",
+    meaning: "How much that agent thinks.",
 };
 
 pub(crate) static TOOLS: Key = Key {
@@ -162,7 +164,7 @@ pub(crate) static COMPACTION_KEEP_RECENT_TOKENS: Key = Key {
 
 pub(crate) static SUMMARY_AGENT: Key = Key {
     name: "summary.agent",
-    kind: Kind::Text,
+    kind: Kind::Agent,
     default: None,
     whose: Whose::Person,
     meaning: "Who writes summaries, if not the agent of the branch.",

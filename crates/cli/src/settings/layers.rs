@@ -181,8 +181,8 @@ mod tests {
         Ok(Says { given, unknown: Vec::new() })
     }
 
-    fn agent(settings: &Settings) -> String {
-        settings.get::<String>(&AGENT).ok().flatten().unwrap_or_default()
+    fn model(settings: &Settings) -> String {
+        settings.get::<String>(&MODEL).ok().flatten().unwrap_or_default()
     }
 
     #[test]
@@ -190,13 +190,14 @@ mod tests {
         let layers = [Layer::User, Layer::Project, Layer::Environment, Layer::Flag];
         let mut so_far = Vec::new();
         for layer in layers {
-            so_far.insert(0, said(vec![given(layer, &AGENT, layer.word())]));
+            so_far.insert(0, said(vec![given(layer, &MODEL, layer.word())]));
             let again =
                 so_far.iter().map(|says| said(says.as_ref().map(|it| it.given.clone()).unwrap_or_default()));
-            assert_eq!(agent(&Settings::merged(again.collect())), layer.word());
+            assert_eq!(model(&Settings::merged(again.collect())), layer.word());
         }
         let none = Settings::merged(Vec::new());
-        assert_eq!((agent(&none).as_str(), none.get::<String>(&MODEL).ok()), ("built_in", Some(None)));
+        let agent = none.get::<String>(&AGENT).ok().flatten();
+        assert_eq!((agent.as_deref(), none.get::<String>(&MODEL).ok()), (Some("built_in"), Some(None)));
     }
 
     #[test]
@@ -236,8 +237,8 @@ mod tests {
     fn a_file_that_cannot_be_read_may_have_said_anything_that_it_may_say() {
         let broken = |layer| Err(Unreadable { layer, message: "broken".to_owned() });
         let settings =
-            Settings::merged(vec![broken(Layer::User), said(vec![given(Layer::Flag, &AGENT, "a")])]);
-        assert_eq!((agent(&settings).as_str(), settings.wrong(&KEEP).as_deref()), ("a", Some("broken")));
+            Settings::merged(vec![broken(Layer::User), said(vec![given(Layer::Flag, &MODEL, "a")])]);
+        assert_eq!((model(&settings).as_str(), settings.wrong(&KEEP).as_deref()), ("a", Some("broken")));
         let settings = Settings::merged(vec![broken(Layer::Project)]);
         assert_eq!((settings.wrong(&KEEP), settings.wrong(&AGENT).as_deref()), (None, Some("broken")));
     }

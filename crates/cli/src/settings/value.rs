@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use offshoot_engine::installed::can_answer;
 use toml_edit::{Array, Item, Value as Toml};
 
 use super::hook::{HookSetting, read_hooks};
@@ -10,6 +11,8 @@ use super::hook::{HookSetting, read_hooks};
 pub(crate) enum Kind {
     OnOff,
     Text,
+    /// The name of an agent that can be asked.
+    Agent,
     /// `PROVIDER/NAME`.
     Model,
     OneOf(&'static [&'static str]),
@@ -48,6 +51,7 @@ impl Kind {
         match self {
             Self::OnOff => "`true` or `false`".to_owned(),
             Self::Text => "a text".to_owned(),
+            Self::Agent => "the name of an agent that Offshoot can run".to_owned(),
             Self::Model => "a text such as `PROVIDER/NAME`".to_owned(),
             Self::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
@@ -84,12 +88,13 @@ pub(crate) fn read_item(kind: Kind, item: &Item) -> Result<Value, Wrong> {
                 list.iter().map(|item| item.as_str().map(str::to_owned)).collect();
             texts.map(Value::List).ok_or_else(not_it)
         }
-        (Kind::Text | Kind::Model | Kind::OneOf(_) | Kind::Time, Toml::String(text)) => {
+        (Kind::Text | Kind::Agent | Kind::Model | Kind::OneOf(_) | Kind::Time, Toml::String(text)) => {
             read_text(kind, text.value())
         }
         (
             Kind::OnOff
             | Kind::Text
+            | Kind::Agent
             | Kind::Model
             | Kind::OneOf(_)
             | Kind::Number
@@ -112,6 +117,7 @@ pub(crate) fn read_text(kind: Kind, text: &str) -> Result<Value, Wrong> {
             _ => None,
         },
         Kind::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
+        Kind::Agent => can_answer(text).then(|| Value::Text(text.to_owned())),
         Kind::Model => {
             let name = text.rsplit('/').next().unwrap_or_default();
             (!name.trim().is_empty()).then(|| Value::Text(text.to_owned()))

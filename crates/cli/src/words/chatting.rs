@@ -27,7 +27,18 @@ pub(crate) const DROPPED: &str = "What was typed is dropped.";
 
 pub(crate) fn pasted(lines: usize) -> String {
     let lines = if lines == 1 { "1 line".to_owned() } else { format!("{lines} lines") };
-    format!("{lines} pasted. Enter says them as one message, Ctrl-C drops them.")
+    format!("{lines} pasted. Enter sends them as one message, Ctrl-C drops them.")
+}
+
+pub(crate) fn line_cut(bytes: usize) -> String {
+    format!("the terminal cut a line after {bytes} bytes, so nothing was sent")
+}
+
+pub(crate) fn line_cut_hint(session: Option<&str>) -> String {
+    let session = session.map(|session| format!("{session} ")).unwrap_or_default();
+    format!(
+        "put the text into a file: `offshoot send {session}- < FILE` sends it, `/attach FILE` adds it to your message"
+    )
 }
 
 /// `None` where the agent knows the branch itself.
@@ -173,19 +184,15 @@ pub(crate) fn takes_nothing(name: &str) -> String {
 pub(crate) const ANSWER_TAKES_NOTHING: &str = "`/answer` takes nothing more: it asks for the answer of a message that has none; what an agent asks is answered without a slash";
 
 pub(crate) fn no_level(said: &str, levels: &str) -> String {
-    format!("`{said}` is no level of thinking: {levels}; `show` and `hide` are about its words")
+    format!("unknown thinking level `{said}`; use {levels}, or `show` and `hide` for its text")
 }
 
 pub(crate) fn one_word(said: &str, usage: &str) -> String {
     format!("`{said}` is more than one word: `{usage}`")
 }
 
-pub(crate) fn no_agent(name: &str) -> String {
-    format!("there is no agent `{name}`")
-}
-
 pub(crate) fn agents_hint(names: &str) -> String {
-    format!("there are: {names}")
+    format!("available: {names}")
 }
 
 // Refusals, and what helps while talking.
@@ -194,8 +201,8 @@ pub(crate) const CTRL_C_HINT: &str = "wait, or interrupt it with Ctrl-C";
 pub(crate) const ANSWER_FIRST_HINT: &str = "answer it first, or interrupt it with Ctrl-C";
 pub(crate) const REDO_HINT: &str = "`/redo` brings it back";
 pub(crate) const TREE_HINT: &str = "`/tree` shows every turn; one on another branch is named by its id";
-pub(crate) const NO_AGENT_HINT: &str = "`/agent NAME` says who answers; `offshoot agents` lists them";
-pub(crate) const GO_ON_WITHOUT: &str = "`/agent built_in` goes on without it";
+pub(crate) const NO_AGENT_HINT: &str = "choose one with `/agent NAME`; `offshoot agents` lists them";
+pub(crate) const GO_ON_WITHOUT: &str = "`/agent built_in` uses the built-in agent";
 
 // What was done.
 
@@ -209,6 +216,21 @@ pub(crate) fn starts_branch(what: &str) -> String {
 }
 
 pub(crate) const DONE: &str = "Done.";
+
+pub(crate) fn labelled(place: &str, label: Option<&str>) -> String {
+    match label {
+        Some(label) => format!("Labelled {place} [{label}]."),
+        None => format!("Removed the label of {place}."),
+    }
+}
+
+pub(crate) fn renamed(title: Option<&str>) -> String {
+    match title {
+        Some(title) => format!("Renamed the session to “{title}”."),
+        None => "Removed the title of the session.".to_owned(),
+    }
+}
+
 pub(crate) const IS_SO_ALREADY: &str = "It is so already.";
 pub(crate) const IS_THERE_ALREADY: &str = "You are there already.";
 pub(crate) const NOT_CHANGED: &str = "Nothing was changed.";
@@ -268,6 +290,7 @@ pub(crate) fn somebody_goes_on_in(id: &str) -> String {
 }
 
 pub(crate) const SOMEBODY_MOVED: &str = "Somebody has moved the head.";
+pub(crate) const MOVED_ELSEWHERE: &str = "The head was moved elsewhere. Your next message still goes below what is shown here; `/tree POINT` goes there.";
 
 pub(crate) fn somebody_forked(id: &str) -> String {
     format!("Somebody has forked this conversation to a new session, {id}. You stay in this one.")
@@ -308,8 +331,8 @@ Messages
   /beside TEXT            a second answer, on a branch of its own
   /attach FILE            with your next message; /attach lists, --none drops
   /queue                  what waits; /queue change N TEXT, cancel N, send
-  /label [POINT] TEXT     put a note on a turn; - takes it away
-  /rename TITLE           give the session a title; - takes it away
+  /label [POINT] TEXT     put a note on a turn; - removes it
+  /rename TITLE           give the session a title; - removes it
 Settings, from the next message on; alone they say what is set
   /agent NAME             who answers
   /model NAME             or PROVIDER/NAME

@@ -9,6 +9,7 @@ use crate::settings::layers::{Given, Origin, Place, Unknown};
 pub(crate) const SHOW_HINT: &str =
     "`offshoot config show --origin` lists all settings and where they come from";
 pub(crate) const NO_KEY_AND_VALUE: &str = "`KEY=VALUE` is needed";
+pub(crate) const BUILT_IN_INSTEAD: &str = "`built_in` is the built-in agent";
 
 /// `default`, `OFFSHOOT_AGENT`, `--set`, or a file with its line.
 pub(crate) fn place(origin: &Origin) -> String {

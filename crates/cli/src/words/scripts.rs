@@ -30,30 +30,22 @@ pub(crate) fn waiting_hint(session: &str) -> String {
 }
 
 pub(crate) fn no_such_agent(agent: &str) -> String {
-    format!("there is no agent `{agent}`")
+    format!("unknown agent `{agent}`")
 }
 
-pub(crate) const NO_SUCH_AGENT_HINT: &str = "`offshoot agents` lists those that there are";
-
-pub(crate) fn agent_not_installed(title: &str) -> String {
-    format!("{title} is not installed")
-}
-
-pub(crate) fn agent_not_installed_hint(install: &str, instead: &str) -> String {
-    format!("`{install}`, then again; {instead}")
-}
+pub(crate) const NO_SUCH_AGENT_HINT: &str = "`offshoot agents` lists agents";
 
 pub(crate) fn agent_not_asked(title: &str) -> String {
-    format!("{title} cannot be asked from here yet; its sessions are read")
+    format!("Offshoot cannot run {title} yet; it can read its sessions")
 }
 
 pub(crate) fn agent_not_asked_hint(instead: &str) -> String {
-    format!("{instead}; `offshoot export --install` goes on there")
+    format!("{instead}; `offshoot export --install` continues there")
 }
 
-pub(crate) const GO_ON_WITHOUT: &str = "`--agent built_in` goes on without it";
+pub(crate) const GO_ON_WITHOUT: &str = "`--agent built_in` uses the built-in agent";
 
-pub(crate) const NO_AGENT_CHOSEN: &str = "there is no agent to answer";
+pub(crate) const NO_AGENT_CHOSEN: &str = "no agent is set";
 
 /// How to have a new version answered.
 pub(crate) fn answer_with(chat: &str) -> String {
@@ -61,14 +53,15 @@ pub(crate) fn answer_with(chat: &str) -> String {
 }
 
 pub(crate) const NOT_INSTALLED: &str = "not installed";
-pub(crate) const VERSION_UNKNOWN: &str = "of unknown version";
+pub(crate) const VERSION_UNKNOWN: &str = "unknown version";
+pub(crate) const ONLY_READ: &str = "Offshoot reads its sessions but cannot run it yet";
 
 pub(crate) fn found_at(path: &str) -> String {
-    format!("found as {path}; its sessions are read, it cannot be asked from here yet")
+    format!("found at {path}; {ONLY_READ}")
 }
 
 pub(crate) fn get_it(install: &str) -> String {
-    format!("get it with: {install}")
+    format!("install with: {install}")
 }
 
 /// What an agent can do, for a person.

@@ -102,7 +102,7 @@ pub(crate) fn in_project(project: &str) -> String {
 pub(crate) const NOTHING_RUNS: &str = "Nothing runs.\n";
 pub(crate) const NOTHING_RUNS_HERE: &str = "nothing runs: no `offshoot chat` or `send` is open";
 pub(crate) const NOTHING_ASKED: &str = "nothing is asked in this session";
-pub(crate) const NO_RULES: &str = "Every use of a tool is asked for.\n";
+pub(crate) const NO_RULES: &str = "No permission rules.\n";
 pub(crate) const BROKEN_RULES_HINT: &str =
     "repair the file or delete it; until then every use of a tool is asked for";
 pub(crate) const NO_RULE_HINT: &str = "`offshoot permissions` lists them, each with its id";

@@ -37,7 +37,7 @@ fn check(folder: &Folder, words: &[&str], input: &str) -> String {
 }
 
 /// Answers of the built-in agent that have no other letters themselves.
-const TALK: &str = "count to 3\n/edit 1 count to 4\n/prev\n/model a/b\nrun echo a\\\ntouch b\ny\nask me\n2\n\
+const TALK: &str = "count to 3\n/edit 1 count to 4\n/prev\n/model demo/b\nrun echo a\\\ntouch b\ny\nask me\n2\n\
     fail\n/retry\n/tree\n/branch\n/rewind 2\n/undo\n/queue\n/queue jump\n\
     /edit 99 count\n/label good\n/rename Talk\n/attach home\n/attach burst.jsonl\n/attach\n/settings\n/model\n/help\n\
     /branch 2 --new-session\n/compact\n/tree 1 --summary\n/thinking show\n/clear\n";

@@ -49,7 +49,7 @@ fn with_files(user: &str, project: &str) -> Folder {
 #[test]
 fn every_value_is_told_with_where_it_comes_from() {
     let user = "# mine\nagent = \"built_in\"\nthinking = \"low\"\nidle_close = \"1h\"\n\n[compaction]\nenabled = false\n";
-    let project = "thinking = \"medium\"\nmodel = \"a/b\"\nkeep = false\ncolour = \"never\"\n";
+    let project = "thinking = \"medium\"\nmodel = \"demo/b\"\nkeep = false\ncolour = \"never\"\n";
     let folder = with_files(user, project);
     let mut command = alive(&folder);
     command.args([
@@ -204,14 +204,15 @@ fn a_change_goes_where_the_settings_or_the_person_say() {
         (told, folder.journals().len())
     };
     let entry = Folder::new();
-    let (told, sessions) = talk(&entry, "hello\n/model a/b\nmore\n");
-    assert!(told.contains("Model changes here: offshoot/built-in → a/b.\n") && sessions == 1, "{told}");
+    let (told, sessions) = talk(&entry, "hello\n/model demo/b\nmore\n");
+    assert!(told.contains("Model changes here: offshoot/built-in → demo/b.\n") && sessions == 1, "{told}");
     let file = with_files("config_change_branching = \"file\"\n", "");
-    let (told, sessions) = talk(&file, "hello\n/model a/b\nmore\n");
+    let (told, sessions) = talk(&file, "hello\n/model demo/b\nmore\n");
     assert!(told.contains("goes on in a session of its own") && sessions == 2, "{told}");
     let ask = with_files("config_change_branching = \"ask\"\n", "");
-    let (told, sessions) = talk(&ask, "hello\n/model a/b\nno\n/model a/b\ne\nmore\n/model c/d\nf\nand on\n");
-    let parts = ["e: into this session", "Nothing was changed.", "→ a/b.\n", "a session of its own"];
+    let (told, sessions) =
+        talk(&ask, "hello\n/model demo/b\nno\n/model demo/b\ne\nmore\n/model demo/d\nf\nand on\n");
+    let parts = ["e: into this session", "Nothing was changed.", "→ demo/b.\n", "a session of its own"];
     let mut rest = told.as_str();
     for part in parts {
         rest = rest.split_once(part).unwrap_or_else(|| panic!("`{part}` is not told in: {told}")).1;
@@ -271,7 +272,7 @@ fn the_project_that_counts_is_the_one_a_session_is_about() {
     assert!(shown.contains(r#""setting":"thinking","value":"high""#), "{shown}");
     folder.write(".offshoot/settings.toml", b"thinking = 3\n");
     let (refused, code) = send();
-    let expected = "error: `DIR/.offshoot/settings.toml`, line 1: `thinking` is a text, not `3`\n";
+    let expected = "error: `DIR/.offshoot/settings.toml`, line 1: `thinking` is `off`, `minimal`, `low`, `medium`, `high` or `xhigh`, not `3`\n";
     assert_eq!((refused.as_str(), code), (expected, Some(2)));
     folder.write(".offshoot/settings.toml", " ".repeat(1024 * 1024 + 1).as_bytes());
     assert_eq!(send().1, Some(2), "a file that has no end is not read to its end");

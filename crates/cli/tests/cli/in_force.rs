@@ -16,23 +16,23 @@ fn json(folder: &Folder, words: &[&str]) -> Value {
 #[test]
 fn a_chosen_model_is_told_alike_in_a_chat_and_in_the_context() {
     let folder = Folder::new();
-    let (told, code) = run(&folder, &["new", "Chosen", "--model", "prov/first"]);
+    let (told, code) = run(&folder, &["new", "Chosen", "--model", "demo/first"]);
     assert_eq!(code, Some(0), "{told}");
     assert_eq!(run(&folder, &["send", "one"]).1, Some(0));
-    assert_eq!(json(&folder, &["show", "--context", "--json"])["model"], "prov/first");
+    assert_eq!(json(&folder, &["show", "--context", "--json"])["model"], "demo/first");
     let mut chat = Talk::begin(&folder, &["chat", "--continue"]);
     chat.say("/model");
-    chat.until("Model: prov/first.");
-    chat.say("/model prov/second");
-    chat.until("prov/second");
+    chat.until("Model: demo/first.");
+    chat.say("/model demo/second");
+    chat.until("demo/second");
     chat.say("two");
     chat.until("You said “two”.");
     chat.say("/model");
-    chat.until("Model: prov/second.");
+    chat.until("Model: demo/second.");
     assert_eq!(chat.end(), Some(0));
-    assert_eq!(json(&folder, &["show", "--context", "--json"])["model"], "prov/second");
+    assert_eq!(json(&folder, &["show", "--context", "--json"])["model"], "demo/second");
     let first = json(&folder, &["show", "--context", "--at", "1", "--json"]);
-    assert_eq!(first["model"], "prov/first", "the first turn was answered with the first");
+    assert_eq!(first["model"], "demo/first", "the first turn was answered with the first");
 }
 
 /// the mode and the rules that oh-my-pi has injected are part of the context.

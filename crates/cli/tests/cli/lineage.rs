@@ -18,10 +18,10 @@ fn printed(folder: &Folder, words: &[&str]) -> Value {
 /// A session with a child of each kind.
 fn family() -> Folder {
     let folder = Folder::new();
-    told(&folder, &["new", "Parser", "--model", "a/x"]);
+    told(&folder, &["new", "Parser", "--model", "demo/x"]);
     told(&folder, &["send", "Parser", "one"]);
     told(&folder, &["send", "Parser", "two"]);
-    told(&folder, &["--set", "config_change_branching=file", "send", "Parser", "three", "--model", "a/y"]);
+    told(&folder, &["--set", "config_change_branching=file", "send", "Parser", "three", "--model", "demo/y"]);
     told(&folder, &["edit", "Parser", "1", "uno", "--new-session"]);
     told(&folder, &["retry", "Parser", "2", "--new-session"]);
     told(&folder, &["fork", "Parser", "1", "--new-session", "--title", "Copy"]);
@@ -42,8 +42,8 @@ fn every_list_says_why_a_session_branched() {
             "Parser (y)",
             "config_change",
             3,
-            json!({"old_model": "a/x", "new_model": "a/y"}),
-            "model a/x → a/y",
+            json!({"old_model": "demo/x", "new_model": "demo/y"}),
+            "model demo/x → demo/y",
         ),
         (
             "Parser (uno)",
@@ -92,7 +92,7 @@ fn a_tree_of_sessions_shows_their_headers() {
     let header = &child["header"];
     assert_eq!(
         json!([header["agent"], header["provider"], header["model"], header["branch_reason"]]),
-        json!(["built_in", "a", "y", "config_change"])
+        json!(["built_in", "demo", "y", "config_change"])
     );
     assert_eq!(header["parent_id"], root["header"]["id"]);
     assert_eq!(header["cwd"], root["header"]["cwd"]);
@@ -108,9 +108,9 @@ fn an_exported_family_has_one_configuration_in_each_file() {
     let (header, messages) = lines.split_first().expect("a header");
     assert_eq!(
         json!([header["provider"], header["model"], header["branch_reason"]]),
-        json!(["a", "y", "config_change"])
+        json!(["demo", "y", "config_change"])
     );
-    assert_eq!(header["branch_metadata"], json!({"old_model": "a/x", "new_model": "a/y"}));
+    assert_eq!(header["branch_metadata"], json!({"old_model": "demo/x", "new_model": "demo/y"}));
     assert!(messages.iter().all(|line| line["type"] == "message"), "{file}");
     assert_eq!(messages.len(), 6, "complete in itself");
 }
@@ -119,8 +119,8 @@ fn an_exported_family_has_one_configuration_in_each_file() {
 #[test]
 fn a_header_carries_the_agent_and_model_of_the_settings() {
     let folder = Folder::new();
-    told(&folder, &["--set", "model=a/x", "new", "Begun"]);
-    let mut chat = Talk::begin(&folder, &["--set", "model=a/x", "chat"]);
+    told(&folder, &["--set", "model=demo/x", "new", "Begun"]);
+    let mut chat = Talk::begin(&folder, &["--set", "model=demo/x", "chat"]);
     chat.say("hello");
     chat.until("You said “hello”.");
     assert_eq!(chat.end(), Some(0));
@@ -133,8 +133,8 @@ fn a_header_carries_the_agent_and_model_of_the_settings() {
         let header = &items.find(is_it).expect("a session")["header"];
         json!([header["agent"], header["provider"], header["model"]])
     };
-    assert_eq!(header("Begun"), json!(["built_in", "a", "x"]));
-    assert_eq!(header("hello"), json!(["built_in", "a", "x"]));
+    assert_eq!(header("Begun"), json!(["built_in", "demo", "x"]));
+    assert_eq!(header("hello"), json!(["built_in", "demo", "x"]));
     assert_eq!(header("Bare"), json!(["built_in", null, null]), "no model is known");
 }
 

@@ -59,7 +59,7 @@ fn what_is_said_and_what_is_secret_never_reach_the_log() {
     run(&folder, "trace", &["new", &title], "");
     let lines = format!(
         "hello {MARKED} {key}\n\
-         /label note {MARKED}\n/rename other {MARKED}\n/model {MARKED}/{MARKED}\n/mode {MARKED}\n/tools {MARKED}\n\
+         /label note {MARKED}\n/rename other {MARKED}\n/model demo/{MARKED}\n/mode {MARKED}\n/tools {MARKED}\n\
          write {MARKED}.txt: {key}\nread {MARKED}.txt\n\
          run echo 'Authorization: Bearer {MARKED}' $SOME_SERVICE_API_KEY\ny\n\
          run rm {MARKED}\nn not {MARKED}\nask me\n{MARKED}\nthink about {MARKED}\ndelegate {MARKED}\n\

@@ -17,6 +17,7 @@ mod changes;
 mod chatting;
 mod config;
 mod continued;
+mod daily;
 mod hooked;
 mod hostile;
 mod in_force;

@@ -411,8 +411,8 @@ fn two_turns_that_wait_are_told_apart_and_answered_each() {
     assert_eq!((code, told.contains("from-the-tool")), (Some(0), true), "{told}");
     let choose = |choice: &str| run(&folder, &["answer", "choose", "--choice", choice]);
     assert_eq!(first_line(choose("2")), (Some("Answered.".into()), Some(0)));
-    // The head went on with what was said beside; whoever sits there is told that the other answer is there.
-    chat.until("“ask me” is answered, on another branch");
+    // The head went to what was sent beside; the chat stays with its own answer.
+    chat.until("You chose Down.");
     assert_eq!(choose("down"), ("Answered already.\n".into(), Some(0)), "it counts once");
     assert_eq!(choose("1"), ("error: it has another answer already\n".into(), Some(4)));
     assert_eq!(to("deny", "nobody").1, Some(3));

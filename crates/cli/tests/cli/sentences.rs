@@ -110,11 +110,11 @@ fn a_crash_is_told_apart_from_an_interruption() {
 fn a_setting_is_told_with_what_it_was_and_where_it_starts_a_branch() {
     let folder = Folder::new();
     let (told, _) =
-        chat(&folder, &[], "/model a/one\nfirst\n/model a/two\nsecond\n/rewind 2\n/model a/three\n");
+        chat(&folder, &[], "/model demo/one\nfirst\n/model demo/two\nsecond\n/rewind 2\n/model demo/three\n");
     for line in [
-        "Model from here on: a/one.\n",
-        "Model changes here: a/one → a/two.\n",
-        "Model changes here: a/one → a/three. Your next message starts a branch with the new model.\n",
+        "Model from here on: demo/one.\n",
+        "Model changes here: demo/one → demo/two.\n",
+        "Model changes here: demo/one → demo/three. Your next message starts a branch with the new model.\n",
     ] {
         assert!(told.contains(line), "`{line}` is not said:\n{told}");
     }
@@ -191,16 +191,16 @@ fn what_is_answered_elsewhere_is_told_with_the_answer() {
 }
 
 #[test]
-fn an_agent_that_is_not_there_is_named_with_how_to_get_it() {
+fn an_agent_that_cannot_be_run_is_named_with_what_helps() {
     let folder = Folder::new();
-    let install = "`npm i -g @anthropic-ai/claude-code`, then again; ";
-    let missing = "error: Claude Code is not installed\nhint: ";
+    let missing = "error: Offshoot cannot run Claude Code yet; it can read its sessions\nhint: ";
+    let there = "; `offshoot export --install` continues there";
     let (_, complaints) = chat(&folder, &[], "/agent claude-code\nhello\n");
-    assert_eq!(complaints, format!("{missing}{install}`/agent built_in` goes on without it\n"));
+    assert_eq!(complaints, format!("{missing}`/agent built_in` uses the built-in agent{there}\n"));
     let (_, complaints) = chat(&folder, &["--agent", "claude-code"], "hello\n");
-    assert_eq!(complaints, format!("{missing}{install}`/agent built_in` goes on without it\n"));
+    assert_eq!(complaints, format!("{missing}`/agent built_in` uses the built-in agent{there}\n"));
     let told = folder.run("send hello --agent claude-code");
-    assert_eq!(told, format!("{missing}{install}`--agent built_in` goes on without it\nexit 1\n"));
+    assert_eq!(told, format!("{missing}`--agent built_in` uses the built-in agent{there}\nexit 1\n"));
 }
 
 #[test]

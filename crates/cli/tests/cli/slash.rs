@@ -107,15 +107,25 @@ fn versions_are_gone_through() {
 #[test]
 fn settings_are_in_force_from_the_next_message() {
     check(
-        "/model anthropic/opus\n/model\n",
-        &["Model changes here: offshoot/built-in → anthropic/opus.\n", "Model: anthropic/opus."],
+        "/model demo/opus\n/model\n",
+        &["Model changes here: offshoot/built-in → demo/opus.\n", "Model: demo/opus."],
     );
-    check("/model opus\n", &["Model changes here: offshoot/built-in → opus.\n"]);
-    check("/model opus\n/model opus\n", &["It is so already."]);
+    check("/model built-in\n", &["Model changes here: offshoot/built-in → built-in.\n"]);
+    check("/model demo/opus\n/model demo/opus\n", &["It is so already."]);
+    // A16: what the agent does not have is refused instead of ignored.
+    check_refused(
+        "/model foo/bar",
+        "the built-in agent has no model `foo/bar`; it has offshoot/built-in, demo/*",
+    );
+    check_refused("/tools bash,write", "the built-in agent has no tool `bash`; it has read, write");
+    check_refused("/mode yolo", "the built-in agent has no permission mode `yolo`; it has default, plan");
     check_refused("/model anthropic/", "that needs more: `/model PROVIDER/NAME`");
     check_refused("/model two words", "more than one word");
     check("/thinking High\n/thinking\n", &["Thinking changes here: off → high.\n", "Thinking: high."]);
-    check_refused("/thinking hard", "no level of thinking: off, minimal, low, medium, high, xhigh");
+    check_refused(
+        "/thinking hard",
+        "unknown thinking level `hard`; use off, minimal, low, medium, high, xhigh",
+    );
     check("/tools read, write\n/tools\n", &["Tools from here on: read, write.\n", "Tools: read, write."]);
     check_refused("/tools ,", "that needs more: `/tools A,B`");
     check("/mode plan\n/mode\n", &["Permission mode from here on: plan", "Permission mode: plan."]);
@@ -124,10 +134,14 @@ fn settings_are_in_force_from_the_next_message() {
 
 #[test]
 fn the_conversation_is_named_shortened_and_forgotten() {
-    check("/rename A better name\n/tree\n", &["Done.", "A better name"]);
+    check("/rename A better name\n/tree\n", &["Renamed the session to “A better name”.", "A better name"]);
     check_refused("/rename", "that needs more: `/rename TITLE`");
     check("/label good\n/tree\n", &["good"]);
-    check("/label #1 begins here\n/fork begins here\n", &["Done.", "The head is at #1;"]);
+    check(
+        "/label #1 begins here\n/fork begins here\n",
+        &["Labelled #1 [begins here].", "The head is at #1;"],
+    );
+    check_refused("/label 99 nowhere", NOT_FOUND_HINT);
     check_refused("/label", "that needs more: `/label [POINT] TEXT`");
     check_refused("/label #1", "that needs more: `/label [POINT] TEXT`");
     check_refused("/label #99 nowhere", NOT_FOUND_HINT);
@@ -293,7 +307,7 @@ fn a_message_without_an_answer_is_named_and_asked_for() {
 
 #[test]
 fn a_message_without_an_answer_is_answered_by_whom_the_command_line_names() {
-    for (words, set) in [(&["--model", "some/model"][..], "some/model"), (&["--agent", "built_in"], "")] {
+    for (words, set) in [(&["--model", "demo/model"][..], "demo/model"), (&["--agent", "built_in"], "")] {
         let folder = Folder::new();
         chat_with(&folder, &[], "first\n");
         folder.run("edit 1 first,_differently");
@@ -308,7 +322,7 @@ fn a_message_without_an_answer_is_answered_by_whom_the_command_line_names() {
     let folder = Folder::new();
     chat_with(&folder, &[], "first\n");
     folder.run("edit 1 first,_differently");
-    chat_with(&folder, &["--continue"], "/model some/model\n");
+    chat_with(&folder, &["--continue"], "/model demo/model\n");
     let told = chat_with(&folder, &["--continue"], "/answer\n").printed;
     assert!(told.contains("It has no answer yet; `/answer` asks for one.\n"), "{told}");
     assert!(told.contains("You said “first, differently”. This is turn 1"), "{told}");
@@ -318,21 +332,21 @@ fn a_message_without_an_answer_is_answered_by_whom_the_command_line_names() {
 fn who_answers_can_be_said() {
     check("/agent\n", &["Agent: built_in."]);
     check("/agent built_in\n", &["It is so already."]);
-    check_refused("/agent nobody", "there is no agent `nobody`\nhint: there are: built_in");
+    check_refused("/agent nobody", "unknown agent `nobody`\nhint: available: built_in");
     let folder = Folder::new();
-    let told = chat_with(&folder, &["--model", "some/thing"], "/model\nfirst\n").printed;
+    let told = chat_with(&folder, &["--model", "demo/thing"], "/model\nfirst\n").printed;
     assert!(told.contains("You said “first”"), "{told}");
-    let told = chat_with(&folder, &["--continue", "--model", "other/thing"], "/model\n").printed;
+    let told = chat_with(&folder, &["--continue", "--model", "demo/other"], "/model\n").printed;
     assert!(
-        told.contains("Model changes here: some/thing → other/thing.\n")
-            && told.contains("Model: other/thing."),
+        told.contains("Model changes here: demo/thing → demo/other.\n")
+            && told.contains("Model: demo/other."),
         "{told}"
     );
     let (told, code) = chat_ending(&folder, &["--continue", "--agent", "nobody"], "second\n");
     assert_eq!((code, told.printed.as_str()), (Some(3), ""), "{}", told.errors);
     let (told, code) = chat_ending(&Folder::new(), &["--agent", "nobody"], "first\n");
     assert_eq!(code, Some(3), "{}", told.errors);
-    assert!(told.errors.contains("there is no agent `nobody`"), "{}", told.errors);
+    assert!(told.errors.contains("unknown agent `nobody`"), "{}", told.errors);
 }
 
 #[test]
@@ -365,8 +379,15 @@ fn a_wider_rule_and_a_choice_are_taken_only_if_they_are_offered() {
 
 #[test]
 fn labels_and_titles_can_be_taken_away() {
-    let told = after_two_turns("/rename Named\n/label good\n/rename -\n/label -\n/tree\n").printed;
-    assert!(!told.contains("Named") && !told.contains("good"), "{told}");
+    let told = after_two_turns("/rename Named\n/label good\n/rename -\n/label \"\"\n/tree\n").printed;
+    let done = [
+        "Renamed the session to “Named”.",
+        "Labelled #2 [good].",
+        "Removed the title",
+        "Removed the label of #2.",
+    ];
+    assert!(done.iter().all(|done| told.contains(done)), "{told}");
+    assert_eq!((told.matches("Named").count(), told.matches("good").count()), (1, 1), "{told}");
 }
 
 #[test]
@@ -403,7 +424,12 @@ fn what_an_agent_was_not_told_is_said_at_once_and_to_whoever_comes_back() {
     folder.run("import burst.jsonl");
     let name = "Burst credit lost after reload";
     let (told, code) = chat_ending(&folder, &[name], "hello\n");
-    assert!(told.errors.contains("error: pi is not installed\nhint: `npm i -g @earendil-works/pi-coding-agent`, then again; `/agent built_in`"), "{}", told.errors);
+    assert!(
+        told.errors
+            .contains("error: Offshoot cannot run pi yet; it can read its sessions\nhint: `/agent built_in`"),
+        "{}",
+        told.errors
+    );
     assert_eq!(code, Some(1), "{}", told.errors);
     let told = chat_with(&folder, &[name, "--agent", "built_in"], "hello\n").printed;
     assert!(

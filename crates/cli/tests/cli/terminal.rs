@@ -273,14 +273,14 @@ fn several_pasted_lines_are_one_message() {
     terminal.until("or `help`.\n> ");
     terminal.tmux(&["set-buffer", "one\ntwo\nthree\n"]);
     terminal.tmux(&["paste-buffer"]);
-    let before = terminal.until("3 lines pasted. Enter says them as one message, Ctrl-C drops them.\n… ");
+    let before = terminal.until("3 lines pasted. Enter sends them as one message, Ctrl-C drops them.\n… ");
     assert!(!before.contains('…'), "nobody is invited in the middle: {before}");
     terminal.press("C-c");
     terminal.until("What was typed is dropped.\n> ");
-    // Without an end of its last line that one is still being typed.
+    // A1: the last line counts without an end too, and is still being typed.
     terminal.tmux(&["set-buffer", "one\ntwo\nthree"]);
     terminal.tmux(&["paste-buffer"]);
-    terminal.until("2 lines pasted.");
+    terminal.until("three\n3 lines pasted.");
     terminal.type_line(" and a half");
     terminal.until("You said “one…”. This is turn 1");
     terminal.until("say `help`.\n> ");
@@ -292,6 +292,31 @@ fn several_pasted_lines_are_one_message() {
     terminal.type_line("story");
     terminal.until("You said “a long…”. This is turn 2");
     terminal.until("say `help`.\n> ");
+    terminal.press("C-d");
+    terminal.until_gone();
+}
+
+/// A1: a line of 9000 characters was sent as one of 4095, and pasted lines of 5000 characters lost their ends.
+#[test]
+fn a_line_that_the_terminal_cuts_is_refused() {
+    let test = "a_line_that_the_terminal_cuts_is_refused";
+    let Some(mut terminal) = Terminal::open(test, Folder::new(), "chat") else { return };
+    terminal.until("or `help`.\n> ");
+    let (one, two) = ("x".repeat(9000), format!("{}\n{}\nend", "a".repeat(5000), "b".repeat(5000)));
+    for (pasted, with_enter) in [(one, true), (two, false)] {
+        terminal.folder.write("pasted", pasted.as_bytes());
+        let file = terminal.folder.path().join("pasted");
+        terminal.tmux(&["load-buffer", &file.display().to_string()]);
+        terminal.tmux(&["paste-buffer"]);
+        if with_enter {
+            terminal.press("Enter");
+        }
+        terminal.until("\nerror: the terminal cut a line after 4095 bytes, so nothing was sent\n");
+        terminal.until("hint: put the text into a file: `offshoot send ");
+        terminal.until("> ");
+    }
+    terminal.type_line("/tree");
+    terminal.until("Nothing has been said yet.\n> ");
     terminal.press("C-d");
     terminal.until_gone();
 }

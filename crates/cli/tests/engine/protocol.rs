@@ -119,7 +119,7 @@ fn an_engine_of_another_version_is_left_alone_by_commands_that_look() {
         assert_eq!(home.done(&["status"]).contains("Which way shall we go?"), is_busy);
         assert!(home.done(&["engine", "status"]).starts_with("Engine 0.0.9"));
         assert_eq!(home.done(&["queue"]), "Nothing waits to be said.\n");
-        assert_eq!(home.done(&["permissions"]), "Every use of a tool is asked for.\n");
+        assert_eq!(home.done(&["permissions"]), "No permission rules.\n");
         for command in ["agents", "ls", "show", "tree"] {
             home.done(&[command]);
         }

@@ -398,7 +398,7 @@ fn a_file_and_its_journal_are_one_session() {
     assert!(person.run("inspect 6f2a").contains("goes on   with "));
     assert!(person.run("doctor").contains("1 session goes on with a file of another program, all there"));
     assert!(
-        person.run("cost 6f2a").contains("12000"),
+        person.run("cost 6f2a").contains("session\t$0.01\t"),
         "what the program spent counts: {}",
         person.run("cost 6f2a")
     );

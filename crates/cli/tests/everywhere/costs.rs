@@ -70,6 +70,41 @@ fn with_copies() -> Person {
     person
 }
 
+/// A17: what a sub-agent used was counted twice by `ls` if two files had the reply, and the usage of a reply was taken from its
+/// first line by `cost` and from its last one by `ls`.
+#[test]
+fn ls_and_cost_and_show_agree() {
+    let person = Person::alone();
+    let id = "0f5c0000-0000-4000-8000-000000000003";
+    let reply = |uuid: &str, parent: &str, message: &str, output: i64| {
+        let mut line = claude(id, uuid, Some(parent), Some((message, 1_000)));
+        line["message"]["usage"]["output_tokens"] = json!(output);
+        line
+    };
+    // the usage of a reply grows from line to line
+    let main = [claude(id, "e1", None, None), reply("e2", "e1", "msg-8", 1), reply("e3", "e2", "msg-8", 500)];
+    person.write(&format!("{CLAUDE}{id}.jsonl"), &main);
+    for agent in ["x1", "x2"] {
+        let mut side = [claude(id, "s1", None, None), claude(id, "s2", Some("s1"), Some(("msg-9", 2_000)))];
+        side.iter_mut().for_each(|line| {
+            line["isSidechain"] = json!(true);
+            line["agentId"] = json!(agent);
+        });
+        person.write(&format!("{CLAUDE}{id}/subagents/agent-{agent}.jsonl"), &side);
+    }
+    let told = |line: &str| -> Value { serde_json::from_str(&person.run(line)).expect("JSON") };
+    let listed = told("ls --all --json");
+    let listed = listed["sessions"][0]["cost_micros"].as_i64().expect("a price");
+    let cost = told(&format!("cost --session {id} --json"));
+    // $3 and $15 for a million tokens: 1000 and 500, 2000 and 100
+    assert_eq!((listed, cost["total"]["cost_micros"].as_i64()), (18_000, Some(18_000)), "{cost}");
+    let piped = person.run(&format!("cost --session {id}"));
+    assert!(piped.contains("session\t$0.02\t"), "the unit of `ls`: {piped}");
+    let shown = person.run(&format!("show --session {id}"));
+    // no call set these sub-agents to work, so they belong to no turn
+    assert!(shown.contains("$0.01"), "{shown}");
+}
+
 /// The tokens of all files, counted from their lines: each message once.
 fn counted(person: &Person) -> i64 {
     let mut by_reply: HashMap<String, i64> = HashMap::new();

@@ -289,6 +289,7 @@ fn what_is_lost(agent: &str, handoff: &Handoff) -> Option<String> {
                 Gap::NeverThere => "has not heard all of this branch",
                 Gap::CannotReturn => "cannot take up its session again",
                 Gap::CannotFork => "cannot fork at an earlier turn",
+                Gap::InsideTurn => "cannot fork within a turn",
             };
             Some(format!(
                 "reconstructed context: {agent} {why}, so it was given this branch as text{without}, about {tokens} \

@@ -29,8 +29,15 @@ impl SessionActor {
         chosen: &[Setting],
         this_once: Option<ConfigBranching>,
     ) -> Result<ConfigChangeWay, Halt> {
+        self.must_support(above, chosen)?;
         let is_needless = this_once.is_none() && !splits_configuration(&self.tree, above, chosen);
         if is_needless { Ok(ConfigChangeWay::Entry) } else { self.way_of_change(this_once) }
+    }
+
+    /// Refuses what the agent in force there would ignore. A session whose agent cannot be run may have any settings.
+    pub(super) fn must_support(&self, above: Option<&EntryId>, chosen: &[Setting]) -> Result<(), Halt> {
+        let Ok(agent) = self.agent_for(chosen, above) else { return Ok(()) };
+        agent.capabilities().support(agent.title(), chosen).map_err(refused)
     }
 
     /// Where a change of settings goes.

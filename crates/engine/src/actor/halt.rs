@@ -62,6 +62,14 @@ impl SessionActor {
         }
     }
 
+    /// The turn that is being answered above a point.
+    pub(super) fn turn_above(&self, at: &EntryId) -> Option<TurnId> {
+        let (turns, pending) = (self.running_turns(), self.pending_turns());
+        let (agent, head) = (AgentState::Reachable, HeadName::main());
+        let state = SessionState { tree: &self.tree, head: &head, turns: &turns, pending: &pending, agent };
+        guard::turn_above(at, &state)
+    }
+
     /// The turn that somebody wants to interrupt.
     pub(super) fn turn_to_interrupt(&self, named: Option<String>) -> Result<TurnId, Refusal> {
         let (turns, pending) = (self.running_turns(), self.pending_turns());

@@ -133,6 +133,11 @@ impl SessionActor {
             if send.if_running == IfRunning::Beside || at.is_some() { Place::Beside } else { Place::Here };
         let action = Action::Send { words: telling(&send.prompt), place };
         let allowed = self.may(action, agent_state, send.if_running)?;
+        if let (Some(at), IfRunning::Wait) = (&at, send.if_running)
+            && let Some(behind) = self.turn_above(at)
+        {
+            return Ok(Destination::Behind(behind));
+        }
         if let Some(at) = &at {
             self.may(Action::Retry { at, place: place_of(send.if_running) }, agent_state, send.if_running)?;
         }
@@ -213,6 +218,7 @@ impl SessionActor {
             return self.edit_message(edit, &at, brought).await;
         }
         let chosen = self.changing(&at, chosen(edit.agent.as_ref(), edit.model.as_ref()));
+        self.must_support(Some(&at), &chosen)?;
         let is_child = self.goes_into_child(&chosen, edit.to, edit.branching)?;
         // Nothing is written on the path of a turn that runs here.
         let place = if is_child { Place::Beside } else { place_of(edit.if_running) };
@@ -341,6 +347,7 @@ impl SessionActor {
             None => self.point(&retry.at, Want::Turn)?,
         };
         let chosen = self.changing(&at, chosen(retry.agent.as_ref(), retry.model.as_ref()));
+        self.must_support(Some(&at), &chosen)?;
         let is_child = self.goes_into_child(&chosen, retry.to, retry.branching)?;
         let place = if is_child { Place::Beside } else { place_of(retry.if_running) };
         let action = Action::Retry { at: &at, place };

@@ -284,10 +284,8 @@ async fn check_other_requests(records: &[Record], tree: &SessionTree, prompt: &E
     for (request, call) in [("edit", Request::Edit(edit)), ("retry", Request::Retry(retry))] {
         let world = world(records).await;
         let written = EntryId::from(changed(&world, call).await.prompt.unwrap());
-        assert!(
-            versions(&world.tree(), &written).contains(prompt) || tree.is_archived(prompt),
-            "{request} {prompt}"
-        );
+        let place = above_version(&world.tree(), &written);
+        assert_eq!(place, above_version(tree, prompt), "{request} {prompt}");
         assert_eq!(world.tree().main_head(), Some(&written), "{request} {prompt}");
     }
 }

@@ -349,5 +349,5 @@ async fn every_agent_that_is_known_is_listed() {
     assert_eq!((codex.answers, codex.installed, codex.version.as_deref()), (false, true, Some("0.9.1")));
     assert_eq!(codex.path.as_deref(), program.to_str());
     let pi = of("pi");
-    assert!(!pi.installed && pi.install.is_some() && pi.version.is_none());
+    assert!(!pi.installed && pi.install.is_none() && pi.version.is_none());
 }

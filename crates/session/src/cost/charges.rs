@@ -1,6 +1,6 @@
 //! What was counted, once for each reply whoever holds it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use jiff::Timestamp;
 
@@ -36,7 +36,6 @@ pub fn charges(
 /// The same as the session itself tells it: without prices, and with sums.
 pub fn used(tree: &SessionTree, billed_as: impl Fn(&Record) -> Option<String>) -> Vec<Charge> {
     let mut counting = Counting::of(tree.header());
-    let mut seen = HashSet::new();
     let mut charges = Vec::new();
     for record in tree.log() {
         match &record.change {
@@ -56,17 +55,36 @@ pub fn used(tree: &SessionTree, billed_as: impl Fn(&Record) -> Option<String>) -
             Change::Opened(_) | Change::Entry(_) | Change::HeadMoved(_) | Change::Unknown => {}
         }
     }
-    charges.retain(|charge| charge.own_name().is_none_or(|name| seen.insert(name)));
-    charges
+    once(&charges).cloned().collect()
+}
+
+/// Each reply as it was told last: a program may write the usage of a reply again when more of it has arrived.
+pub fn once(charges: &[Charge]) -> impl Iterator<Item = &Charge> {
+    let mut last = HashMap::with_capacity(charges.len());
+    for (at, charge) in charges.iter().enumerate() {
+        last.insert(charge.own_name(), at);
+    }
+    let is_last = move |(at, charge): &(usize, &Charge)| {
+        let name = charge.own_name();
+        name.is_none() || last.get(&name) == Some(at)
+    };
+    charges.iter().enumerate().filter(is_last).map(|(_, charge)| charge)
 }
 
 /// With money: what the session says, else what `price_of` says. Sums count only where no reply has a cost.
+///
+/// Fractions of a millionth are carried over from reply to reply of a model, so that the replies add up to the price of all
+/// their tokens, which is what a list of sessions computes ([`super::Spent`]).
 pub fn priced(mut charges: Vec<Charge>, price_of: impl Fn(&Model) -> Option<super::Price>) -> Vec<Charge> {
-    for charge in &mut charges {
-        if charge.usage.cost_micros == 0 {
-            let price = charge.model.as_ref().and_then(&price_of);
-            charge.is_unpriced = price.is_none() && charge.usage.context_tokens() > 0;
-            charge.usage.cost_micros = price.map_or(0, |price| price.cost(&charge.usage));
+    let mut so_far: HashMap<Model, Usage> = HashMap::new();
+    for charge in charges.iter_mut().filter(|charge| charge.usage.cost_micros == 0) {
+        let price = charge.model.as_ref().and_then(&price_of);
+        charge.is_unpriced = price.is_none() && charge.usage.context_tokens() > 0;
+        if let (Some(price), Some(model)) = (price, &charge.model) {
+            let tokens = so_far.entry(model.clone()).or_default();
+            let before = price.cost(tokens);
+            *tokens = tokens.plus(&charge.usage);
+            charge.usage.cost_micros = price.cost(tokens).saturating_sub(before);
         }
     }
     let has_cost = charges.iter().any(|charge| !charge.is_sum && charge.usage.cost_micros != 0);

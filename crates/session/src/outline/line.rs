@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::ledger::call_line;
+use crate::wrappers::readable;
 use crate::{Block, Body, Entry, SessionTree, Setting, Stop, ToolCallId, ToolUse};
 
 /// A line is cut here, in characters: nobody reads further in an outline.
@@ -124,7 +125,7 @@ fn setting_line(setting: &Setting) -> String {
 }
 
 fn said(body: &Body) -> String {
-    let text = body.text();
+    let text = readable(body);
     flat(&text.chars().take(LONGEST_LINE).collect::<String>())
 }
 
@@ -140,7 +141,7 @@ pub(super) fn cut(text: &str, longest: usize) -> String {
 /// What somebody said as one line with single spaces; where there are no words, what else there is.
 pub fn one_line(body: &Body) -> String {
     let mut line = String::new();
-    for word in body.text().split_whitespace() {
+    for word in readable(body).split_whitespace() {
         if !line.is_empty() {
             line.push(' ');
         }

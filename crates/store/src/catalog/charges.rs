@@ -6,10 +6,8 @@
 //!
 //! Prices are no part of it: they may be changed at any time.
 
-use std::collections::HashMap;
-
 use jiff::Timestamp;
-use offshoot_session::cost::{Charge, ChargeName, Spent};
+use offshoot_session::cost::{Charge, ChargeName, Spent, once};
 use offshoot_session::{Model, Usage};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -29,12 +27,28 @@ impl Catalog {
         let all = || -> Result<Vec<SessionCharges>, rusqlite::Error> {
             let mut statement = self.connection.prepare_cached("SELECT session, bytes FROM charges")?;
             let rows = statement.query_map([], |row| {
-                let charges = once(unpacked(row.get_ref(1)?.as_blob()?));
+                let charges = once(&unpacked(row.get_ref(1)?.as_blob()?)).cloned().collect();
                 Ok(SessionCharges { session: row.get(0)?, charges })
             })?;
             rows.collect()
         };
         all().map_err(|error| self.failed(error))
+    }
+
+    /// What some sessions have used together, each reply once: those of sub-agents may be in several files.
+    pub fn spent_by(&self, sessions: &[i64]) -> Result<SpentText, CatalogError> {
+        let all = || -> Result<Vec<Charge>, rusqlite::Error> {
+            let mut statement =
+                self.connection.prepare_cached("SELECT bytes FROM charges WHERE session = ?1")?;
+            let mut charges = Vec::new();
+            for session in sessions {
+                let bytes: Option<Vec<u8>> = statement.query_row([session], |row| row.get(0)).optional()?;
+                charges.extend(unpacked(&bytes.unwrap_or_default()));
+            }
+            Ok(charges)
+        };
+        let charges = all().map_err(|error| self.failed(error))?;
+        Ok(SpentText::of(&Spent::of(once(&charges))))
     }
 }
 
@@ -69,29 +83,14 @@ pub(super) fn put(
     let sql = "INSERT OR REPLACE INTO charges(session, bytes) VALUES (?1, ?2)";
     batch.prepare_cached(sql)?.execute(params![key, bytes])?;
     let spent = match behind {
-        Behind::Nothing => Spent::of(once_of(new)),
-        Behind::All => Spent::of(&once(unpacked(&bytes))),
+        Behind::Nothing => Spent::of(once(new)),
+        Behind::All => Spent::of(once(&unpacked(&bytes))),
     };
     Ok((!spent.is_nothing()).then(|| SpentText::of(&spent)))
 }
 
 pub(super) fn forget(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
     batch.prepare_cached("DELETE FROM charges WHERE session = ?1")?.execute([key]).map(drop)
-}
-
-/// Each reply as it was told last.
-fn once(charges: Vec<Charge>) -> Vec<Charge> {
-    once_of(&charges).cloned().collect()
-}
-
-fn once_of(charges: &[Charge]) -> impl Iterator<Item = &Charge> {
-    let mut last = HashMap::with_capacity(charges.len());
-    for (at, charge) in charges.iter().enumerate() {
-        last.insert(charge.own_name(), at);
-    }
-    let mut last: Vec<usize> = last.into_values().collect();
-    last.sort_unstable();
-    last.into_iter().filter_map(|at| charges.get(at))
 }
 
 const HAS_MODEL: u8 = 1;
@@ -291,8 +290,8 @@ mod tests {
 
     #[test]
     fn the_last_that_is_told_of_a_reply_counts() {
-        let charges = vec![charge(1, None, 10, 0), charge(2, None, 20, 0), charge(1, None, 30, 0)];
-        let tokens: Vec<i64> = once(charges).iter().map(|charge| charge.usage.input).collect();
+        let charges = [charge(1, None, 10, 0), charge(2, None, 20, 0), charge(1, None, 30, 0)];
+        let tokens: Vec<i64> = once(&charges).map(|charge| charge.usage.input).collect();
         assert_eq!(tokens, [20, 30]);
     }
 

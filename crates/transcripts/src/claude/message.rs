@@ -187,7 +187,7 @@ fn documents(items: &[Value]) -> Vec<String> {
 }
 
 /// The name in `<name>` or `<name …>` at the start.
-pub(super) fn leading_tag(words: &str) -> Option<&str> {
+fn leading_tag(words: &str) -> Option<&str> {
     let inside = words.strip_prefix('<')?;
     let end = inside.find(|letter: char| !letter.is_ascii_alphanumeric() && !matches!(letter, '-' | '_'))?;
     inside.get(..end).filter(|name| !name.is_empty())

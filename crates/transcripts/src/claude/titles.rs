@@ -1,11 +1,11 @@
 //! Titles, and what a list of sessions says, from the lines of a file alone.
 
 use jiff::Timestamp;
+use offshoot_session::wrappers::unwrapped;
 use offshoot_session::{Block, Body, Fact, Prompt, TitleSource};
 use serde_json::json;
 
 use super::draft::{Asides, Draft, What};
-use super::message::leading_tag;
 use crate::json::{Map, text};
 use crate::lines::{Content, lines};
 
@@ -100,15 +100,7 @@ fn field(map: &Map, key: &str) -> Option<String> {
 
 fn first_words(prompt: &Prompt) -> Option<String> {
     prompt.blocks.iter().find_map(|block| match block {
-        Block::Text(words) if !words.trim().is_empty() && !is_of_editor(words) => Some(words.clone()),
-        Block::Text(_)
-        | Block::Thinking(_)
-        | Block::Image { .. }
-        | Block::ToolUse(_)
-        | Block::Other { .. } => None,
+        Block::Text(words) => Some(unwrapped(words).into_owned()).filter(|words| !words.trim().is_empty()),
+        Block::Thinking(_) | Block::Image { .. } | Block::ToolUse(_) | Block::Other { .. } => None,
     })
-}
-
-fn is_of_editor(words: &str) -> bool {
-    leading_tag(words.trim_start()).is_some_and(|tag| tag.starts_with("ide_"))
 }

@@ -19,6 +19,10 @@ pub(super) enum After {
     Rewound(String),
     Undone,
     Redone,
+    /// With the new label; `None` if it was removed.
+    Labelled(Option<String>),
+    /// With the new title; `None` if it was removed.
+    Renamed(Option<String>),
 }
 
 impl After {
@@ -32,6 +36,8 @@ impl After {
             | Request::Clear(_) => Self::Nothing,
             Request::Undo(_) => Self::Undone,
             Request::Redo(_) => Self::Redone,
+            Request::Label(label) => Self::Labelled(label.label.clone()),
+            Request::Rename(rename) => Self::Renamed(rename.title.clone()),
             // An edit comes here only if no agent answers it; then the head has moved to the edited message.
             Request::Fork(_) | Request::Version(_) | Request::Navigate(_) | Request::Edit(_) => Self::Moved,
             Request::Rewind(rewind) => Self::Rewound(rewind.to.text().to_owned()),

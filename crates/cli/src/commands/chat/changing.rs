@@ -3,12 +3,12 @@
 
 use offshoot_api::request::{ConfigBranching, Configure};
 use offshoot_api::{ErrorCode, Hint, Request, Response};
+use offshoot_engine::installed::known::named;
 
 use super::session::Chat;
 use crate::failure::Failure;
 use crate::look::Ink;
-use crate::programs;
-use crate::refusals::cannot_answer;
+use crate::refusals::{cannot_answer, unknown_agent};
 use crate::talk::{open, refused};
 use crate::words::chatting as words;
 
@@ -49,15 +49,14 @@ impl Chat<'_> {
             Ok(_) => return Ok(()),
             Err(error) => return Err(refused(&error)),
         };
-        if agents.iter().any(|it| it.name == agent && it.installed) {
+        if agents.iter().any(|it| it.name == agent && it.answers) {
             return Ok(());
         }
-        if programs::named(agent).is_some() {
+        if named(agent).is_some() {
             return Err(cannot_answer(agent, words::GO_ON_WITHOUT));
         }
-        let failure = Failure::not_found(words::no_agent(agent));
-        let names: Vec<&str> = agents.iter().filter(|it| it.installed).map(|it| it.name.as_str()).collect();
-        Err(failure.hint(words::agents_hint(&names.join(", "))))
+        let names: Vec<&str> = agents.iter().filter(|it| it.answers).map(|it| it.name.as_str()).collect();
+        Err(unknown_agent(agent).hint(words::agents_hint(&names.join(", "))))
     }
 
     /// What is in force where the next message goes.

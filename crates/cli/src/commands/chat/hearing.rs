@@ -1,8 +1,9 @@
 //! What happens in the session, as far as it is told.
 
 use offshoot_api::event::{EventKind, TurnEnd};
+use offshoot_api::request::Show;
 use offshoot_api::views::{AnswerView, BodyView, EntryView};
-use offshoot_api::{ApiError, ErrorCode, Event};
+use offshoot_api::{ApiError, ErrorCode, Event, Point, Request};
 
 use super::after::After;
 use super::session::{Chat, end_of};
@@ -28,6 +29,7 @@ impl Chat<'_> {
         };
         if let EventKind::Entry { entry } = &event.kind {
             self.written.insert(entry.id.clone());
+            self.follow(&event, entry);
         }
         match &event.kind {
             EventKind::TurnStarted { prompt } => return self.turn_begins(&event, prompt),
@@ -65,6 +67,11 @@ impl Chat<'_> {
                 };
                 return self.tell(Ink::Faint, &told);
             }
+            EventKind::Rearranged if self.point_here().is_some() && !self.has_place().await => {
+                self.interrupt_invitation()?;
+                self.tell(Ink::Faint, words::SOMEBODY_MOVED)?;
+                return self.tell_place(&After::Moved).await;
+            }
             EventKind::Closed => return self.follow_anew().await,
             _ => {}
         }
@@ -78,6 +85,12 @@ impl Chat<'_> {
             }
         }
         if self.is_elsewhere(&event) && is_of_an_answer(&event.kind) {
+            return Ok(());
+        }
+        if let (EventKind::Entry { entry }, None) = (&event.kind, &event.turn)
+            && self.place.as_ref() != Some(&entry.id)
+        {
+            // A setting, or what was appended, on another branch.
             return Ok(());
         }
         if let EventKind::Entry { entry } = &event.kind
@@ -98,37 +111,63 @@ impl Chat<'_> {
         }
     }
 
-    /// Whoever moves the head from here is told with the answer, and knows where it is; so is what is written below it.
+    /// An entry that continues the branch shown here is where the next message goes. The head follows a turn that it is on.
+    fn follow(&mut self, event: &Event, entry: &EntryView) {
+        if event.turn.is_some() && entry.parent.is_some() && self.head == entry.parent {
+            self.head = Some(entry.id.clone());
+        }
+        if event.sub_agent.is_some() || matches!(entry.body, BodyView::Note { .. }) {
+            return;
+        }
+        let is_here = match &event.turn {
+            Some(turn) if !is_prompt(entry) => self.turns.here() == Some(turn.as_str()),
+            _ => self.place == entry.parent || self.own_prompt.as_deref() == Some(entry.id.as_str()),
+        };
+        if is_here {
+            self.place = Some(entry.id.clone());
+        }
+    }
+
+    /// A chat keeps its place when another one moves the head; it follows only if the place was undone. A move from here
+    /// was told with its response.
     async fn head_moved(&mut self, at: Option<&str>) -> Result<(), Failure> {
         let written = std::mem::take(&mut self.written);
-        let is_known = self.head.as_deref() == at || at.is_some_and(|at| written.contains(at));
+        let is_here = [&self.head, &self.place].iter().any(|known| known.as_deref() == at);
+        let is_known = is_here || at.is_some_and(|at| written.contains(at));
         self.head = at.map(str::to_owned);
-        self.tell_said_at_head()?;
         if is_known {
             return Ok(());
         }
         self.interrupt_invitation()?;
+        if self.has_place().await {
+            return self.tell(Ink::Faint, words::MOVED_ELSEWHERE);
+        }
         self.tell(Ink::Faint, words::SOMEBODY_MOVED)?;
         self.tell_place(&After::Moved).await
     }
 
-    /// Where the head goes along it is told; else it stands on another branch.
+    /// Whether the branch that is shown here still exists.
+    async fn has_place(&self) -> bool {
+        let (Some(session), Some(place), Ok(reached)) = (&self.session, &self.place, self.reached()) else {
+            return false;
+        };
+        let at = Some(Point::exactly(place.as_str()));
+        let show = Show { session: session.clone(), at, turns: Some(0) };
+        reached.call(Request::Show(show)).await.is_ok()
+    }
+
+    /// A prompt below what is shown here is told; another one is mentioned when its turn begins.
     fn prompt_was_said(&mut self, event: &Event, entry: &EntryView) -> Result<(), Failure> {
         if let (Some(turn), BodyView::Prompt(prompt)) = (&event.turn, &entry.body) {
             self.turns.asked(turn, &prompt.text);
         }
-        if event.turn.is_none() {
-            // It was appended: the head goes upon the last of what came with it.
-            return self.tell_said(entry);
-        }
-        self.said = Some(entry.clone());
-        self.tell_said_at_head()
-    }
-
-    fn tell_said_at_head(&mut self) -> Result<(), Failure> {
-        match self.said.take_if(|entry| self.head.as_deref() == Some(entry.id.as_str())) {
-            Some(entry) => self.tell_said(&entry),
-            None => Ok(()),
+        match (&self.place, &event.turn) {
+            (Some(place), _) if *place == entry.id => self.tell_said(entry),
+            (_, Some(_)) => {
+                self.said = Some(entry.clone());
+                Ok(())
+            }
+            (_, None) => Ok(()),
         }
     }
 
@@ -145,9 +184,9 @@ impl Chat<'_> {
 
     fn turn_begins(&mut self, event: &Event, prompt: &str) -> Result<(), Failure> {
         let Some(turn) = &event.turn else { return Ok(()) };
-        if self.head.as_deref() == Some(prompt) {
+        if self.place.as_deref() == Some(prompt) || self.own_prompt.as_deref() == Some(prompt) {
             self.turns.begins_here(turn);
-            return self.tell_said_at_head();
+            return Ok(());
         }
         self.turns.begins_elsewhere(turn);
         match self.said.take().map(|entry| entry.body) {
@@ -236,7 +275,7 @@ impl Chat<'_> {
 const GOES_ON_ELSEWHERE: &str = "config_change";
 
 /// The head that conversations are about.
-const MAIN: &str = "main";
+pub(super) const MAIN: &str = "main";
 
 fn is_prompt(entry: &EntryView) -> bool {
     matches!(entry.body, BodyView::Prompt(_))

@@ -2,7 +2,7 @@
 
 use offshoot_api::request::{
     Answer, Clear, Compact, Configure, Edit, Fork, ForkTo, History, IfRunning, Label, Navigate, Rename,
-    Resume, Retry, Rewind, RewindScope, SayQueued, Send, Show, Version,
+    Resume, Retry, Rewind, RewindScope, SayQueued, Send, Show, Switch, Version,
 };
 use offshoot_api::views::{BodyView, EntryView};
 use offshoot_api::{ApiError, Changed, ErrorCode, Hint, Request, Response};
@@ -11,13 +11,13 @@ use offshoot_session::Stamps;
 use super::after::After;
 use super::answers::answer;
 use super::hearing::exit_of;
+use super::input::LONGEST_LINE;
 use super::session::Chat;
 use super::typed::{LabelAt, Thoughts, Typed, typed};
 use crate::commands::edit::Wording;
 use crate::failure::{Exit, Failure};
 use crate::living::Running;
 use crate::look::Ink;
-use crate::talk::open;
 use crate::text::{width, wrapped};
 use crate::words::chatting as words;
 
@@ -68,9 +68,23 @@ impl Chat<'_> {
         }
     }
 
-    pub(super) fn was_pasted(&mut self, lines: usize) -> Result<(), Failure> {
+    /// Of a last line without an end the cursor is still behind it.
+    fn goes_on_behind(&mut self, last_is_open: bool) -> Result<(), Failure> {
         self.goes_on();
+        if last_is_open { self.out.print("\n") } else { Ok(()) }
+    }
+
+    pub(super) fn was_pasted(&mut self, lines: usize, last_is_open: bool) -> Result<(), Failure> {
+        self.goes_on_behind(last_is_open)?;
         self.tell(Ink::Faint, &words::pasted(lines))
+    }
+
+    pub(super) fn line_was_cut(&mut self, last_is_open: bool) -> Result<(), Failure> {
+        self.goes_on_behind(last_is_open)?;
+        let session = self.session.as_deref().map(|session| self.storage.short(self.here, &session.into()));
+        let hint = words::line_cut_hint(session.as_deref());
+        self.complain(&Failure::usage(words::line_cut(LONGEST_LINE)).hint(hint));
+        Ok(())
     }
 
     pub(super) fn drop_block(&mut self) -> Result<(), Failure> {
@@ -118,6 +132,7 @@ impl Chat<'_> {
             },
         };
         match request {
+            Ok(request) if acts_on_head(&request) && !self.brings_head_here().await => Ok(()),
             Ok(Request::Configure(change)) => self.change(change).await,
             Ok(request) => self.do_this(request).await,
             Err(error) => {
@@ -134,16 +149,20 @@ impl Chat<'_> {
         Ok(match typed {
             Typed::Say(text) => {
                 let (prompt, client_id) = (self.attachments().with(text), Some(self.message_id()));
-                Request::Send(Send { session, prompt, if_running, client_id, ..Send::default() })
+                let at = self.point_here();
+                // A turn of another branch may begin above this one; only the turn that is shown here is waited for.
+                let is_free = at.is_some() && !self.turns.any_here();
+                let if_running = if is_free { IfRunning::Beside } else { if_running };
+                Request::Send(Send { session, prompt, at, if_running, client_id, ..Send::default() })
             }
             Typed::Beside(text) => {
                 let (prompt, client_id) = (self.attachments().with(text), Some(self.message_id()));
-                let if_running = IfRunning::Beside;
-                Request::Send(Send { session, prompt, if_running, client_id, ..Send::default() })
+                let (at, if_running) = (self.point_here(), IfRunning::Beside);
+                Request::Send(Send { session, prompt, at, if_running, client_id, ..Send::default() })
             }
             Typed::Answer => {
                 let client_id = Some(self.message_id());
-                Request::Resume(Resume { session, at: None, client_id })
+                Request::Resume(Resume { session, at: self.point_here(), client_id })
             }
             Typed::Go { to, summary } => {
                 let client_id = Some(self.message_id());
@@ -214,15 +233,37 @@ impl Chat<'_> {
         })
     }
 
-    /// The point that is named, else the last prompt on the way to the head.
+    /// The point that is named, else the last prompt of the branch that is shown here.
     async fn or_last(&self, session: &str, at: Option<String>) -> Result<String, ApiError> {
         if let Some(at) = at {
             return Ok(at);
         }
-        let view = open(self.reached()?, session, Some(1)).await?;
+        let show = Show { session: session.to_owned(), at: self.point_here(), turns: Some(1) };
+        let entries = match self.reached()?.call(Request::Show(show)).await? {
+            Response::Branch(branch) => branch.entries,
+            _ => Vec::new(),
+        };
         let is_prompt = |entry: &&EntryView| matches!(entry.body, BodyView::Prompt(_));
-        let last = view.branch.entries.iter().rfind(is_prompt).map(|entry| entry.id.clone());
+        let last = entries.iter().rfind(is_prompt).map(|entry| entry.id.clone());
         last.ok_or_else(|| ApiError::new(ErrorCode::NothingToDo, words::NOTHING_YET))
+    }
+
+    /// Settings, compaction and clearing apply where the head is, so the head comes here first. `false` if that is refused,
+    /// which is told.
+    async fn brings_head_here(&mut self) -> bool {
+        let (Some(session), Some(to)) = (self.session.clone(), self.point_here()) else { return true };
+        let client_id = Some(self.message_id());
+        let switch = Switch { session, to: Some(to), client_id, ..Switch::default() };
+        match self.call(Request::Switch(switch)).await {
+            Ok(_) => {
+                self.head.clone_from(&self.place);
+                true
+            }
+            Err(error) => {
+                self.is_refused(&error);
+                false
+            }
+        }
     }
 
     /// One that could be several is named: the refusal says so.
@@ -371,6 +412,11 @@ impl Chat<'_> {
             }
         }
     }
+}
+
+/// Whether a request has no point of its own.
+fn acts_on_head(request: &Request) -> bool {
+    matches!(request, Request::Configure(_) | Request::Compact(_) | Request::Clear(_))
 }
 
 /// The same for the next engine, which recognises it by its id. `None`: nobody could tell whether it was done.

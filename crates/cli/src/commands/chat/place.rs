@@ -1,11 +1,12 @@
 //! Where the head is after something was done, and what came back with it.
 
 use offshoot_api::request::Session;
-use offshoot_api::views::TreeRow;
+use offshoot_api::views::{PlaceView, TreeRow};
 use offshoot_api::{Changed, Request, Response};
 
 use super::after::After;
 use super::session::{Chat, is_unanswered};
+use crate::commands::head::short_of;
 use crate::failure::Failure;
 use crate::look::Ink;
 use crate::steps::told_of_step;
@@ -27,6 +28,14 @@ impl Chat<'_> {
         match after {
             After::Nothing => return Ok(()),
             After::Done => return self.tell(Ink::Faint, words::DONE),
+            After::Labelled(_) | After::Renamed(_) if !moved.changed => {
+                return self.tell(Ink::Faint, words::IS_SO_ALREADY);
+            }
+            After::Labelled(label) => {
+                let text = words::labelled(&self.spoken_place(moved.place.as_ref()), label.as_deref());
+                return self.tell(Ink::Faint, &text);
+            }
+            After::Renamed(title) => return self.tell(Ink::Faint, &words::renamed(title.as_deref())),
             After::Undone | After::Redone => {
                 if let Some(step) = moved.operation.as_ref().map(told_of_step) {
                     let text = if after == After::Undone { words::undid(&step) } else { words::redid(&step) };
@@ -48,6 +57,14 @@ impl Chat<'_> {
         }
         self.tell_place(&after).await?;
         self.give_back(&moved)
+    }
+
+    /// `#2` for a turn; before the first prompt the id of the entry.
+    fn spoken_place(&self, place: Option<&PlaceView>) -> String {
+        match place {
+            Some(place) if place.number > 0 => format!("#{}", place.number),
+            place => short_of(place, &self.here.look),
+        }
     }
 
     /// A fork, or a change of settings, has made a session of its own.

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use offshoot_api::event::EventKind;
-use offshoot_api::request::{Begin, Configure};
+use offshoot_api::request::{Begin, Configure, Show};
 use offshoot_api::views::{
-    AskView, BodyView, BoundView, EntryView, ModelView, QueuedView, SessionView, SubAgentView,
+    AskView, BodyView, BoundView, BranchView, EntryView, ModelView, QueuedView, SessionView, SubAgentView,
 };
-use offshoot_api::{ApiError, ErrorCode, EventStream, Request, Response};
+use offshoot_api::{ApiError, ErrorCode, EventStream, Point, Request, Response};
 use offshoot_session::Stamps;
 
+use super::hearing::MAIN;
 use super::input::Block;
 use super::signals::Signals;
 use super::storage::Storage;
@@ -72,11 +73,13 @@ pub(super) struct Chat<'h> {
     pub(super) turns: Turns,
     pub(super) asks: VecDeque<AskView>,
     pub(super) queue: Vec<QueuedView>,
-    /// Where the head was last heard to be.
+    /// Where the head was last heard to be. Other chats move it too.
     pub(super) head: Option<String>,
+    /// The end of the branch that is shown here, which is where the next message goes.
+    pub(super) place: Option<String>,
     /// Entries that were heard of since the head moved last: it goes along with those.
     pub(super) written: HashSet<String>,
-    /// A prompt of which it is not known yet whether it stands on the branch that is told.
+    /// A prompt on another branch, until its turn begins.
     pub(super) said: Option<EntryView>,
     /// Entries that were told for good: whoever comes back to them says only what is new.
     pub(super) told: HashSet<String>,
@@ -134,6 +137,7 @@ impl<'h> Chat<'h> {
             asks: VecDeque::new(),
             queue: Vec::new(),
             head: None,
+            place: None,
             written: HashSet::new(),
             said: None,
             told: HashSet::new(),
@@ -310,7 +314,11 @@ impl<'h> Chat<'h> {
 
     /// Opens a session, tells its last turns and follows it from there.
     pub(super) async fn open(&mut self, session: &str, turns: Option<usize>) -> Result<(), ApiError> {
-        let view = open(self.reached()?, session, turns).await?;
+        let mut view = open(self.reached()?, session, turns).await?;
+        let is_again = self.session.as_deref() == Some(session);
+        if is_again && let Some(branch) = self.own_branch(session, &view, turns).await? {
+            view.branch = branch;
+        }
         let is_new = view.branch.entries.is_empty();
         if turns == Some(TURNS_SHOWN) && !is_new {
             let name = self.storage.short(self.here, &session.into());
@@ -318,7 +326,9 @@ impl<'h> Chat<'h> {
         }
         let _ = self.tell_earlier_binding(&view);
         let is_live = |turn: &Option<String>| view.turns.iter().any(|it| Some(&it.turn) == turn.as_ref());
-        for entry in &view.branch.entries {
+        // Turns above those that were shown when the chat began are not shown now either.
+        let unknown = if is_again { self.first_unknown(&view.branch.entries) } else { 0 };
+        for entry in view.branch.entries.iter().skip(unknown) {
             let is_running = is_live(&entry.turn);
             let _ = match is_running && is_unfinished(entry) {
                 true => self.tell_unfinished(entry),
@@ -355,6 +365,39 @@ impl<'h> Chat<'h> {
         self.project = view.project.as_deref().map(PathBuf::from);
         let _ = self.tell_unanswered(&view);
         Ok(())
+    }
+
+    /// Where what this chat has shown begins; if it has shown nothing, what is behind its place.
+    fn first_unknown(&self, entries: &[EntryView]) -> usize {
+        let told = entries.iter().position(|entry| self.told.contains(&entry.id));
+        let place = || entries.iter().position(|entry| self.place.as_ref() == Some(&entry.id));
+        told.or_else(|| place().map(|at| at + 1)).unwrap_or_default()
+    }
+
+    /// The branch that is shown here, if the head is on another one by now. `None` also if it was undone.
+    async fn own_branch(
+        &self,
+        session: &str,
+        view: &SessionView,
+        turns: Option<usize>,
+    ) -> Result<Option<BranchView>, ApiError> {
+        let Some(place) = self.place.clone() else { return Ok(None) };
+        if view.branch.entries.iter().any(|entry| entry.id == place) {
+            return Ok(None);
+        }
+        let show = Show { session: session.to_owned(), at: Some(place.into()), turns };
+        match self.reached()?.call(Request::Show(show)).await {
+            Ok(Response::Branch(branch)) => Ok(Some(branch)),
+            Ok(_) => Ok(None),
+            Err(error) if error.code == ErrorCode::PointNotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The point that a request has to name to act on the branch that is shown here. `None` if the head is there.
+    pub(super) fn point_here(&self) -> Option<Point> {
+        let place = self.place.as_ref().filter(|place| self.head.as_ref() != Some(place))?;
+        Some(Point::exactly(place.as_str()))
     }
 
     /// Prints what is new in a reply that the agent is still writing. Its final entry prints the rest.
@@ -416,7 +459,9 @@ impl<'h> Chat<'h> {
     pub(super) fn see(&mut self, view: &SessionView) {
         let is_here = |prompt: &str| view.branch.entries.iter().any(|entry| entry.id == prompt);
         self.turns.see(view.turns.iter().map(|it| (it.turn.clone(), is_here(&it.prompt))));
-        self.head.clone_from(&view.branch.tip);
+        self.place.clone_from(&view.branch.tip);
+        let main = view.heads.iter().find(|head| head.name == MAIN);
+        self.head = main.map_or_else(|| view.branch.tip.clone(), |head| head.at.clone());
         self.said = None;
     }
 

@@ -2,12 +2,10 @@
 
 use offshoot_api::request::{ForkTo, Step, Summary};
 use offshoot_api::views::ModelView;
+use offshoot_session::agent::THINKING_LEVELS;
 
 use crate::naming::SHORT_ID;
 use crate::words::chatting as words;
-
-/// How much an agent may think, by the words that agents use.
-const LEVELS: [&str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Typed {
@@ -263,7 +261,8 @@ fn attach(rest: &str) -> Attach {
 
 fn label(rest: &str) -> Result<Typed, String> {
     let (word, text) = first_word(rest);
-    let is_certain = word.starts_with('#') || word.starts_with("id:") || word.starts_with("m:");
+    // As in `offshoot label POINT TEXT` a number is a turn, also one that does not exist.
+    let is_certain = is_number(word) || ["#", "id:", "m:"].iter().any(|kind| word.starts_with(kind));
     let (at, text) = match (is_certain, text) {
         (true, "") => return Err(words::needs("/label [POINT] TEXT")),
         (true, text) => (LabelAt::Point(word.to_owned()), text),
@@ -279,13 +278,16 @@ fn label(rest: &str) -> Result<Typed, String> {
 /// Words such as `bad` and `add` may be the beginning of an id, and are hardly ever meant so.
 fn may_name_a_point(word: &str) -> bool {
     let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
-    is_number || !is_hex || word.len() >= SHORT_ID
+    !is_hex || word.len() >= SHORT_ID
 }
 
-/// `-` takes away what was there.
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// `-` removes a label or a title, and so does `""`, which a shell would pass on as nothing.
 fn unless_dash(text: String) -> Option<String> {
-    (text != "-").then_some(text)
+    (!matches!(text.as_str(), "-" | "\"\"")).then_some(text)
 }
 
 /// Without a provider the agent knows whose it is. Names of models may hold slashes too.
@@ -301,7 +303,10 @@ pub(super) fn model(said: &str) -> Result<ModelView, String> {
 
 fn level(said: &str) -> Result<String, String> {
     let level = said.to_lowercase();
-    if LEVELS.contains(&level.as_str()) { Ok(level) } else { Err(words::no_level(said, &LEVELS.join(", "))) }
+    match THINKING_LEVELS.contains(&level.as_str()) {
+        true => Ok(level),
+        false => Err(words::no_level(said, &THINKING_LEVELS.join(", "))),
+    }
 }
 
 fn tools(said: &str) -> Result<Vec<String>, String> {

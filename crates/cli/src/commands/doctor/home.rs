@@ -20,7 +20,7 @@ use crate::numbers::{bytes, counted};
 use crate::opened::is_damage;
 use crate::progress::Progress;
 use crate::settings;
-use crate::stored::{list_failed, read};
+use crate::stored::{list_failed, read_even_if_taken_back};
 use crate::words as all_words;
 use crate::words::forget::counts;
 use crate::words::{catalog as found, keep as words};
@@ -237,18 +237,20 @@ fn sources(store: &JournalStore) -> Option<Check> {
 
 fn journals(here: &Here, sessions: &[SessionId]) -> Check {
     let mut progress = Progress::of("sessions", &here.look);
-    let mut damaged = Vec::new();
+    let (mut damaged, mut undone) = (Vec::new(), 0);
     for (done, id) in sessions.iter().enumerate() {
         progress.at(done, sessions.len());
-        let is_well = match read(here, id) {
-            Ok(Loaded { findings, .. }) => !findings.iter().any(is_damage),
-            Err(_) => false,
-        };
-        if !is_well {
-            damaged.push(id.as_str());
+        // The journal of a session that was undone is there for `redo`, and as good as any other.
+        match read_even_if_taken_back(here, id) {
+            Ok(Loaded { findings, .. }) if findings.iter().any(is_damage) => damaged.push(id.as_str()),
+            Ok(Loaded { tree, .. }) => undone += usize::from(tree.is_taken_back()),
+            Err(_) => damaged.push(id.as_str()),
         }
     }
-    let all = counted(sessions.len(), "session", "sessions");
+    let mut all = counted(sessions.len(), "session", "sessions");
+    if undone > 0 {
+        all.push_str(&format!(", {undone} undone"));
+    }
     match damaged.as_slice() {
         [] => Check::well("sessions", format!("{all}, none damaged")),
         damaged => Check::problem(

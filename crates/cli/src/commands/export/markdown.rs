@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 
 use offshoot_session::outline::{Lines, Turn, ledger_row, one_line, turns_of};
+use offshoot_session::wrappers::readable;
 use offshoot_session::{
     Block, Body, Entry, EntryId, Interruption, Reply, SessionTree, Stop, ToolCallId, ToolResult, ToolUse,
     text_of,
 };
 
 use super::plain::{code, fenced, markdown, one_line as plain_line};
+use crate::commands::title_or_prompt;
 use crate::numbers::{counted, grouped};
 use crate::text::{cut, harmless_line, harmless_lines};
 use crate::words;
@@ -40,8 +42,7 @@ struct Page<'t> {
 
 impl<'t> Page<'t> {
     fn title(&mut self, tree: &SessionTree) {
-        let title = tree.title().unwrap_or(words::UNTITLED);
-        self.text.push_str(&format!("# {}\n\n", plain_line(&harmless_line(title, false))));
+        self.text.push_str(&format!("# {}\n\n", plain_line(&title_or_prompt(tree, false, "…"))));
         let Some(header) = tree.header() else { return };
         let mut fact = |name: &str, value: &str| {
             self.text.push_str(&format!("- {name}: {}\n", code(&harmless_line(value, false))));
@@ -77,7 +78,7 @@ impl<'t> Page<'t> {
         let label = tree.label(&prompt.id).map(|label| format!(" [{}]", harmless_line(label.trim(), false)));
         let label = plain_line(&label.unwrap_or_default());
         self.text.push_str(&format!("\n## #{number} {}{label}\n", plain_line(&heading)));
-        let whole = prompt.body.text();
+        let whole = readable(&prompt.body);
         let is_whole = whole.trim().lines().count() <= 1 && heading == harmless_line(whole.trim(), false);
         if !is_whole && !whole.trim().is_empty() {
             let quoted: String = markdown(&whole)
@@ -117,7 +118,7 @@ impl<'t> Page<'t> {
             Body::CustomMessage(message) => {
                 if message.display {
                     self.note(&message.kind);
-                    self.paragraph(&text_of(&message.blocks));
+                    self.paragraph(&readable(&entry.body));
                 }
             }
             Body::Cleared => self.note(words::CONTEXT_CLEARED),

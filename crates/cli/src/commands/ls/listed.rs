@@ -121,10 +121,10 @@ impl Listed {
         }
     }
 
-    /// Something that was used for it elsewhere.
-    pub(super) fn spend(&mut self, spent: Vec<SpentText>) {
+    /// What was used for it, also elsewhere.
+    pub(super) fn has_spent(&mut self, spent: SpentText) {
         if let State::Whole(about) | State::Damaged(about, _) = &mut self.state {
-            about.spent.extend(spent);
+            about.spent = vec![spent];
         }
     }
 

@@ -54,7 +54,7 @@ pub(super) fn shown(
             let tree = session.part(&entries, &read).ok()?;
             let for_people = args.json.json.is_none();
             let short_ids = ShortIds::among(session.skeleton().ids().filter(|_| for_people));
-            Part { tree: &tree, short_ids, known_turn, running }.told(place.as_ref(), args, &here.look)
+            Part { tree: &tree, short_ids, known_turn, running }.told(place.as_ref(), args, here)
         }
     };
     keep_shape(&session);

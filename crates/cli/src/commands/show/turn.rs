@@ -26,6 +26,7 @@ use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, grouped, lasted, moment_after, money};
 use crate::table::{Painted, spread};
 use crate::{text, words};
+use offshoot_session::cost::Tally;
 
 const VERB_COLUMNS: usize = 6;
 
@@ -52,7 +53,7 @@ pub(super) fn drawn<'t>(
     let without_result = state.map_or(words::NO_RESULT, |status| &status.state);
     let above = Above::Nothing;
     let mut page = Page { look, about, project, text: String::new(), results, without_result, above };
-    page.text.push_str(&spread(&title(tree, turn, about, look), &measures(turn, before, look), look));
+    page.text.push_str(&spread(&title(tree, turn, about, look), &measures(turn, about, before, look), look));
     let mut answers = turn.entries.as_slice();
     if let Some(prompt) = turn.prompt() {
         page.prompt(prompt);
@@ -104,14 +105,14 @@ fn title(tree: &SessionTree, turn: &Turn<'_>, about: &About<'_, '_>, look: &Look
 }
 
 /// When, how long, how much.
-fn measures(turn: &Turn<'_>, before: Option<Timestamp>, look: &Look) -> Painted {
+fn measures(turn: &Turn<'_>, about: &About<'_, '_>, before: Option<Timestamp>, look: &Look) -> Painted {
     let mut measures = Painted::default();
     let (Some(first), Some(last)) = (turn.entries.first(), turn.entries.last()) else { return measures };
-    let cost = turn.entries.iter().filter_map(|entry| entry.body.usage()).map(|usage| usage.cost_micros);
+    let cost = turn.prompt().and_then(|prompt| about.costs.get(&prompt.id)).and_then(Tally::money);
     let parts = [
         Some(moment_after(first.written_at, before, look)),
         lasted(last.written_at.duration_since(first.written_at)),
-        money(cost.sum()),
+        cost.and_then(money),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     measures.push(look, Ink::Faint, &parts.join("  "));
