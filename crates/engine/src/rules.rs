@@ -277,7 +277,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let path = dir.path().join("permissions.json");
         std::fs::write(&path, format!(r#"{{"version":1,"rules":[{}]}}"#, rules.join(","))).expect("own file");
-        let all = RuleBook::at(path).expect("a list").all();
+        let all = RuleBook::at(path).all().expect("a list");
         let ids: Vec<&str> = all.iter().map(|rule| rule.id.as_str()).collect();
         assert_eq!(ids, ["stays-1", "stays-2", "stays-3"]);
     }
