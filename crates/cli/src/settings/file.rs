@@ -138,12 +138,12 @@ mod tests {
 
     #[test]
     fn everything_is_read_with_its_line() {
-        let text = "# mine\nagent = \"claude\"\ncolour = \"never\"\nkeep = 1\nsummary.budget = 5\n\n[compaction]\nenabled = false\nhuh = 3\n\
+        let text = "# mine\nagent = \"built_in\"\ncolour = \"never\"\nkeep = 1\nsummary.budget = 5\n\n[compaction]\nenabled = false\nhuh = 3\n\
                     [telemetry]\nkeep = true\n[[hooks]]\nevents = [\"turn_ended\"]\nprogram = \"a\"\n[[hooks]]\nevents = [\n  \"never\",\n]\nprogram = \"b\"\n";
         assert_eq!(
             told(text),
             [
-                "2: agent claude",
+                "2: agent built_in",
                 "3: unknown colour Some(\"color\")",
                 "4: keep WRONG is `true` or `false`, not `1`",
                 "5: summary.budget 5",

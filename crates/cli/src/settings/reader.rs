@@ -198,7 +198,7 @@ fn flags_say(flags: &[Flag]) -> Says {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::keys::{AGENT, IDLE_AGENTS};
+    use crate::settings::keys::{IDLE_AGENTS, MODEL};
 
     fn variable(name: &str, value: &str) -> (String, String) {
         (name.to_owned(), value.to_owned())
@@ -211,18 +211,18 @@ mod tests {
         std::fs::create_dir_all(at("a/.offshoot")).expect("a folder");
         std::fs::create_dir_all(at("a/b/c/.offshoot")).expect("a folder");
         std::fs::create_dir_all(at("a/b/d")).expect("a folder");
-        std::fs::write(at("a/.offshoot/settings.toml"), "agent = \"far\"\nidle_agents = 9").expect("a file");
-        std::fs::write(at("a/b/c/.offshoot/settings.toml"), "agent = \"near\"").expect("a file");
-        std::fs::write(at("settings.toml"), "agent = \"mine\"\nidle_agents = 2").expect("a file");
+        std::fs::write(at("a/.offshoot/settings.toml"), "model = \"far\"\nidle_agents = 9").expect("a file");
+        std::fs::write(at("a/b/c/.offshoot/settings.toml"), "model = \"near\"").expect("a file");
+        std::fs::write(at("settings.toml"), "model = \"mine\"\nidle_agents = 2").expect("a file");
         let reader = Reader::new(Some(dir.path()), Vec::new(), Vec::new());
-        let agent = |folder: &str| reader.read(Some(&at(folder))).get::<String>(&AGENT).ok().flatten();
-        assert_eq!(agent("a/b/c").as_deref(), Some("near"));
-        assert_eq!(agent("a/b/d").as_deref(), Some("far"));
-        assert_eq!(reader.read(None).get::<String>(&AGENT).ok().flatten().as_deref(), Some("mine"));
+        let model = |folder: &str| reader.read(Some(&at(folder))).get::<String>(&MODEL).ok().flatten();
+        assert_eq!(model("a/b/c").as_deref(), Some("near"));
+        assert_eq!(model("a/b/d").as_deref(), Some("far"));
+        assert_eq!(reader.read(None).get::<String>(&MODEL).ok().flatten().as_deref(), Some("mine"));
         let idle = reader.read(Some(&at("a/b/d"))).get::<u32>(&IDLE_AGENTS).ok().flatten();
         assert_eq!(idle, Some(2), "how many agents wait is the person's own");
         let seen = reader.seen(Some(&at("a")));
-        write(Layer::User, &at("settings.toml"), "agent = \"mind\"\nidle_agents = 2").expect("written");
+        write(Layer::User, &at("settings.toml"), "model = \"mind\"\nidle_agents = 2").expect("written");
         assert_ne!(reader.seen(Some(&at("a"))), seen, "of the same length, and still another file");
     }
 

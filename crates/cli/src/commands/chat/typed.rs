@@ -412,7 +412,9 @@ mod tests {
         assert_eq!(typed("/label #2 good one"), label(LabelAt::Point("#2".into()), "good one"));
         assert_eq!(typed("/label m:3 here"), label(LabelAt::Point("m:3".into()), "here"));
         assert_eq!(typed("/label 7d8563 here"), label(maybe("7d8563", "7d8563 here"), "here"));
-        assert_eq!(typed("/label 2 tries"), label(maybe("2", "2 tries"), "tries"));
+        // A15: as in `offshoot label`, a number is a turn.
+        assert_eq!(typed("/label 2 tries"), label(LabelAt::Point("2".into()), "tries"));
+        assert_eq!(typed("/label 2 \"\""), Ok(Typed::Label { at: LabelAt::Point("2".into()), text: None }));
         assert_eq!(typed("/label good one"), label(maybe("good", "good one"), "one"));
         assert_eq!(typed("/label bad idea"), label(LabelAt::Last, "bad idea"), "not the beginning of an id");
         assert_eq!(typed("/label good"), label(LabelAt::Last, "good"));
