@@ -8,21 +8,19 @@ use offshoot_session::cost::{Charge, CountedOnce, Prices, Tally, charges};
 use offshoot_transcripts::claude::{billed_as, read};
 use offshoot_transcripts::pi;
 
-/// A folder of recorded files; `None`, and a line that says so, where it is not at hand.
-fn shared(folder: &str, test: &str) -> Option<PathBuf> {
+/// A folder of recorded files, where it is at hand.
+fn shared(folder: &str) -> Option<PathBuf> {
     let shared = std::env::var_os("OFFSHOOT_SHARED").map(PathBuf::from);
     let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
-    let found = Some(shared.join(folder)).filter(|folder| folder.is_dir());
-    if found.is_none() {
-        println!("skipped: {test} (set OFFSHOOT_SHARED to a folder with `{folder}`)");
-    }
-    found
+    Some(shared.join(folder)).filter(|folder| folder.is_dir())
 }
 
 #[test]
 fn costs_are_those_that_the_program_told() {
-    let Some(folder) = shared("recordings/claude-code/sessions", "costs_are_those_that_the_program_told")
-    else {
+    let Some(folder) = shared("recordings/claude-code/sessions") else {
+        println!(
+            "skipped: costs_are_those_that_the_program_told (set OFFSHOOT_SHARED to a folder with `recordings`)"
+        );
         return;
     };
     let of = |name: &str| -> Vec<Charge> {
@@ -47,7 +45,10 @@ fn costs_are_those_that_the_program_told() {
 /// The sums that `get_session_stats` of pi 1.5.0 gives for these files: input, output, millionths of a dollar.
 #[test]
 fn costs_of_pi_are_those_of_its_own_statistics() {
-    let Some(folder) = shared("fixtures/pi-1.5", "costs_of_pi_are_those_of_its_own_statistics") else {
+    let Some(folder) = shared("fixtures/pi-1.5") else {
+        println!(
+            "skipped: costs_of_pi_are_those_of_its_own_statistics (set OFFSHOOT_SHARED to a folder with `fixtures`)"
+        );
         return;
     };
     let told = [
