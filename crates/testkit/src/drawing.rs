@@ -9,7 +9,7 @@
 //! unless given). The first letter of an id says what it is:
 //! `u` prompt, `a` reply, `t` tool result, `c` reply that calls tool `t…`, `m` model setting, `k` compaction that
 //! keeps nothing, `s` branch summary, `i` interrupted, `x` message of an extension, `n` note, `z` cleared,
-//! `e` context edit (`"a1"` omits `a1`, `"a1=words"` replaces it).
+//! `e` and a number context edit (`"a1"` omits `a1`, `"a1=words"` replaces it).
 //! Anything else is a prompt. An id may be written `u1/turn7` to belong to a turn.
 
 use std::collections::HashMap;
@@ -222,7 +222,7 @@ fn body(id: &str, said: &str) -> Body {
         }),
         Some('n') => Body::Note(Note { kind: "test".into(), data: None }),
         Some('z') => Body::Cleared,
-        Some('e') => {
+        Some('e') if id.bytes().skip(1).all(|byte| byte.is_ascii_digit()) => {
             let (target, words) = said.split_once('=').map_or((said, None), |(id, words)| (id, Some(words)));
             let replacement = words.map(|words| vec![Block::Text(words.to_owned())]);
             Body::ContextEdit(ContextEdit { target: target.into(), replacement })

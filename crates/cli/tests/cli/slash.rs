@@ -368,8 +368,8 @@ fn a_pipe_ends_as_its_last_message_did() {
 /// D7, A14: a wider rule is a choice of its own, and a number is a choice.
 #[test]
 fn a_wider_rule_and_a_choice_are_taken_only_if_they_are_offered() {
-    let told = after_two_turns("run cargo test --help\nA\n/quit\n").printed;
-    assert!(told.contains("always allow cargo test *:   A: in this session   P: in this project"), "{told}");
+    let told = after_two_turns("run cargo check --all\nA\n/quit\n").printed;
+    assert!(told.contains("always allow cargo check *:   A: in this session   P: in this project"), "{told}");
     let told = after_two_turns("run rm junk.txt\nA\nn\n");
     assert!(told.errors.contains("there is no wider rule for this"), "{}", told.errors);
     let told = after_two_turns("ask me\n9\n2\n");

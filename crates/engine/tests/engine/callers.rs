@@ -141,7 +141,7 @@ fn rules_are_read_again_when_their_file_changes() {
     assert!(rules.all().unwrap().is_empty());
     let rule = |id: &str| {
         serde_json::json!({
-            "id": id, "scope": "session", "session": "s", "tool": "shell", "matches": "anything",
+            "id": id, "scope": "session", "session": "s", "tool": "write", "matches": "anything",
             "made_at": "2025-01-01T00:00:00Z",
         })
     };

@@ -327,19 +327,19 @@ async fn the_usual_agent_goes_on_in_its_session() {
 fn rules_are_there_again_when_the_list_is_read_again() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("home").join("permissions.json");
-    let rule = |id: &str, scope, pattern| Rule {
+    let rule = |id: &str, tool: &str, scope, pattern| Rule {
         id: RuleId::named(id),
         scope,
         session: "s".into(),
         project: Some("/p".to_owned()),
-        tool: "shell".to_owned(),
+        tool: tool.to_owned(),
         pattern,
         made_at: FixedStamps::start(),
     };
     let rules = vec![
-        rule("a", Scope::Session, RulePattern::AnyFile),
-        rule("b", Scope::Project, RulePattern::Prefix(vec!["cargo".to_owned(), "test".to_owned()])),
-        rule("c", Scope::Project, RulePattern::Exact("a; b".to_owned())),
+        rule("a", "write", Scope::Session, RulePattern::AnyFile),
+        rule("b", "shell", Scope::Project, RulePattern::Prefix(vec!["cargo".to_owned(), "test".to_owned()])),
+        rule("c", "shell", Scope::Project, RulePattern::Exact("a; b".to_owned())),
     ];
     let book = RuleBook::at(path.clone());
     for rule in &rules {

@@ -75,7 +75,13 @@ impl<'t> Siblings<'t> {
                 *first = entry;
             }
         }
-        Self { tree, oldest, continuing: HashMap::new(), repeated: repeated_prompts(tree), edited: edited_messages(tree) }
+        Self {
+            tree,
+            oldest,
+            continuing: HashMap::new(),
+            repeated: repeated_prompts(tree),
+            edited: edited_messages(tree),
+        }
     }
 
     fn oldest_below(&self, parent: Option<&EntryId>) -> Option<&'t Arc<Entry>> {
