@@ -253,8 +253,6 @@ impl From<&Rule> for RuleOnDisk {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::expect_used, reason = "tests fail by panicking")]
-
     use super::*;
 
     /// D7: two words became a beginning, and an input without a text `command` became "anything".

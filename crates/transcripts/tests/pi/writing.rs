@@ -319,7 +319,7 @@ fn context_edits_and_usage_are_written_and_read_back() {
         tool: "t".into(),
         blocks: Vec::new(),
         failed: false,
-        usage: usage.clone(),
+        usage,
     };
     let words = Some(vec![Block::Text("short".into())]);
     let records = vec![
