@@ -1,6 +1,6 @@
 //! Says once that Offshoot keeps copies of other agents' sessions.
 //!
-//! Copies are made by the command that looks for sessions, or by a process in the background that nobody reads. Therefore
+//! Copies are made by the command that looks for sessions, or by a background process without a terminal. Therefore
 //! every command checks at its end whether there are copies that were never announced. A file of the archive records that
 //! they were; only the command that creates it prints the line.
 

@@ -1,4 +1,4 @@
-//! What is said about forgotten sessions.
+//! Messages of `offshoot forget`.
 
 use offshoot_store::archive::{Copies, ForgottenSession, Moved};
 
