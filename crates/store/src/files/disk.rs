@@ -1,7 +1,7 @@
 //! The real disk.
 
 use std::fs::{File, Metadata, OpenOptions, TryLockError};
-use std::io::{self, Seek, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
@@ -58,16 +58,13 @@ impl Files for DiskFiles {
     }
 
     fn try_lock(&self, path: &Path, holder: &str) -> io::Result<TryLock> {
-        let mut file = private::open_lock(path)?;
+        let file = private::open_lock(path)?;
         match file.try_lock() {
             Ok(()) => {
-                // The words only help whoever waits; the lock holds without them. They stay where they name this
-                // holder already: a changed file is more for the next sync to write.
-                if who(&words_in(&file)) != who(holder) {
-                    let _ = file
-                        .set_len(0)
-                        .and_then(|()| file.rewind())
-                        .and_then(|()| file.write_all(holder.as_bytes()));
+                // The words only help a waiting program; the lock holds without them, so a failed write is ignored.
+                let words = words_in(&file);
+                if who(&words) != who(holder) {
+                    let _ = overwrite(&file, words.len(), holder);
                 }
                 Ok(TryLock::Taken(Box::new(DiskLock { _file: file })))
             }
@@ -88,6 +85,16 @@ fn words_in(file: &File) -> String {
     let mut words = [0; 1024];
     let count = file.read_at(&mut words, 0).unwrap_or(0);
     String::from_utf8_lossy(words.get(..count).unwrap_or_default()).into_owned()
+}
+
+/// Replaces the words of a lock file in place. Truncating it first would free its block and allocate another one, which
+/// the sync of the journal that follows would have to wait for.
+fn overwrite(file: &File, old_length: usize, words: &str) -> io::Result<()> {
+    file.write_all_at(words.as_bytes(), 0)?;
+    match old_length > words.len() {
+        true => file.set_len(words.len() as u64),
+        false => Ok(()),
+    }
 }
 
 /// Without the moment the lock was taken.
