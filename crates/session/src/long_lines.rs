@@ -75,9 +75,22 @@ impl LongLines {
         Self { longest, short: ShortLines::default(), line: 0, skipping: None }
     }
 
+    /// Begins with the first bytes of the file, without copying them. They may not be longer than a line may be, so
+    /// that there is no line to skip among them.
+    pub fn beginning_with(bytes: Vec<u8>) -> Self {
+        let line = memchr::memrchr(b'\n', &bytes).map_or(0, |newline| newline + 1);
+        let short = ShortLines { length: bytes.len() as u64, bytes, skipped: Vec::new() };
+        Self { short, line, ..Self::default() }
+    }
+
     /// Takes the next bytes of the file.
     pub fn push(&mut self, mut chunk: &[u8]) {
         self.short.length += chunk.len() as u64;
+        if self.skipping.is_none() && self.short.bytes.len() - self.line + chunk.len() <= self.longest {
+            self.line = memchr::memrchr(b'\n', chunk)
+                .map_or(self.line, |newline| self.short.bytes.len() + newline + 1);
+            return self.short.bytes.extend_from_slice(chunk);
+        }
         while let Some(newline) = memchr::memchr(b'\n', chunk) {
             let (line, behind) = chunk.split_at(newline);
             self.extend(line);
@@ -134,6 +147,19 @@ mod tests {
         let mut lines = LongLines::longer_than(8);
         chunks.iter().for_each(|chunk| lines.push(chunk.as_bytes()));
         String::from_utf8(lines.finish().bytes).expect("text")
+    }
+
+    #[test]
+    fn a_beginning_is_continued_like_any_chunk() {
+        let long = "l".repeat(LONGEST_LINE);
+        for (beginning, more) in [("a\nbc", "d\ne"), ("", "a\n"), ("a\n", ""), ("bc", long.as_str())] {
+            let mut begun = LongLines::beginning_with(beginning.as_bytes().to_vec());
+            let mut pushed = LongLines::default();
+            pushed.push(beginning.as_bytes());
+            begun.push(more.as_bytes());
+            pushed.push(more.as_bytes());
+            assert_eq!(begun.finish(), pushed.finish(), "{beginning:?}");
+        }
     }
 
     #[test]

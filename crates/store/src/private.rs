@@ -31,7 +31,9 @@ pub fn open_foreign(path: &Path) -> io::Result<File> {
 
 /// Reads a whole file of another program without its longest lines; see [`open_foreign`] and [`read_short_lines`].
 pub fn read_foreign(path: &Path) -> io::Result<Vec<u8>> {
-    Ok(read_short_lines(open_foreign(path)?)?.bytes)
+    let file = open_foreign(path)?;
+    let length = file.metadata()?.len();
+    Ok(read_short_lines(file, length)?.bytes)
 }
 
 /// Reads a whole file of the home.

@@ -53,7 +53,7 @@ pub fn recent_messages_from(path: &Path, count: usize, first_end: u64) -> Result
         end *= 4;
     }
     let content = Between { file: file.as_ref(), from: 0, to: length };
-    let bytes = read_short_lines(content).about("read", path)?.bytes;
+    let bytes = read_short_lines(content, length).about("read", path)?.bytes;
     let name = path.file_name().map(|name| name.to_string_lossy());
     let (tree, _) = SessionTree::replay(read(name.as_deref(), &bytes).records);
     Ok(RecentMessages { messages: recent_of(&tree, count), way: Way::Whole })

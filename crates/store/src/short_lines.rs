@@ -2,15 +2,22 @@
 
 use std::io::{self, Read, Write};
 
-use offshoot_session::long_lines::{LongLines, ShortLines};
+use offshoot_session::long_lines::{LONGEST_LINE, LongLines, ShortLines};
 
 use crate::files::OpenFile;
 
 const CHUNK: usize = 1 << 20;
 
-/// Reads all that `from` gives.
-pub fn read_short_lines(mut from: impl Read) -> io::Result<ShortLines> {
-    let mut lines = LongLines::default();
+/// Reads all that `from` gives, which is about `length` bytes.
+pub fn read_short_lines(mut from: impl Read, length: u64) -> io::Result<ShortLines> {
+    let beginning = length.min(LONGEST_LINE as u64);
+    let mut bytes = Vec::with_capacity(usize::try_from(beginning).unwrap_or_default());
+    from.by_ref().take(LONGEST_LINE as u64).read_to_end(&mut bytes)?;
+    let is_all = bytes.len() < LONGEST_LINE;
+    let mut lines = LongLines::beginning_with(bytes);
+    if is_all {
+        return Ok(lines.finish());
+    }
     let mut chunk = vec![0; CHUNK];
     loop {
         match from.read(&mut chunk) {

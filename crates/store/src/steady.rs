@@ -59,7 +59,7 @@ fn read_once(files: &dyn Files, path: &Path) -> io::Result<Steady> {
     let file = files.open(path, Open::ReadForeign)?;
     let before = file.stat()?;
     let content = Between { file: file.as_ref(), from: 0, to: before.length };
-    let ShortLines { bytes, length: read, .. } = read_short_lines(content)?;
+    let ShortLines { bytes, length: read, .. } = read_short_lines(content, before.length)?;
     let after = file.stat()?;
     let changed = if read.min(after.length) < before.length {
         Some(Changed::Shrank { by: before.length - read.min(after.length) })

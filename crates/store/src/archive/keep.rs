@@ -480,7 +480,11 @@ impl Source<'_> {
     }
 
     fn all(&self) -> io::Result<Vec<u8>> {
-        Ok(read_short_lines(self.from(0, u64::MAX))?.bytes)
+        let length = match self {
+            Self::File(file) => file.metadata()?.len(),
+            Self::Bytes(bytes) => bytes.len() as u64,
+        };
+        Ok(read_short_lines(self.from(0, u64::MAX), length)?.bytes)
     }
 
     /// Checksums of the first and last bytes of a beginning of this length.

@@ -154,8 +154,10 @@ impl<'s> Reader<'s> {
             },
             Kind::File => self.whole(&file, &stamp, &seen.path, Messages::ThatAreThere)?,
             Kind::Index => {
-                let ShortLines { bytes, length, .. } =
-                    read_short_lines(Part { file: &file, at: 0, end: stamp.length as u64 })?;
+                let ShortLines { bytes, length, .. } = read_short_lines(
+                    Part { file: &file, at: 0, end: stamp.length as u64 },
+                    stamp.length as u64,
+                )?;
                 self.bytes += length;
                 Outcome::Titles(titles_in(&seen.path, &bytes))
             }
@@ -192,7 +194,7 @@ impl<'s> Reader<'s> {
             return Ok(Outcome::All(Box::new(told)));
         }
         let ShortLines { bytes, length, .. } =
-            read_short_lines(Part { file, at: 0, end: stamp.length as u64 })?;
+            read_short_lines(Part { file, at: 0, end: stamp.length as u64 }, stamp.length as u64)?;
         self.bytes += length;
         let in_storage = opencode_storage::read(path, &bytes, messages, &self.archive);
         let Some(transcript) = in_storage.or_else(|| transcript_of(&name, &bytes).ok()) else {

@@ -39,7 +39,8 @@ pub struct SessionRow {
     pub first_prompt: Option<String>,
     pub model: Option<String>,
     pub parent: Option<String>,
-    pub header: HeaderGist,
+    /// Boxed, because most have none and lists of sessions are moved around.
+    pub header: Option<Box<HeaderGist>>,
     pub labels: Vec<String>,
     pub opened_at: Option<i64>,
     pub updated_at: i64,
@@ -183,7 +184,7 @@ fn session_row(row: &Row<'_>) -> Result<SessionRow, rusqlite::Error> {
         prompts: row.get::<_, i64>(24)? as u64,
         spent: row.get::<_, Option<String>>(25)?.map(SpentText::kept),
         beginning: row.get(26)?,
-        header: header.and_then(|header| serde_json::from_str(&header).ok()).unwrap_or_default(),
+        header: header.and_then(|header| serde_json::from_str(&header).ok()),
         path,
     })
 }

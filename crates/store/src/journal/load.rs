@@ -186,7 +186,8 @@ impl Journal {
         let newer = |source: NewerFormat| ReadError::Newer { path: path.clone(), source };
         let again = |file: &dyn OpenFile| -> Result<ShortLines, FileError> {
             let to = file.stat().about("read", &path)?.length;
-            read_short_lines(Between { file, from: from.offset, to }).about("read", &path)
+            let length = to.saturating_sub(from.offset);
+            read_short_lines(Between { file, from: from.offset, to }, length).about("read", &path)
         };
         let mut lines = again(file)?;
         let mut scanned = scan_short_lines(&lines, from, &blobs, &self.watch).map_err(newer)?;

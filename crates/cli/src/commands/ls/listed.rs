@@ -39,9 +39,9 @@ pub(super) struct Listed {
 
 #[derive(Debug)]
 pub(super) enum State {
-    Whole(About),
+    Whole(Box<About>),
     /// So many records are lost; the others are told of.
-    Damaged(About, u64),
+    Damaged(Box<About>, u64),
     /// Nothing can be told of it but why.
     Unreadable(String),
 }
@@ -54,7 +54,7 @@ pub(super) struct About {
     pub(super) agent: Option<String>,
     pub(super) model: Option<String>,
     pub(super) parent: Option<String>,
-    pub(super) header: HeaderGist,
+    pub(super) header: Option<Box<HeaderGist>>,
     pub(super) labels: Vec<String>,
     pub(super) opened_at: Option<Timestamp>,
     pub(super) entries: u64,
@@ -77,7 +77,7 @@ impl Listed {
             return None;
         }
         let moment = |at: i64| Timestamp::from_microsecond(at).ok();
-        let about = About {
+        let about = Box::new(About {
             title: row.title,
             first_prompt: row.first_prompt,
             project: row.project,
@@ -92,7 +92,7 @@ impl Listed {
             prompts: usize::try_from(row.prompts).unwrap_or(usize::MAX),
             spent: row.spent.into_iter().collect(),
             beginning: row.beginning,
-        };
+        });
         let state = match row.state {
             catalog::State::Whole => State::Whole(about),
             catalog::State::Damaged(lost) => State::Damaged(about, lost),
@@ -112,9 +112,9 @@ impl Listed {
         self.updated_at = self.updated_at.max(journal.updated_at);
         let (State::Whole(about) | State::Damaged(about, _)) = &mut self.state else { return };
         match journal.state {
-            State::Whole(added) => about.add(added),
+            State::Whole(added) => about.add(*added),
             State::Damaged(added, lost) => {
-                about.add(added);
+                about.add(*added);
                 self.state = State::Damaged(about.clone(), lost);
             }
             State::Unreadable(reason) => self.state = State::Unreadable(reason),
@@ -157,13 +157,17 @@ impl Listed {
     /// Where and why it branched, as its header says.
     pub(super) fn lineage(&self) -> Option<Lineage> {
         let about = self.about()?;
-        Some(about.header.lineage(about.parent.as_deref()?))
+        let parent = about.parent.as_deref()?;
+        Some(match &about.header {
+            Some(header) => header.lineage(parent),
+            None => HeaderGist::default().lineage(parent),
+        })
     }
 
     /// What its header says, as trees of sessions show it.
     pub(super) fn header_as_json(&self) -> Value {
         let (about, lineage) = (self.about(), self.lineage());
-        let header = about.map(|about| &about.header);
+        let header = about.and_then(|about| about.header.as_ref());
         json!({
             "id": self.id,
             "timestamp": about.and_then(|about| about.opened_at).map(|at| at.to_string()),
@@ -249,13 +253,15 @@ impl About {
 
     /// The model of the header, else that of the last reply.
     pub(super) fn model_name(&self) -> Option<String> {
-        self.header.model.clone().or_else(|| self.model.clone())
+        let header = self.header.as_ref();
+        header.and_then(|header| header.model.clone()).or_else(|| self.model.clone())
     }
 
     /// The model with its provider, as far as the header names it.
     pub(super) fn whole_model(&self) -> Option<String> {
-        let provider = self.header.provider.as_deref().filter(|provider| !provider.is_empty());
-        match (provider, &self.header.model) {
+        let header = self.header.as_ref();
+        let provider = header.and_then(|header| header.provider.as_deref()).filter(|name| !name.is_empty());
+        match (provider, header.and_then(|header| header.model.as_ref())) {
             (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
             (Some(_) | None, _) => self.model_name(),
         }
