@@ -6,15 +6,21 @@
 //! Every event names the turn it belongs to. An agent that was interrupted may go on talking for a while; what it says
 //! then carries the old turn and lands nowhere.
 
-mod capabilities;
+mod abilities;
+mod connection;
 mod environment;
+mod event;
+mod failure;
+mod input;
+pub mod live;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-pub use capabilities::{Capabilities, Unsupported};
+pub use abilities::{Abilities, SettingSupport, SettingsSupport, Unsupported, list};
 pub use environment::Environment;
+pub use event::Speaker;
 
 use crate::asks::{Answer, Asking};
 use crate::handoff::Handoff;
@@ -32,14 +38,6 @@ pub struct AgentEvent {
     pub turn: TurnId,
     pub speaker: Speaker,
     pub said: Said,
-}
-
-/// Who speaks.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Speaker {
-    Agent,
-    /// An agent that the call of a tool has started.
-    SubAgent(ToolCallId),
 }
 
 /// `message` is the agent's name for what it is writing. The same name means more of the same message; a message
