@@ -19,8 +19,15 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use abilities::{Abilities, SettingSupport, SettingsSupport, Unsupported, list};
+pub use connection::{
+    AgentInfo, AgentNotice, BackgroundKind, BackgroundTask, ConnectionEvent, ExitStatus, SessionChange,
+};
 pub use environment::Environment;
-pub use event::Speaker;
+pub use event::{
+    AgentEventKind, AgentTurn, AgentTurnEnd, DeltaField, FromAgent, ModelUsage, Speaker, TurnCause,
+};
+pub use failure::{AgentFailure, FailureKind};
+pub use input::{AgentStart, EntryIter, PathSource};
 
 use crate::asks::{Answer, Asking};
 use crate::handoff::Handoff;

@@ -14,12 +14,23 @@ use crate::{Entry, EntryId, Prompt, SessionId, Setting, TaskId, TurnId};
 pub enum AgentInput {
     /// `entry` is the prompt's id in the tree. `before` are entries of the branch that the agent has not seen, root
     /// first; only agents that can inject them get any.
-    Prompt { turn: TurnId, entry: EntryId, prompt: Prompt, before: Vec<Arc<Entry>> },
+    Prompt {
+        turn: TurnId,
+        entry: EntryId,
+        prompt: Prompt,
+        before: Vec<Arc<Entry>>,
+    },
     /// At least once: it is sent again until the agent confirms the request. A second answer to the same request has no
     /// effect. The turn is the one in which the agent asked, also where that began by itself or has ended: an agent
     /// that reconnects confirms the request as `AgentTurn::Prompted(turn)`.
-    Answer { turn: TurnId, request: String, answer: Answer },
-    Interrupt { turn: AgentTurn },
+    Answer {
+        turn: TurnId,
+        request: String,
+        answer: Answer,
+    },
+    Interrupt {
+        turn: AgentTurn,
+    },
     StopTask(TaskId),
     /// In force when [`super::Abilities::setting`] says.
     Configure(Vec<Setting>),
