@@ -222,7 +222,9 @@ fn bound_turn<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>]) -> Option<Boun
 fn known_session<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>]) -> Option<Known<'t>> {
     let BoundTurn { binding, prompt, bound } = bound_turn(tree, path)?;
     let session = binding.agent_session.clone()?;
-    let turn = &path.get(prompt)?.turn;
+    // A turn that the agent began by itself is bound at its first entry, below the last prompt.
+    let turn = [bound, prompt].into_iter().find_map(|at| path.get(at)?.turn.clone());
+    let turn = &turn;
     // Whatever was put into the branch afterwards, such as a summary or what a script has appended, the agent has never
     // heard. What belongs to no turn was written by none.
     let is_of_turn = |entry: &Entry| entry.turn.is_some() && entry.turn == *turn;
