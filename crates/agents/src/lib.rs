@@ -14,7 +14,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use offshoot_session::Model;
-use offshoot_session::agent::live::{Abilities, AgentInput, AgentStart, FromAgent};
+use offshoot_session::agent::{Abilities, AgentInput, AgentStart, FromAgent};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;

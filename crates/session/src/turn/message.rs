@@ -25,6 +25,7 @@ pub(super) struct Speech {
 pub(super) struct Growing {
     message: MessageKey,
     part: u32,
+    field: DeltaField,
     /// The id under which it is shown.
     pub(super) entry: EntryId,
 }
@@ -54,25 +55,29 @@ impl Turn {
         }
         effects.extend(self.settle_other_message(speaker, &message, stamps));
         let (turn, growing) = self.speech(speaker);
-        let is_same_block = growing.as_ref().is_none_or(|growing| growing.part == part);
-        let delta = match (field, is_same_block) {
-            (DeltaField::Text, true) => Delta::Words(&text),
-            (DeltaField::Text, false) => Delta::Block(Block::Text(text.clone())),
-            (DeltaField::Thinking, true) => Delta::Thinking(&text),
-            (DeltaField::Thinking, false) => Delta::Block(Block::Thinking(text.clone())),
+        // Text behind thinking is another block anyway.
+        let is_next_block = growing.as_ref().is_some_and(|last| last.part != part && last.field == field);
+        let delta = match (field, is_next_block) {
+            (DeltaField::Text, false) => Delta::Words(&text),
+            (DeltaField::Text, true) => Delta::Block(Block::Text(text.clone())),
+            (DeltaField::Thinking, false) => Delta::Thinking(&text),
+            (DeltaField::Thinking, true) => Delta::Block(Block::Thinking(text.clone())),
             (DeltaField::ToolInput, _) => return effects,
         };
         if self.live.extend(&turn, delta, stamps).is_err() {
             return effects;
         }
-        let shown = match (growing, field) {
-            (Some(Growing { entry, .. }), DeltaField::Text) if is_same_block => Shown::Words { entry, text },
-            (Some(Growing { entry, .. }), DeltaField::Thinking) if is_same_block => {
-                Shown::Thinking { entry, text }
+        let shown = match growing.filter(|_| !is_next_block).map(|growing| growing.entry) {
+            Some(entry) => {
+                self.set_growing(speaker, Some(Growing { message, part, field, entry: entry.clone() }));
+                match field {
+                    DeltaField::Thinking => Shown::Thinking { entry, text },
+                    DeltaField::Text | DeltaField::ToolInput => Shown::Words { entry, text },
+                }
             }
-            (Some(_) | None, _) => {
+            None => {
                 let Some(entry) = self.live.responses(&turn).pop() else { return effects };
-                self.set_growing(speaker, Some(Growing { message, part, entry: entry.id.clone() }));
+                self.set_growing(speaker, Some(Growing { message, part, field, entry: entry.id.clone() }));
                 Shown::Entry(Box::new(entry))
             }
         };
