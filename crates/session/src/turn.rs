@@ -171,6 +171,11 @@ impl Turn {
         *turn == self.agent_turn || matches!(turn, AgentTurn::Prompted(id) if *id == self.id)
     }
 
+    /// Whether the agent began it by itself.
+    pub fn is_self_started(&self) -> bool {
+        matches!(self.agent_turn, AgentTurn::SelfStarted(_))
+    }
+
     /// Over for the conversation: it ended, or was interrupted and its agent has not stopped yet.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Interrupting | Phase::Ended)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{AgentTurn, Environment};
 use crate::asks::Answer;
 use crate::handoff::Handoff;
-use crate::{Entry, EntryId, Prompt, SessionId, Setting, TaskId, TurnId};
+use crate::{Entry, EntryId, Prompt, SessionId, SessionTree, Setting, TaskId, TurnId};
 
 /// An agent has at most one prompt of ours at a time: the next one is sent when the turn of the last one has ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +63,19 @@ pub trait PathSource: Send + Sync + fmt::Debug {
 }
 
 pub type EntryIter<'a> = Box<dyn Iterator<Item = Arc<Entry>> + 'a>;
+
+/// The path to an entry of a tree; `None` is before the first one.
+#[derive(Clone, Debug)]
+pub struct TreePath {
+    pub tree: SessionTree,
+    pub to: Option<EntryId>,
+}
+
+impl PathSource for TreePath {
+    fn entries(&self) -> EntryIter<'_> {
+        Box::new(self.tree.path_to(self.to.as_ref()).into_iter().cloned())
+    }
+}
 
 /// A path that is in memory.
 impl PathSource for Vec<Arc<Entry>> {
