@@ -34,8 +34,10 @@ pub trait Agent: Send + Sync {
     fn title(&self) -> &str;
 
     /// Finds out which version is installed and which models it has. May start a program; the result is cached by the
-    /// caller.
-    fn probe(&self) -> Probing<'_>;
+    /// caller. An agent that says nothing about itself leaves it out.
+    fn probe(&self) -> Probing<'_> {
+        Box::pin(async { Ok(Probe::default()) })
+    }
 
     /// What it can do with this model; `None` is the model it uses unless told otherwise.
     fn abilities(&self, model: Option<&Model>) -> Abilities;
