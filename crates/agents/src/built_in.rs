@@ -18,14 +18,15 @@ mod workspace;
 use std::sync::Arc;
 use std::time::Duration;
 
-use offshoot_session::agent::{Capabilities, Start};
+use offshoot_session::Model;
+use offshoot_session::agent::{Abilities, AgentStart, list};
 use tokio::sync::Semaphore;
 
 pub use heard::Heard;
 pub use reply::{Step, reply_to};
 pub use requests::{REQUESTS, Request};
 
-use crate::{Agent, Connecting, Conversation};
+use crate::{Agent, AgentConnection, Connecting, Probe, Probing};
 
 pub const NAME: &str = "built_in";
 pub const TITLE: &str = "the built-in agent";
@@ -72,39 +73,39 @@ impl Agent for BuiltIn {
     }
 
     /// It comes with this program.
-    fn version(&self) -> Option<String> {
-        Some(env!("CARGO_PKG_VERSION").to_owned())
+    fn probe(&self) -> Probing<'_> {
+        let version = Some(env!("CARGO_PKG_VERSION").to_owned());
+        Box::pin(async { Ok(Probe { version, models: Some(vec![speech::model()]) }) })
     }
 
-    /// It is told the whole branch each time, so it can take up anything.
-    fn capabilities(&self) -> Capabilities {
-        Capabilities {
+    /// It reads the whole branch when it is connected, so it can continue anywhere.
+    fn abilities(&self, _model: Option<&Model>) -> Abilities {
+        Abilities {
             many_turns: true,
             resume: true,
             fork_at_tip: true,
             fork_at_message: true,
-            rebuilt_transcript: false,
-            file_checkpoints: false,
             interrupt: true,
             permissions: true,
             questions: true,
-            images: false,
             sub_agents: true,
-            compaction: false,
             context_window: Some(WINDOW),
-            models: Some(&MODELS),
-            tools: Some(&TOOLS),
-            permission_modes: Some(&[DEFAULT_MODE, PLAN_MODE]),
+            models: list(&MODELS),
+            tools: list(&TOOLS),
+            permission_modes: list(&[DEFAULT_MODE, PLAN_MODE]),
+            ..Abilities::default()
         }
     }
 
-    fn connect(&self, start: Start) -> Connecting<'_> {
+    fn connect(&self, start: AgentStart) -> Connecting<'_> {
         let pace = match &self.pace {
             Pace::Every(_) if !start.is_watched => Pace::AtOnce,
             pace => pace.clone(),
         };
         Box::pin(async move {
-            Ok(Conversation::served_by(move |inputs, events| perform::converse(start, pace, inputs, events)))
+            Ok(AgentConnection::served_by(move |inputs, events| {
+                perform::converse(start, pace, inputs, events)
+            }))
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Live agents.
 //!
-//! An [`Agent`] is reached with a [`Start`] and gives a [`Conversation`]: a way in and a way out. It translates and
-//! decides nothing; what its events mean is for [`offshoot_session::turn`] to say.
+//! An [`Agent`] is connected with an [`AgentStart`] and gives an [`AgentConnection`]: a way in and a way out. A driver
+//! reports facts; [`offshoot_session::turn`] decides what they mean.
 //!
 //! [`built_in`] needs no network and no key, so that everything works on a fresh machine. [`known`] are those of other makers,
 //! whether they can be reached from here or not.
@@ -13,7 +13,8 @@ use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
-use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Start};
+use offshoot_session::Model;
+use offshoot_session::agent::{Abilities, AgentInput, AgentStart, FromAgent};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -32,19 +33,33 @@ pub trait Agent: Send + Sync {
     /// As people call it.
     fn title(&self) -> &str;
 
-    /// `None` where it has not said so.
-    fn version(&self) -> Option<String> {
-        None
+    /// Finds out which version is installed and which models it has. May start a program; the result is cached by the
+    /// caller. An agent that says nothing about itself leaves it out.
+    fn probe(&self) -> Probing<'_> {
+        Box::pin(async { Ok(Probe::default()) })
     }
 
-    fn capabilities(&self) -> Capabilities;
+    /// What it can do with this model; `None` is the model it uses unless told otherwise.
+    fn abilities(&self, model: Option<&Model>) -> Abilities;
 
-    /// Reaches the agent for a branch. Nothing is said before the first prompt.
-    fn connect(&self, start: Start) -> Connecting<'_>;
+    /// Connects the agent for a branch. It does nothing before the first prompt.
+    fn connect(&self, start: AgentStart) -> Connecting<'_>;
 }
 
-/// An agent that is being reached. Dropping it gives up, and leaves nothing behind.
-pub type Connecting<'a> = Pin<Box<dyn Future<Output = Result<Conversation, ConnectError>> + Send + 'a>>;
+/// What was found out about an agent that is installed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Probe {
+    /// `None` where it does not say.
+    pub version: Option<String>,
+    /// The models that can be selected; `None` where it does not say.
+    pub models: Option<Vec<Model>>,
+}
+
+/// An agent that is being probed. Dropping it stops what was started.
+pub type Probing<'a> = Pin<Box<dyn Future<Output = Result<Probe, ConnectError>> + Send + 'a>>;
+
+/// An agent that is being connected. Dropping it stops what was started.
+pub type Connecting<'a> = Pin<Box<dyn Future<Output = Result<AgentConnection, ConnectError>> + Send + 'a>>;
 
 #[derive(Debug, Error)]
 pub enum ConnectError {
@@ -58,10 +73,10 @@ pub enum ConnectError {
 
 /// A connection to an agent, and the task that serves it.
 ///
-/// The agent ends when `inputs` is dropped, or when nobody takes its events any more.
-pub struct Conversation {
+/// The agent ends when the connection is dropped: it cannot receive inputs or deliver events any more.
+pub struct AgentConnection {
     pub inputs: mpsc::Sender<AgentInput>,
-    pub events: mpsc::Receiver<AgentEvent>,
+    pub events: mpsc::Receiver<FromAgent>,
     task: JoinHandle<()>,
 }
 
@@ -70,9 +85,9 @@ pub struct Conversation {
 #[error("the agent broke down")]
 pub struct BrokeDown(#[from] tokio::task::JoinError);
 
-impl Conversation {
+impl AgentConnection {
     /// Starts the task that serves a connection.
-    pub fn served_by<F>(serve: impl FnOnce(mpsc::Receiver<AgentInput>, mpsc::Sender<AgentEvent>) -> F) -> Self
+    pub fn served_by<F>(serve: impl FnOnce(mpsc::Receiver<AgentInput>, mpsc::Sender<FromAgent>) -> F) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -108,8 +123,8 @@ impl Conversation {
     }
 }
 
-impl fmt::Debug for Conversation {
+impl fmt::Debug for AgentConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Conversation").finish_non_exhaustive()
+        f.debug_struct("AgentConnection").finish_non_exhaustive()
     }
 }

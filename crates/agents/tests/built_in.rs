@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_agents::built_in::{Heard, Pace, REQUESTS, Request, Step, TOUR, reply_to};
-use offshoot_session::agent::{Ending, Said, Speaker};
+use offshoot_session::agent::{AgentEventKind, AgentTurnEnd, DeltaField, Speaker};
 use offshoot_session::asks::{Answer, Asking};
 use offshoot_session::turn::End;
 use offshoot_session::{Body, Setting};
@@ -248,13 +248,17 @@ async fn an_answer_without_words_leaves_no_entry() {
     talk.close().await;
 }
 
+fn is_delta(kind: &AgentEventKind, of: DeltaField) -> bool {
+    matches!(kind, AgentEventKind::Delta { field, .. } if *field == of)
+}
+
 #[tokio::test]
 async fn thoughts_come_before_words() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
     talk.send("think about branches").await;
-    let first_words = talk.heard.iter().position(|event| matches!(event.said, Said::Words { .. })).unwrap();
+    let first_words = talk.heard.iter().position(|event| is_delta(&event.kind, DeltaField::Text)).unwrap();
     let last_thought =
-        talk.heard.iter().rposition(|event| matches!(event.said, Said::Thinking { .. })).unwrap();
+        talk.heard.iter().rposition(|event| is_delta(&event.kind, DeltaField::Thinking)).unwrap();
     assert!(last_thought < first_words);
     talk.close().await;
 }
@@ -267,7 +271,10 @@ async fn it_stops_in_the_middle_of_a_long_answer() {
     assert_eq!(talk.send("count to 100000").await, End::Interrupted);
     assert_eq!(talk.kinds(), "prompt reply interrupted");
     assert_eq!(talk.last_reply(), "1 2 3 4 5 ");
-    assert_eq!(talk.heard.last().map(|event| &event.said), Some(&Said::Ended(Ending::Interrupted)));
+    assert_eq!(
+        talk.heard.last().map(|event| &event.kind),
+        Some(&AgentEventKind::Ended(AgentTurnEnd::Interrupted))
+    );
     gate.close();
     assert_eq!(talk.send("count to 3").await, End::Done);
     assert_eq!(talk.last_reply(), "1 2 3");

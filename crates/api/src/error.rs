@@ -388,7 +388,7 @@ impl From<AddressError> for ApiError {
 }
 
 coded! {
-    Unsupported { Unsupported { .. } => Invalid, }
+    Unsupported { Unsupported::Value { .. } => Invalid, Unsupported::Kind { .. } => Invalid, }
     LandingGone {
         LandingGone::Below(_) | LandingGone::Version(_) | LandingGone::Answer(_) => PointNotFound,
     }

@@ -29,6 +29,9 @@ pub enum EventKind {
     /// A node of the tree, for good.
     Entry {
         entry: EntryView,
+        /// The live entry that it replaces, where that had another id: some agents name their entries themselves.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaces: Option<String>,
     },
     HeadMoved {
         head: HeadView,
@@ -66,7 +69,7 @@ pub enum EventKind {
     TurnStarted {
         prompt: String,
     },
-    /// An entry as far as it is known.
+    /// An entry as far as it is known. Without blocks: what was shown of it is void.
     Live {
         entry: EntryView,
     },
@@ -77,6 +80,13 @@ pub enum EventKind {
     Thinking {
         entry: String,
         text: String,
+    },
+    /// A request to the model failed and is sent again. Shown until the next event of the turn.
+    Retrying {
+        attempt: u32,
+        of: u32,
+        wait_ms: u64,
+        error: String,
     },
     TurnEnded {
         end: TurnEnd,
@@ -132,7 +142,7 @@ impl From<&offshoot_session::turn::End> for TurnEnd {
             End::Done => Self::Done,
             End::Limit => Self::Limit,
             End::Interrupted => Self::Interrupted,
-            End::Failed(message) => Self::Failed { message: message.clone() },
+            End::Failed(failure) => Self::Failed { message: failure.text.clone() },
         }
     }
 }
@@ -140,6 +150,31 @@ impl From<&offshoot_session::turn::End> for TurnEnd {
 impl EventKind {
     /// Whether it is only seen while it happens; all else can be read from the session later.
     pub fn is_live(&self) -> bool {
-        matches!(self, Self::Live { .. } | Self::Words { .. } | Self::Thinking { .. } | Self::Notice { .. })
+        match self {
+            Self::Live { .. }
+            | Self::Words { .. }
+            | Self::Thinking { .. }
+            | Self::Retrying { .. }
+            | Self::Notice { .. } => true,
+            Self::Entry { .. }
+            | Self::HeadMoved { .. }
+            | Self::Labelled { .. }
+            | Self::Titled { .. }
+            | Self::BranchNamed { .. }
+            | Self::Bound { .. }
+            | Self::CheckpointTaken { .. }
+            | Self::Branched { .. }
+            | Self::Rearranged
+            | Self::TurnStarted { .. }
+            | Self::TurnEnded { .. }
+            | Self::Asked { .. }
+            | Self::Answered { .. }
+            | Self::Confirmed { .. }
+            | Self::NoLongerAsked { .. }
+            | Self::Status { .. }
+            | Self::Queue { .. }
+            | Self::HookFailed { .. }
+            | Self::Closed => false,
+        }
     }
 }

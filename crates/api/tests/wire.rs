@@ -14,7 +14,7 @@ use offshoot_api::views::{
     StatusRow, StatusView, SubAgentView, VersionBrief, abilities,
 };
 use offshoot_api::{Access, ApiError, Caller, CallerContext, ErrorCode, Event, Hint, TurnEnd};
-use offshoot_session::agent::{Capabilities, Speaker};
+use offshoot_session::agent::{Abilities, Speaker};
 use offshoot_session::asks::{Ask, AskId, Asking, Permission};
 use offshoot_session::guard::Refusal;
 use offshoot_session::status::{State, Status, WaitingFor};
@@ -455,7 +455,7 @@ fn a_prompt_comes_through_with_its_images() {
 
 #[test]
 fn abilities_are_words() {
-    let can = Capabilities { resume: true, questions: true, ..Capabilities::default() };
+    let can = Abilities { resume: true, questions: true, ..Abilities::default() };
     assert_eq!(abilities(&can), ["resume", "questions"]);
 }
 

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use offshoot_agents::{Agent, Connecting, Conversation};
+use offshoot_agents::{Agent, AgentConnection, Connecting};
 use offshoot_api::event::EventKind;
 use offshoot_api::request;
 use offshoot_api::views::PromptView;
 use offshoot_api::{Caller, EventStream, Request, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
-use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Said, Start};
+use offshoot_session::agent::{Abilities, AgentEventKind, AgentInput, AgentStart, FromAgent};
 use offshoot_session::{Block, Body, Entry, EntryId, HeadMove, HeadName, Record, Reply, SessionHeader};
 use offshoot_store::{Home, JournalStore, Locking, SessionStore};
 use offshoot_testkit::{FixedStamps, SharedStamps};
@@ -138,18 +138,18 @@ impl Agent for Chatter {
         "Chatter"
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
+    fn abilities(&self, _model: Option<&offshoot_session::Model>) -> Abilities {
+        Abilities::default()
     }
 
-    fn connect(&self, _start: Start) -> Connecting<'_> {
+    fn connect(&self, _start: AgentStart) -> Connecting<'_> {
         let permits = self.0.clone();
         Box::pin(async move {
-            Ok(Conversation::served_by(|mut inputs, events| async move {
+            Ok(AgentConnection::served_by(|mut inputs, events| async move {
                 let Some(AgentInput::Prompt { turn, .. }) = inputs.recv().await else { panic!("no prompt") };
                 while let Ok(permit) = permits.acquire().await {
                     permit.forget();
-                    let said = AgentEvent::new(turn.clone(), Said::words("m", "word "));
+                    let said = FromAgent::turn(turn.clone(), AgentEventKind::text("m", "word "));
                     if events.send(said).await.is_err() {
                         return;
                     }

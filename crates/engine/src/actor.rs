@@ -7,6 +7,7 @@
 //! Whatever takes long happens elsewhere and comes back as a message: reaching an agent, its words, a summary. Only
 //! appends are waited for, because nothing is told before it is safe.
 
+mod agent_events;
 mod agents;
 mod appending;
 mod asking;
@@ -36,16 +37,16 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use offshoot_agents::Conversation;
+use offshoot_agents::AgentConnection;
 use offshoot_api::event::EventKind;
 use offshoot_api::response::Notice;
 use offshoot_api::{ApiError, CallerContext, EventStream, Request, Response};
-use offshoot_session::agent::AgentEvent;
+use offshoot_session::agent::{AgentFailure, FromAgent};
 use offshoot_session::asks::Asks;
 use offshoot_session::cost::Tally;
 use offshoot_session::queue::{QueuedId, SendQueue};
 use offshoot_session::status::State;
-use offshoot_session::{SessionId, SessionTree, Stamps, TurnId};
+use offshoot_session::{EntryId, SessionId, SessionTree, Stamps, TurnId};
 use offshoot_store::Generation;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
@@ -86,11 +87,11 @@ pub(crate) enum Message {
     /// The agent of a turn has been reached, or not.
     Reached {
         turn: TurnId,
-        reached: Result<Conversation, String>,
+        reached: Result<AgentConnection, AgentFailure>,
     },
     Heard {
         connection: ConnectionId,
-        event: AgentEvent,
+        event: FromAgent,
     },
     /// The agent is not there any more.
     Gone {
@@ -232,9 +233,11 @@ pub(crate) struct SessionActor {
     /// The last state in which a crash had left nothing.
     whole: Option<Generation>,
     /// What followers were told last.
-    told: State,
+    told: (State, u32),
     turns: BTreeMap<TurnId, Running>,
     connections: BTreeMap<ConnectionId, Connection>,
+    /// Live entries by the entries that replace them, until those are written.
+    replaced: BTreeMap<EntryId, EntryId>,
     next_connection: u64,
     asks: Asks,
     queue: SendQueue,
@@ -366,9 +369,10 @@ impl SessionActor {
             notices: Vec::new(),
             unended: Unended::default(),
             whole: None,
-            told: State::Ready,
+            told: (State::Ready, 0),
             turns: BTreeMap::new(),
             connections: BTreeMap::new(),
+            replaced: BTreeMap::new(),
             next_connection: 0,
             asks: Asks::default(),
             queue: waiting,
@@ -522,7 +526,7 @@ impl SessionActor {
         let running: Vec<TurnId> = self.turns.keys().cloned().collect();
         for turn in running {
             self.interrupt(&turn).await;
-            self.give_up(&turn, "the session was closed").await;
+            self.give_up(&turn, AgentFailure::other("the session was closed")).await;
         }
     }
 

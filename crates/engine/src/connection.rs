@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use offshoot_agents::Conversation;
-use offshoot_session::agent::{AgentEvent, AgentInput};
+use offshoot_agents::AgentConnection;
+use offshoot_session::agent::{AgentInput, FromAgent};
 use tokio::sync::mpsc;
 
 use crate::actor::Message;
@@ -22,14 +22,14 @@ pub(crate) struct ConnectionId(pub(crate) u64);
 /// Serves a connection until one of its ends is gone.
 pub(crate) async fn keep(
     id: ConnectionId,
-    mut conversation: Conversation,
+    mut connection: AgentConnection,
     mut inputs: mpsc::UnboundedReceiver<AgentInput>,
     actor: mpsc::Sender<Message>,
 ) {
     let mut waiting: VecDeque<AgentInput> = VecDeque::new();
     loop {
         let step = tokio::select! {
-            permit = conversation.inputs.reserve(), if !waiting.is_empty() => match permit {
+            permit = connection.inputs.reserve(), if !waiting.is_empty() => match permit {
                 Ok(permit) => {
                     if let Some(input) = waiting.pop_front() {
                         permit.send(input);
@@ -45,7 +45,7 @@ pub(crate) async fn keep(
                 }
                 None => Step::LetGo,
             },
-            event = conversation.events.recv() => event.map_or(Step::AgentGone, |event| Step::Heard(Box::new(event))),
+            event = connection.events.recv() => event.map_or(Step::AgentGone, |event| Step::Heard(Box::new(event))),
         };
         match step {
             Step::GoOn => {}
@@ -63,12 +63,12 @@ pub(crate) async fn keep(
         }
     }
     // How it ended concerns nobody any more.
-    let _ = conversation.close_within(END_WAIT).await;
+    let _ = connection.close_within(END_WAIT).await;
 }
 
 enum Step {
     GoOn,
-    Heard(Box<AgentEvent>),
+    Heard(Box<FromAgent>),
     AgentGone,
     LetGo,
 }

@@ -25,7 +25,7 @@ use crate::actor::{Brought, Call, Message, chosen_ids, require_client_id};
 use crate::environment::environment_for;
 use crate::failure::{bad_settings, internal, not_created, not_listed, not_read};
 use crate::feed::EventNumbers;
-use crate::installed::listed;
+use crate::installed::{listed, probed};
 use crate::open_sessions::OpenSessions;
 use crate::rules::RuleBook;
 use crate::settings::SettingsSource;
@@ -200,7 +200,8 @@ impl Engine {
         let (shared, context) = (self.shared.clone(), caller.context.clone());
         let settings = shared.settings.about(context.folder.as_deref(), &context).await;
         let environment = environment_for(&context, settings.map_err(bad_settings)?.as_ref());
-        let agents = blocking(move || Ok(listed(&shared.agents, &environment))).await?;
+        let probes = probed(&shared.agents).await;
+        let agents = blocking(move || Ok(listed(&shared.agents, &probes, &environment))).await?;
         Ok(Response::Agents { agents })
     }
 
@@ -211,8 +212,10 @@ impl Engine {
         let settings = settings.unwrap_or_default();
         begin.agent = begin.agent.or_else(|| settings.default_agent.clone());
         if let Some(agent) = begin.agent.as_ref().and_then(|agent| self.shared.agents.get(agent)) {
-            let model = begin.model.clone().map(|model| Setting::Model { role: None, model: model.into() });
-            agent.capabilities().support(agent.title(), model.as_slice())?;
+            let model: Option<offshoot_session::Model> = begin.model.clone().map(Into::into);
+            let abilities = agent.abilities(model.as_ref());
+            let model = model.map(|model| Setting::Model { role: None, model });
+            abilities.support(agent.title(), model.as_slice())?;
         }
         if begin.agent == settings.default_agent {
             begin.model = begin.model.or_else(|| settings.default_model.as_ref().map(ModelView::from));

@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use offshoot_agents::Agent;
 use offshoot_agents::built_in::{BuiltIn, NAME, Pace};
 pub use offshoot_agents::known;
 use offshoot_agents::known::Found;
+use offshoot_agents::{Agent, Probe};
 use offshoot_api::views::{AgentView, abilities};
 use offshoot_session::agent::Environment;
 
@@ -29,9 +29,19 @@ pub fn can_answer(name: &str) -> bool {
     installed().iter().any(|agent| agent.name() == name)
 }
 
+/// What those that answer say about themselves. One that cannot be probed says nothing.
+pub(crate) async fn probed(answering: &BTreeMap<String, Arc<dyn Agent>>) -> BTreeMap<String, Probe> {
+    let mut probes = BTreeMap::new();
+    for (name, agent) in answering {
+        probes.insert(name.clone(), agent.probe().await.unwrap_or_default());
+    }
+    probes
+}
+
 /// All of them, those that answer first. May block: programs are asked for their versions.
 pub(crate) fn listed(
     answering: &BTreeMap<String, Arc<dyn Agent>>,
+    probes: &BTreeMap<String, Probe>,
     environment: &Environment,
 ) -> Vec<AgentView> {
     let path = environment.get("PATH").unwrap_or_default();
@@ -41,20 +51,21 @@ pub(crate) fn listed(
     let others = found.iter().filter(|found| !answering.contains_key(found.program.name)).map(known_only);
     let answering = answering.values().map(|agent| {
         let program = found.iter().find(|found| found.program.name == agent.name());
-        answers(agent.as_ref(), program)
+        answers(agent.as_ref(), probes.get(agent.name()), program)
     });
     answering.chain(others).collect()
 }
 
 /// One that is a program of its own may not be there all the same.
-fn answers(agent: &dyn Agent, program: Option<&Found>) -> AgentView {
+fn answers(agent: &dyn Agent, probe: Option<&Probe>, program: Option<&Found>) -> AgentView {
+    let version = probe.and_then(|probe| probe.version.clone());
     AgentView {
         name: agent.name().to_owned(),
         title: agent.title().to_owned(),
-        version: agent.version().or_else(|| program.and_then(|found| found.version.clone())),
+        version: version.or_else(|| program.and_then(|found| found.version.clone())),
         installed: program.is_none_or(|found| found.file.is_some()),
         install: program.map(|found| found.program.install.to_owned()),
-        can: abilities(&agent.capabilities()),
+        can: abilities(&agent.abilities(None)),
         answers: true,
         path: program.and_then(path_of),
     }

@@ -1,4 +1,4 @@
-//! Texts that an agent writes for us, beside the conversation.
+//! Texts that an agent writes for us, beside the connection.
 //!
 //! Any agent can do it: it is reached without a path, asked once, and let go. What it would ask is denied.
 //!
@@ -7,18 +7,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use offshoot_agents::{Agent, Conversation};
+use offshoot_agents::{Agent, AgentConnection};
 use offshoot_api::{ApiError, ErrorCode};
-use offshoot_session::agent::{AgentInput, Ending, Environment, Said, Speaker, Start};
+use offshoot_session::agent::{
+    AgentEventKind, AgentInput, AgentStart, AgentTurnEnd, ConnectionEvent, DeltaField, Environment,
+    FromAgent, Speaker,
+};
 use offshoot_session::asks::Answer;
 use offshoot_session::handoff::Handoff;
 use offshoot_session::render::prompts::SUMMARIZER;
-use offshoot_session::{Block, Prompt, SessionId, Setting, TurnId, text_of};
+use offshoot_session::{Block, Body, Prompt, SessionId, Setting, TurnId, text_of};
 
 use crate::failure::not_reached;
 
 /// How long an agent may take to end by itself.
 const END_WAIT: Duration = Duration::from_secs(2);
+
+/// The turn, and its prompt.
+const SUMMARY: &str = "summary";
 
 /// Who writes, and under which settings.
 #[derive(Clone)]
@@ -43,64 +49,71 @@ impl Writer {
     }
 
     async fn write_one(&self, request: String) -> Result<String, ApiError> {
-        let start = Start {
+        let start = AgentStart {
             session: self.session.clone(),
             workspace: None,
-            handoff: Handoff::Continue { session: None },
-            path: Vec::new(),
+            handoff: Handoff::New { session: None },
+            context: Arc::new(Vec::new()),
             settings: self.settings.clone(),
             environment: self.environment.clone(),
             is_watched: self.is_watched,
         };
         let reached = self.agent.connect(start).await;
-        let mut conversation = reached.map_err(|error| failed(not_reached(&error)))?;
-        let turn = TurnId::from("summary");
+        let mut connection = reached.map_err(|error| failed(not_reached(&error)))?;
+        let turn = TurnId::from(SUMMARY);
         let words = Block::Text(format!("{SUMMARIZER}\n\n{request}"));
         let prompt = Prompt { blocks: vec![words], attachments: Vec::new(), said_at: None };
-        let asked = conversation.inputs.send(AgentInput::Prompt { turn, prompt }).await;
+        let asked = connection
+            .inputs
+            .send(AgentInput::Prompt { turn, entry: SUMMARY.into(), prompt, before: Vec::new() })
+            .await;
         asked.map_err(|_| failed("the agent is gone"))?;
-        let text = listen(&mut conversation).await?;
+        let text = listen(&mut connection).await?;
         // How it ends concerns nobody: the text is there.
-        let _ = conversation.close_within(END_WAIT).await;
+        let _ = connection.close_within(END_WAIT).await;
         if text.trim().is_empty() { Err(failed("the agent wrote no summary")) } else { Ok(text) }
     }
 }
 
-/// The words of all its messages. A whole message takes the place of the words that came of it.
-async fn listen(conversation: &mut Conversation) -> Result<String, ApiError> {
-    let (mut whole, mut coming) = (Vec::new(), String::new());
-    while let Some(event) = conversation.events.recv().await {
-        if event.speaker != Speaker::Agent {
-            continue;
-        }
-        match event.said {
-            Said::Words { text, .. } => coming.push_str(&text),
-            Said::Message { reply, .. } => {
-                coming.clear();
+/// The text of all its messages. A final reply replaces the live text of its message.
+async fn listen(connection: &mut AgentConnection) -> Result<String, ApiError> {
+    let (mut whole, mut growing) = (Vec::new(), String::new());
+    while let Some(event) = connection.events.recv().await {
+        let event = match event {
+            FromAgent::Turn(event) if event.speaker == Speaker::Agent => event,
+            FromAgent::Turn(_) => continue,
+            FromAgent::Connection(ConnectionEvent::Exited { .. }) => break,
+            FromAgent::Connection(_) => continue,
+        };
+        match event.kind {
+            AgentEventKind::Delta { field: DeltaField::Text, text, .. } => growing.push_str(&text),
+            AgentEventKind::Entry { body: Body::Reply(reply), .. } => {
+                growing.clear();
                 whole.push(text_of(&reply.blocks));
             }
-            Said::Asks { request, .. } => {
+            AgentEventKind::MessageEnded { .. } => whole.push(std::mem::take(&mut growing)),
+            AgentEventKind::Discarded { .. } => growing.clear(),
+            AgentEventKind::Ask { request, .. } => {
                 let answer = Answer::Deny { message: Some("only a summary is wanted".to_owned()) };
-                let denied = AgentInput::Answer { turn: event.turn, request, answer };
-                conversation.inputs.send(denied).await.map_err(|_| failed("the agent is gone"))?;
+                let denied = AgentInput::Answer { turn: SUMMARY.into(), request, answer };
+                connection.inputs.send(denied).await.map_err(|_| failed("the agent is gone"))?;
             }
-            Said::Failed { message } => return Err(failed(message)),
-            Said::Ended(Ending::Interrupted) => return Err(failed("the agent stopped")),
-            Said::Ended(Ending::Done | Ending::Limit) => {
-                whole.push(coming);
+            AgentEventKind::Failed(failure) => return Err(failed(failure.text)),
+            AgentEventKind::Ended(AgentTurnEnd::Interrupted) => return Err(failed("the agent stopped")),
+            AgentEventKind::Ended(AgentTurnEnd::Done | AgentTurnEnd::Limit) => {
+                whole.push(growing);
                 whole.retain(|text| !text.trim().is_empty());
                 return Ok(whole.join("\n\n"));
             }
-            Said::Started { .. }
-            | Said::Thinking { .. }
-            | Said::ToolUse { .. }
-            | Said::ToolResult(_)
-            | Said::Confirms { .. }
-            | Said::Withdraws { .. }
-            | Said::Used(_)
-            | Said::Compacting
-            | Said::Compacted { .. }
-            | Said::Notice(_) => {}
+            AgentEventKind::Started { .. }
+            | AgentEventKind::Delta { .. }
+            | AgentEventKind::Entry { .. }
+            | AgentEventKind::AskConfirmed { .. }
+            | AgentEventKind::AskWithdrawn { .. }
+            | AgentEventKind::Retrying { .. }
+            | AgentEventKind::Spent(_)
+            | AgentEventKind::Compacting
+            | AgentEventKind::Compacted { .. } => {}
         }
     }
     Err(failed("the agent is gone"))

@@ -224,9 +224,9 @@ enum Busy<'s> {
     Pending(&'s PendingTurn),
 }
 
-/// An interrupted turn writes nothing any more, so it is in nobody's way.
+/// An interrupted turn is in nobody's way: requests that write below it wait until its agent has stopped.
 fn busy<'s>(state: &SessionState<'s>) -> impl Iterator<Item = Busy<'s>> {
-    let running = state.turns.iter().filter(|turn| !matches!(turn.phase, Phase::Interrupted | Phase::Ended));
+    let running = state.turns.iter().filter(|turn| !matches!(turn.phase, Phase::Interrupting | Phase::Ended));
     running.map(Busy::Running).chain(state.pending.iter().map(Busy::Pending))
 }
 
@@ -247,7 +247,7 @@ impl<'s> Busy<'s> {
                     (None, Phase::Accepted | Phase::Hook | Phase::Connecting) => {
                         Refusal::Connecting { turn, prompt }
                     }
-                    (None, Phase::Running | Phase::Compacting | Phase::Interrupted | Phase::Ended) => {
+                    (None, Phase::Running | Phase::Compacting | Phase::Interrupting | Phase::Ended) => {
                         Refusal::Running { turn, prompt }
                     }
                 }

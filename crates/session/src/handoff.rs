@@ -1,13 +1,14 @@
 //! How an agent comes to know a branch.
 //!
 //! A branch belongs to the person, an agent's session belongs to the agent, and the two need not fit. [`plan_handoff`]
-//! takes the first way that works, the most faithful first:
+//! takes the first method that works, the most faithful first:
 //!
-//! 1. **continue**: the agent's session ends exactly where the branch does.
-//! 2. **fork at a message**: the agent has been there, went on elsewhere, and can go back in a session of its own.
-//! 3. **rebuilt transcript**: the branch is written as a session file of that agent.
-//! 4. **replayed context**: the branch is told as text ([`Reconstruction`]). Tools and their results are lost, and every
-//!    front end says so.
+//! 1. **stateless**: the agent keeps no session and reads the branch for every prompt.
+//! 2. **continue**: the agent's session ends exactly where the branch does.
+//! 3. **fork**: the agent has been there, continued elsewhere, and can return in a session of its own.
+//! 4. **rebuild**: the branch is written as a session file of that agent.
+//! 5. **replay**: the branch is sent as text ([`Reconstruction`]). Tools and their results are lost, and every front end
+//!    says so.
 //!
 //! Nothing is made before it is needed: an agent's session begins with the first prompt that is sent on a branch.
 
@@ -18,34 +19,38 @@ use std::sync::Arc;
 
 pub use reconstruction::{Reconstruction, reconstruct};
 
-use crate::agent::Capabilities;
+use crate::agent::Abilities;
 use crate::context::Reach;
 use crate::versions::versions_of;
 use crate::{AgentSessionId, Binding, Body, Entry, EntryId, Missing, Provenance, SessionTree, Setting};
 
+/// `session` is the id that a new session of the agent shall have, for agents that take one from us.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Handoff {
-    /// The agent goes on in its own session; `None` begins one, and there is nothing to be told.
-    Continue {
-        session: Option<AgentSessionId>,
-    },
-    ForkAtMessage {
-        session: AgentSessionId,
-        /// The agent's own name for the last message that counts; `None` is the end of the session.
-        message: Option<String>,
-    },
-    RebuiltTranscript,
-    ReplayedContext(Reconstruction, Gap),
+    /// The branch is empty: the agent begins a session.
+    New { session: Option<AgentSessionId> },
+    /// The agent continues its own session.
+    Continue { session: AgentSessionId },
+    /// The agent continues `from` in a new session. `at` is the last entry of it that counts, by the agent's own name;
+    /// `None` is the end.
+    Fork { from: AgentSessionId, at: Option<EntryId>, session: Option<AgentSessionId> },
+    /// The branch is written as a session of the agent. `verbatim`: this agent wrote all of it, so that its own lines can
+    /// be copied.
+    Rebuild { session: Option<AgentSessionId>, verbatim: bool },
+    /// The agent begins a session and is told the branch as text.
+    Replay { text: Reconstruction, reason: ReplayReason },
+    /// The agent keeps no session: it reads the branch for every prompt.
+    Stateless,
 }
 
-/// Why an agent cannot go on in a session of its own.
+/// Why an agent cannot continue in a session of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gap {
-    /// It was not there when the branch was said, or not at all of it.
-    NeverThere,
-    /// It was, and cannot take up that session again.
-    CannotReturn,
-    /// Its session has gone on elsewhere, and it cannot begin another one from the middle of it.
+pub enum ReplayReason {
+    /// It did not answer on this branch, or not on all of it.
+    NewToBranch,
+    /// It did, and cannot resume that session.
+    CannotResume,
+    /// Its session has continued elsewhere, and it cannot begin another one from the middle of it.
     CannotFork,
     /// It could, but not from within a turn, where there is no message to name.
     InsideTurn,
@@ -53,11 +58,13 @@ pub enum Gap {
 
 /// The agent that shall answer.
 #[derive(Clone, Copy, Debug)]
-pub struct AgentAtHand<'a> {
+pub struct HandoffAgent<'a> {
     pub name: &'a str,
-    pub can: &'a Capabilities,
+    pub abilities: &'a Abilities,
     /// The session that its process has open, if one runs.
     pub live: Option<&'a AgentSessionId>,
+    /// The id for a session that it begins, where it takes one from us.
+    pub new_session: Option<&'a AgentSessionId>,
 }
 
 /// What has to happen to the agent when a head has moved.
@@ -74,58 +81,77 @@ pub enum AgentSwitch {
 impl Handoff {
     pub fn provenance(&self) -> Provenance {
         match self {
-            Self::Continue { .. } => Provenance::Continued,
-            Self::ForkAtMessage { .. } => Provenance::ForkedAtMessage,
-            Self::RebuiltTranscript => Provenance::RebuiltTranscript,
-            Self::ReplayedContext(..) => Provenance::ReplayedContext,
+            Self::New { .. } | Self::Continue { .. } | Self::Stateless => Provenance::Continued,
+            Self::Fork { .. } => Provenance::ForkedAtMessage,
+            Self::Rebuild { .. } => Provenance::RebuiltTranscript,
+            Self::Replay { .. } => Provenance::ReplayedContext,
         }
     }
 
-    /// What the agent is not told. Where it goes on in a session of its own, that was told when the session began.
+    /// What the agent is not told. Where it continues a session of its own, that was told when the session began.
     pub fn missing(&self) -> Missing {
         match self {
-            Self::ReplayedContext(told, _) => told.missing,
-            Self::Continue { .. } | Self::ForkAtMessage { .. } | Self::RebuiltTranscript => {
-                Missing::default()
-            }
+            Self::Replay { text, .. } => text.missing,
+            Self::New { .. }
+            | Self::Continue { .. }
+            | Self::Fork { .. }
+            | Self::Rebuild { .. }
+            | Self::Stateless => Missing::default(),
         }
     }
 }
 
-/// The way to an agent for a prompt that has been written.
-pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &AgentAtHand<'_>) -> Handoff {
+/// The method for a prompt that has been written.
+pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &HandoffAgent<'_>) -> Handoff {
+    let (can, new) = (agent.abilities, || agent.new_session.cloned());
+    if can.stateless {
+        return Handoff::Stateless;
+    }
     let above = tree.parent(prompt).map(|parent| &parent.id);
     let path = tree.path_to(above);
-    // What was cleared is nobody's to know: a session that begins behind it lacks nothing.
+    // Nobody needs to know what was cleared: a session that begins behind it lacks nothing.
     let counts = path.get(Reach::of(&path).start..).unwrap_or_default();
     if !counts.iter().any(|entry| is_heard(&entry.body)) {
-        return Handoff::Continue { session: None };
+        return Handoff::New { session: new() };
     }
-    let can = agent.can;
     let known = known_session(tree, &path).filter(|known| known.agent == Some(agent.name));
     match known {
         Some(Known { session, at: At::Tip, .. })
             if can.resume || (can.many_turns && agent.live == Some(&session)) =>
         {
-            Handoff::Continue { session: Some(session) }
+            Handoff::Continue { session }
         }
         Some(Known { session, at: At::Tip, .. }) if can.fork_at_tip => {
-            Handoff::ForkAtMessage { session, message: None }
+            Handoff::Fork { from: session, at: None, session: new() }
         }
         Some(Known { session, message: Some(message), .. }) if can.fork_at_message => {
-            Handoff::ForkAtMessage { session, message: Some(message) }
+            Handoff::Fork { from: session, at: Some(message.into()), session: new() }
         }
-        Some(_) | None if can.rebuilt_transcript => Handoff::RebuiltTranscript,
+        Some(_) | None if can.rebuilt_transcript => {
+            Handoff::Rebuild { session: new(), verbatim: is_all_of(tree, counts, agent.name) }
+        }
         known => {
-            let gap = match known.map(|known| known.at) {
-                None => Gap::NeverThere,
-                Some(At::Tip) => Gap::CannotReturn,
-                Some(At::Within) if can.fork_at_message => Gap::InsideTurn,
-                Some(At::Within) => Gap::CannotFork,
+            let reason = match known.map(|known| known.at) {
+                None => ReplayReason::NewToBranch,
+                Some(At::Tip) => ReplayReason::CannotResume,
+                Some(At::Within) if can.fork_at_message => ReplayReason::InsideTurn,
+                Some(At::Within) => ReplayReason::CannotFork,
             };
-            Handoff::ReplayedContext(reconstruct(&path, &earlier_attachments(tree, prompt)), gap)
+            let text = reconstruct(&path, &earlier_attachments(tree, prompt));
+            Handoff::Replay { text, reason }
         }
     }
+}
+
+/// Whether one agent answered every prompt of a path and wrote everything else on it.
+fn is_all_of(tree: &SessionTree, path: &[&Arc<Entry>], agent: &str) -> bool {
+    let bound = path.iter().filter(|entry| {
+        let binding = tree.binding(&entry.id);
+        binding.is_some_and(|binding| binding.agent.as_deref() == Some(agent))
+    });
+    let turns: HashSet<_> = bound.filter_map(|entry| entry.turn.as_ref()).collect();
+    let is_its = |entry: &Entry| entry.turn.as_ref().is_some_and(|turn| turns.contains(turn));
+    path.iter().filter(|entry| is_heard(&entry.body)).all(|entry| is_its(entry))
 }
 
 /// The agent's own session of a branch: that of the deepest turn on its path that has one, back to where the context was
@@ -196,7 +222,9 @@ fn bound_turn<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>]) -> Option<Boun
 fn known_session<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>]) -> Option<Known<'t>> {
     let BoundTurn { binding, prompt, bound } = bound_turn(tree, path)?;
     let session = binding.agent_session.clone()?;
-    let turn = &path.get(prompt)?.turn;
+    // A turn that the agent began by itself is bound at its first entry, below the last prompt.
+    let turn = [bound, prompt].into_iter().find_map(|at| path.get(at)?.turn.clone());
+    let turn = &turn;
     // Whatever was put into the branch afterwards, such as a summary or what a script has appended, the agent has never
     // heard. What belongs to no turn was written by none.
     let is_of_turn = |entry: &Entry| entry.turn.is_some() && entry.turn == *turn;

@@ -63,6 +63,10 @@ text_ids! {
     AgentSessionId;
     /// One call of a tool, as named by the agent.
     ToolCallId;
+    /// One message that an agent writes, as named by the agent. Unique in its connection.
+    MessageKey;
+    /// Work that an agent runs in the background, as named by the agent.
+    TaskId;
 }
 
 impl HeadName {

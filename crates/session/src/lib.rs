@@ -75,7 +75,9 @@ pub use entry::{
     Interruption, Merge, Model, Note, Prompt, Reply, Setting, Shell, Stop, System, ToolResult, ToolUse,
     Usage, text_of,
 };
-pub use id::{AgentSessionId, EntryId, HeadName, OperationId, SessionId, ToolCallId, TurnId};
+pub use id::{
+    AgentSessionId, EntryId, HeadName, MessageKey, OperationId, SessionId, TaskId, ToolCallId, TurnId,
+};
 pub use oddity::{Odd, Oddity};
 pub use record::{
     BranchReason, Change, Fact, ForeignSource, HeadMove, Lineage, Mark, Missing, Provenance, RawLine, Record,

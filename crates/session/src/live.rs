@@ -104,6 +104,36 @@ impl LiveReplies {
         Ok(())
     }
 
+    /// A final entry at the turn's tip; live responses hang below it from now on. `id` is the agent's own, where it has
+    /// one.
+    pub fn write(
+        &mut self,
+        turn: &TurnId,
+        id: Option<EntryId>,
+        body: Body,
+        stamps: &mut dyn Stamps,
+    ) -> Result<Record, NotLive> {
+        let live = self.live_mut(turn)?;
+        let id = id.unwrap_or_else(|| stamps.entry_id());
+        let parent = Some(std::mem::replace(&mut live.tip, id.clone()));
+        Ok(Record::entry(Entry { id, parent, written_at: stamps.now(), turn: Some(turn.clone()), body }))
+    }
+
+    /// The last response gets another id; nothing happens where there is none.
+    pub fn name_last(&mut self, turn: &TurnId, id: EntryId) -> Result<(), NotLive> {
+        if let Some(last) = &mut self.live_mut(turn)?.last {
+            last.id = id;
+        }
+        Ok(())
+    }
+
+    /// Live responses are void.
+    pub fn discard(&mut self, turn: &TurnId) -> Result<(), NotLive> {
+        let live = self.live_mut(turn)?;
+        (live.earlier, live.last) = (VectorSync::new_sync(), None);
+        Ok(())
+    }
+
     /// Adds to the reply that is being written, or begins one.
     pub fn extend(
         &mut self,

@@ -12,7 +12,7 @@ use thiserror::Error;
 
 use crate::status::State;
 use crate::turn::Phase;
-use crate::{EntryId, HeadName, SessionTree, TurnId};
+use crate::{Entry, EntryId, HeadName, SessionTree, TurnId};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PendingTurn {
@@ -52,6 +52,16 @@ impl PendingTurn {
     #[must_use]
     pub fn asking_hooks(self) -> Self {
         Self { phase: Phase::Hook, ..self }
+    }
+
+    /// An entry was written in the turn whose end the message waits for: the message lands below it, if it was to land
+    /// below its parent.
+    pub fn follow(&mut self, entry: &Entry) {
+        if let Landing::Below(Some(below)) = &mut self.landing
+            && Some(&*below) == entry.parent.as_ref()
+        {
+            *below = entry.id.clone();
+        }
     }
 
     /// The id of the turn that begins when the prompt is written.

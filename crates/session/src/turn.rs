@@ -1,28 +1,32 @@
 //! A turn: a prompt and all that answers it, as it happens.
 //!
-//! [`Turn::on`] takes what the agent says and answers with what shall happen ([`Effect`]); somebody else does it. A turn
-//! owns its branch: it writes below its own prompt, wherever the heads are by then.
+//! [`Turn::on`] takes what the agent reports and answers with what shall happen ([`Effect`]); the caller does it. A turn
+//! owns its branch: it writes below its own prompt, wherever the heads are by then. A turn that an agent began by itself
+//! has the entry that says why in place of a prompt.
 //!
 //! ```text
 //! accepted ─▶ hook            the prompt is written next: see [`pending`](crate::pending)
 //!               │
 //!      ┌────────┘
-//!      ▼       Started         Asks            answered
+//!      ▼       Started          Ask             answered
 //! connecting ──────────▶ running ────▶ waiting ────────▶ running
 //!      │                    │  interrupt                    │ Ended, Failed
 //!      │ Failed             ▼                               ▼
-//!      └───────────────▶ interrupted ──── Ended ──────▶   ended
+//!      └───────────────▶ interrupting ─── Ended ──────▶   ended
 //! ```
-//! What is final is written and then shown; words that are still coming are shown first, and carry the entry they will
-//! be, so that a draft of them can be kept. An interrupted turn is final at once: the agent is told to stop, and whatever
-//! it says until then is dropped. A turn ends exactly once.
+//! What is final is written and then shown; text that still grows is shown first, and carries the entry it will be, so
+//! that a draft of it can be kept. While a turn is being interrupted its agent may finish the block it is writing and
+//! account for its usage; new text and asks are dropped. A turn ends exactly once, and whatever was shown is by then
+//! written, replaced or discarded.
 //!
 //! Sub-agents are trees of their own, below a note that names the call that started them, with a turn id of their own:
-//! several write at the same time, and each is a chain.
+//! several write at the same time, and each is a chain. They end by themselves or with the turn.
 
 mod effect;
+mod message;
 mod recovery;
 mod sub_agents;
+mod usage;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -31,19 +35,24 @@ pub use recovery::{
     Unfinished, Writer, has_unfinished_turn, plan_recovery, shown_of_unfinished, unfinished_turns,
 };
 
-use crate::agent::{AgentEvent, AgentInput, Ending, Said, Speaker};
+use crate::agent::{
+    AgentEvent, AgentEventKind, AgentFailure, AgentInfo, AgentInput, AgentTurn, AgentTurnEnd, Speaker,
+};
 use crate::asks::{Ask, AskId, Asking};
-use crate::live::{Delta, LiveReplies};
+use crate::live::LiveReplies;
 use crate::status::{State, WaitingFor};
 use crate::{
-    AgentSessionId, Block, Body, Compaction, Entry, EntryId, Fact, FileLists, Interruption, Missing, Model,
-    Provenance, Record, Reply, SessionTree, Stamps, Stop, ToolCallId, ToolResult, ToolUse, TurnId, Usage,
+    AgentSessionId, Body, Compaction, Entry, EntryId, Fact, FileLists, Interruption, Missing, Model,
+    Provenance, Record, Reply, SessionTree, Stamps, Stop, ToolCallId, TurnId, Usage,
 };
+use message::{Growth, Speech, Written, written};
 use sub_agents::Call;
 
 #[derive(Clone, Debug)]
 pub struct Turn {
     id: TurnId,
+    /// What the agent calls it.
+    agent_turn: AgentTurn,
     prompt: EntryId,
     provenance: Provenance,
     phase: Phase,
@@ -53,6 +62,8 @@ pub struct Turn {
     asked: BTreeSet<AskId>,
     questions: BTreeSet<AskId>,
     bound: Bound,
+    /// What entries carry since the agent reported a sum.
+    counted: Usage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,19 +76,9 @@ pub enum Phase {
     Connecting,
     Running,
     Compacting,
-    /// Over for the conversation; the agent has not said yet that it stopped.
-    Interrupted,
+    /// A person interrupted it. The agent finishes what it is writing, and has not said yet that it stopped.
+    Interrupting,
     Ended,
-}
-
-/// What one speaker is writing.
-#[derive(Clone, Debug)]
-struct Speech {
-    turn: TurnId,
-    /// The agent's name for the message.
-    message: Option<String>,
-    /// The entry it will be, once something of it has been shown.
-    entry: Option<EntryId>,
 }
 
 /// What is known of the agent's own side.
@@ -88,6 +89,8 @@ struct Bound {
     model: Option<Model>,
     last_message: Option<String>,
     missing: Missing,
+    /// The agent took the prompt.
+    is_started: bool,
 }
 
 impl Phase {
@@ -98,7 +101,7 @@ impl Phase {
             Self::Connecting => "connecting",
             Self::Running => "running",
             Self::Compacting => "compacting",
-            Self::Interrupted => "interrupted",
+            Self::Interrupting => "interrupted",
             Self::Ended => "ended",
         }
     }
@@ -107,11 +110,22 @@ impl Phase {
 impl Turn {
     /// A prompt has been written; the agent is being reached in the way that `provenance` says.
     pub fn begin(id: TurnId, prompt: EntryId, provenance: Provenance) -> Self {
+        let agent_turn = AgentTurn::Prompted(id.clone());
+        Self::of_agent(id, agent_turn, prompt, provenance)
+    }
+
+    /// The agent began by itself; `entry` says why and is written.
+    pub fn begin_by_agent(id: TurnId, agent_turn: AgentTurn, entry: EntryId) -> Self {
+        Self::of_agent(id, agent_turn, entry, Provenance::Continued)
+    }
+
+    fn of_agent(id: TurnId, agent_turn: AgentTurn, prompt: EntryId, provenance: Provenance) -> Self {
         let mut live = LiveReplies::default();
         live.begin(id.clone(), prompt.clone());
-        let speech = Speech { turn: id.clone(), message: None, entry: None };
+        let speech = Speech { turn: id.clone(), growing: None };
         Self {
             id,
+            agent_turn,
             prompt,
             provenance,
             phase: Phase::Connecting,
@@ -121,6 +135,7 @@ impl Turn {
             asked: BTreeSet::new(),
             questions: BTreeSet::new(),
             bound: Bound::default(),
+            counted: Usage::default(),
         }
     }
 
@@ -142,6 +157,7 @@ impl Turn {
         &self.id
     }
 
+    /// The prompt, or the entry that says why the agent began by itself.
     pub fn prompt(&self) -> &EntryId {
         &self.prompt
     }
@@ -150,9 +166,19 @@ impl Turn {
         self.phase
     }
 
-    /// Nothing more will be written.
+    /// Whether an event or a confirmation with this name belongs to the turn.
+    pub fn is_called(&self, turn: &AgentTurn) -> bool {
+        *turn == self.agent_turn || matches!(turn, AgentTurn::Prompted(id) if *id == self.id)
+    }
+
+    /// Whether the agent began it by itself.
+    pub fn is_self_started(&self) -> bool {
+        matches!(self.agent_turn, AgentTurn::SelfStarted(_))
+    }
+
+    /// Over for the conversation: it ended, or was interrupted and its agent has not stopped yet.
     pub fn is_over(&self) -> bool {
-        matches!(self.phase, Phase::Interrupted | Phase::Ended)
+        matches!(self.phase, Phase::Interrupting | Phase::Ended)
     }
 
     /// What is waited for, if anything.
@@ -171,7 +197,7 @@ impl Turn {
             (Phase::Accepted | Phase::Hook | Phase::Connecting, None) => State::Starting,
             (Phase::Running, None) => State::Running,
             (Phase::Compacting, None) => State::Compacting,
-            (Phase::Interrupted, None) => State::Interrupted,
+            (Phase::Interrupting, None) => State::Interrupted,
             (Phase::Ended, None) => State::Ready,
         }
     }
@@ -186,87 +212,129 @@ impl Turn {
         self.live.over(tree)
     }
 
+    /// What the agent says about itself. Its session is written when the turn starts, or at once where it has started.
+    pub fn opened(&mut self, info: &AgentInfo, stamps: &mut dyn Stamps) -> Vec<Effect> {
+        self.bound.model = info.model.clone().or_else(|| self.bound.model.take());
+        let session = info.session.clone().or_else(|| self.bound.session.clone());
+        self.bind_to(session, stamps)
+    }
+
+    /// The agent continues in another session of its own.
+    pub fn session_changed(&mut self, to: AgentSessionId, stamps: &mut dyn Stamps) -> Vec<Effect> {
+        self.bind_to(Some(to), stamps)
+    }
+
+    /// An entry that belongs to the turn and that the agent does not report.
+    pub fn add(&mut self, body: Body, stamps: &mut dyn Stamps) -> Vec<Effect> {
+        written(self.live.write(&self.id, None, body, stamps).into_iter().collect())
+    }
+
     /// Takes an event of the agent. What belongs to another turn, or comes after the end, changes nothing.
-    pub fn on(&mut self, event: AgentEvent, stamps: &mut dyn Stamps) -> Vec<Effect> {
-        let AgentEvent { turn, speaker, said } = event;
-        if turn != self.id || self.phase == Phase::Ended {
+    pub fn on(&mut self, event: AgentEvent, tree: &SessionTree, stamps: &mut dyn Stamps) -> Vec<Effect> {
+        let AgentEvent { turn, speaker, kind } = event;
+        if !self.is_called(&turn) || !self.takes(&kind) {
             return Vec::new();
         }
-        if self.phase == Phase::Interrupted {
-            return self.after_interruption(&speaker, &said);
-        }
-        if self.phase != Phase::Running {
+        if self.phase != Phase::Interrupting {
             self.phase = Phase::Running;
         }
-        match said {
-            Said::Started { agent_session, model } => self.started(&speaker, agent_session, model, stamps),
-            Said::Words { message, text } => self.grow(&speaker, message, Delta::Words(&text), stamps),
-            Said::Thinking { message, text } => self.grow(&speaker, message, Delta::Thinking(&text), stamps),
-            Said::ToolUse { message, tool_use } => self.calls(&speaker, message, tool_use, stamps),
-            Said::Message { message, reply } => self.message(&speaker, message, reply, stamps),
-            Said::ToolResult(result) => self.result(&speaker, result, stamps),
-            Said::Asks { request, asking } => self.asks(speaker, request, asking, stamps),
-            Said::Confirms { request } => self.confirmed(&request),
-            Said::Withdraws { request } => self.withdrawn(&request),
-            Said::Used(usage) => self.used(&speaker, usage, stamps),
-            Said::Compacting => self.compacting(),
-            Said::Compacted { summary, tokens_before } => {
+        match kind {
+            AgentEventKind::Started { .. } => self.started(&speaker, stamps),
+            AgentEventKind::Delta { message, part, field, text } => {
+                self.grow(&speaker, Growth { message, part, field, text }, stamps)
+            }
+            AgentEventKind::Entry { id, message, body } => {
+                self.write(&speaker, Written { id, message, body }, tree, stamps)
+            }
+            AgentEventKind::MessageEnded { message, stop, usage } => {
+                self.end_message(&speaker, &message, stop, usage, stamps)
+            }
+            AgentEventKind::Discarded { message } => self.discard(&speaker, &message),
+            AgentEventKind::Ask { request, ask } => self.asks(speaker, request, ask, stamps),
+            AgentEventKind::AskConfirmed { request } => self.confirmed(&request),
+            AgentEventKind::AskWithdrawn { request } => self.withdrawn(&request),
+            AgentEventKind::Retrying { attempt, of, wait, cause } => {
+                vec![Effect::Show(Shown::Retrying { attempt, of, wait, cause })]
+            }
+            AgentEventKind::Compacting => self.compacting(),
+            AgentEventKind::Compacted { summary, tokens_before } => {
                 self.compacted(&speaker, summary, tokens_before, stamps)
             }
-            Said::Notice(text) => vec![Effect::Show(Shown::Notice(text))],
-            Said::Ended(ending) => self.ended(&speaker, ending, stamps),
-            Said::Failed { message } => self.failed(&speaker, message, stamps),
+            AgentEventKind::Spent(sums) => self.spent(&sums, stamps),
+            AgentEventKind::Ended(end) => self.ended(&speaker, end, stamps),
+            AgentEventKind::Failed(failure) => self.failed(&speaker, failure, stamps),
         }
     }
 
-    /// A person wants it to stop. What had been said stays, and one entry says that it was cut off.
-    pub fn interrupt(&mut self, stamps: &mut dyn Stamps) -> Vec<Effect> {
+    /// While it is interrupted an agent finishes what it is writing. It begins nothing and asks nothing.
+    fn takes(&self, kind: &AgentEventKind) -> bool {
+        match self.phase {
+            Phase::Ended => false,
+            Phase::Interrupting => match kind {
+                AgentEventKind::Started { .. }
+                | AgentEventKind::Entry { .. }
+                | AgentEventKind::MessageEnded { .. }
+                | AgentEventKind::Discarded { .. }
+                | AgentEventKind::Compacted { .. }
+                | AgentEventKind::Spent(_)
+                | AgentEventKind::Ended(_)
+                | AgentEventKind::Failed(_) => true,
+                AgentEventKind::Delta { .. }
+                | AgentEventKind::Ask { .. }
+                | AgentEventKind::AskConfirmed { .. }
+                | AgentEventKind::AskWithdrawn { .. }
+                | AgentEventKind::Retrying { .. }
+                | AgentEventKind::Compacting => false,
+            },
+            Phase::Accepted | Phase::Hook | Phase::Connecting | Phase::Running | Phase::Compacting => true,
+        }
+    }
+
+    /// A person wants it to stop. The turn ends when its agent says so, or is given up.
+    pub fn interrupt(&mut self) -> Vec<Effect> {
         if self.is_over() {
             return Vec::new();
         }
-        let mut records = self.settle_all(stamps);
-        records.extend(self.say(Body::Interrupted(Interruption::Wanted), stamps));
-        let mut effects = self.finish(records, stamps);
-        self.phase = Phase::Interrupted;
-        effects.push(Effect::Tell(AgentInput::Interrupt { turn: self.id.clone() }));
+        let mut effects = self.withdraw_asks();
+        self.phase = Phase::Interrupting;
+        effects.push(Effect::Tell(AgentInput::Interrupt { turn: self.agent_turn.clone() }));
         effects
     }
 
     /// The agent does not answer, or could not be reached at all. An interrupted turn just ends.
-    pub fn give_up(&mut self, message: &str, stamps: &mut dyn Stamps) -> Vec<Effect> {
+    pub fn give_up(&mut self, failure: AgentFailure, stamps: &mut dyn Stamps) -> Vec<Effect> {
         match self.phase {
             Phase::Ended => Vec::new(),
-            Phase::Interrupted => self.close(End::Interrupted),
-            Phase::Accepted | Phase::Hook | Phase::Connecting | Phase::Running | Phase::Compacting => {
-                self.failed(&Speaker::Agent, message.to_owned(), stamps)
-            }
+            Phase::Accepted
+            | Phase::Hook
+            | Phase::Connecting
+            | Phase::Running
+            | Phase::Compacting
+            | Phase::Interrupting => self.failed(&Speaker::Agent, failure, stamps),
         }
     }
 
-    /// The ask has an answer: nobody waits for it any more.
+    /// The ask has an answer.
     pub fn answered(&mut self, ask: &AskId) {
         self.asked.remove(ask);
         self.questions.remove(ask);
     }
 
-    fn after_interruption(&mut self, speaker: &Speaker, said: &Said) -> Vec<Effect> {
-        let stopped = *speaker == Speaker::Agent && matches!(said, Said::Ended(_) | Said::Failed { .. });
-        if stopped { self.close(End::Interrupted) } else { Vec::new() }
+    /// Once: an agent that reconnects may say it again.
+    fn started(&mut self, speaker: &Speaker, stamps: &mut dyn Stamps) -> Vec<Effect> {
+        if *speaker != Speaker::Agent {
+            return self.begin_speaker(speaker, stamps);
+        }
+        if std::mem::replace(&mut self.bound.is_started, true) {
+            return Vec::new();
+        }
+        vec![Effect::Write(vec![self.binding(stamps)])]
     }
 
-    fn started(
-        &mut self,
-        speaker: &Speaker,
-        session: Option<AgentSessionId>,
-        model: Option<Model>,
-        stamps: &mut dyn Stamps,
-    ) -> Vec<Effect> {
-        if *speaker != Speaker::Agent {
-            return self.begin_sub_agent(speaker, stamps).into_iter().map(Effect::Write).collect();
-        }
+    fn bind_to(&mut self, session: Option<AgentSessionId>, stamps: &mut dyn Stamps) -> Vec<Effect> {
+        let is_news = self.bound.session != session && self.bound.is_started && self.phase != Phase::Ended;
         self.bound.session = session;
-        self.bound.model = model.or_else(|| self.bound.model.take());
-        vec![Effect::Write(vec![self.binding(stamps)])]
+        if is_news { vec![Effect::Write(vec![self.binding(stamps)])] } else { Vec::new() }
     }
 
     fn binding(&self, stamps: &mut dyn Stamps) -> Record {
@@ -280,90 +348,6 @@ impl Turn {
             inherited: false,
         };
         Record::marked(stamps.now(), fact)
-    }
-
-    /// Adds to a message. The first of it shows the whole entry, the rest only what is added.
-    fn grow(
-        &mut self,
-        speaker: &Speaker,
-        message: Option<String>,
-        delta: Delta<'_>,
-        stamps: &mut dyn Stamps,
-    ) -> Vec<Effect> {
-        let (speech, mut effects) = self.at_message(speaker, message, stamps);
-        if self.live.extend(&speech.turn, delta.clone(), stamps).is_err() {
-            return effects;
-        }
-        let shown = match (&speech.entry, delta) {
-            (Some(entry), Delta::Words(text)) => Shown::Words { entry: entry.clone(), text: text.to_owned() },
-            (Some(entry), Delta::Thinking(text)) => {
-                Shown::Thinking { entry: entry.clone(), text: text.to_owned() }
-            }
-            (Some(_), Delta::Block(_)) | (None, _) => {
-                let Some(entry) = self.live.responses(&speech.turn).pop() else { return effects };
-                self.set_entry(speaker, Some(entry.id.clone()));
-                Shown::Entry(Box::new(entry))
-            }
-        };
-        effects.push(Effect::Show(shown));
-        effects
-    }
-
-    fn calls(
-        &mut self,
-        speaker: &Speaker,
-        message: Option<String>,
-        tool_use: ToolUse,
-        stamps: &mut dyn Stamps,
-    ) -> Vec<Effect> {
-        let effects = self.grow(speaker, message, Delta::Block(Block::ToolUse(tool_use.clone())), stamps);
-        if let Some(entry) = self.speeches.get(speaker).and_then(|speech| speech.entry.clone()) {
-            self.calls.insert(tool_use.id.clone(), Call { entry, tool_use });
-        }
-        effects
-    }
-
-    /// A whole message is final.
-    fn message(
-        &mut self,
-        speaker: &Speaker,
-        message: Option<String>,
-        reply: Reply,
-        stamps: &mut dyn Stamps,
-    ) -> Vec<Effect> {
-        let (speech, mut effects) = self.at_message(speaker, message.clone(), stamps);
-        let tool_uses: Vec<ToolUse> = reply.tool_uses().cloned().collect();
-        let body = Body::Reply(reply);
-        let taken = if self.live.is_writing(&speech.turn) {
-            self.live.replace_last(&speech.turn, body)
-        } else {
-            self.live.append(&speech.turn, body, stamps)
-        };
-        let shown = self.live.responses(&speech.turn).pop().map(|entry| entry.id);
-        if let (Ok(()), Some(entry)) = (taken, shown) {
-            for tool_use in tool_uses {
-                self.calls.insert(tool_use.id.clone(), Call { entry: entry.clone(), tool_use });
-            }
-        }
-        if *speaker == Speaker::Agent {
-            self.bound.last_message = message.or_else(|| self.bound.last_message.take());
-        }
-        effects.extend(written(self.settle(speaker, stamps)));
-        effects
-    }
-
-    fn result(&mut self, speaker: &Speaker, mut result: ToolResult, stamps: &mut dyn Stamps) -> Vec<Effect> {
-        let (speech, mut effects) = self.at_message_in_hand(speaker, stamps);
-        let mut records = self.settle(speaker, stamps);
-        if let Some(call) = self.calls.get(&result.call).filter(|_| result.tool.is_empty()) {
-            result.tool = call.tool_use.name.clone();
-        }
-        records.extend(self.end_sub_agent(&Speaker::SubAgent(result.call.clone()), stamps));
-        if self.live.append(&speech.turn, Body::ToolResult(result), stamps).is_ok() {
-            records.extend(self.live.settle(&speech.turn));
-        }
-        effects.extend(written(records));
-        effects
     }
 
     fn asks(
@@ -392,13 +376,6 @@ impl Turn {
         let id = AskId::of(&self.id, request);
         self.answered(&id);
         vec![Effect::Show(Shown::NoLongerAsked(id))]
-    }
-
-    fn used(&mut self, speaker: &Speaker, usage: Usage, stamps: &mut dyn Stamps) -> Vec<Effect> {
-        let turn = self.speeches.get(speaker).map(|speech| speech.turn.clone());
-        let amended = turn
-            .is_some_and(|turn| self.live.amend(&turn, |reply| reply.usage = Some(usage)).unwrap_or(false));
-        if amended { Vec::new() } else { vec![Effect::Write(vec![spent(usage, stamps)])] }
     }
 
     fn compacting(&mut self) -> Vec<Effect> {
@@ -431,49 +408,46 @@ impl Turn {
         written(records)
     }
 
-    fn ended(&mut self, speaker: &Speaker, ending: Ending, stamps: &mut dyn Stamps) -> Vec<Effect> {
+    fn ended(&mut self, speaker: &Speaker, end: AgentTurnEnd, stamps: &mut dyn Stamps) -> Vec<Effect> {
         if *speaker != Speaker::Agent {
-            let mut records = self.settle(speaker, stamps);
-            records.extend(self.end_sub_agent(speaker, stamps));
-            return written(records);
+            return written(self.end_sub_agent(speaker, stamps));
         }
-        let mut records = self.settle_all(stamps);
-        let end = match ending {
-            Ending::Done => End::Done,
-            Ending::Limit => End::Limit,
-            Ending::Interrupted => {
-                records.extend(self.say(Body::Interrupted(Interruption::Wanted), stamps));
-                End::Interrupted
-            }
+        let end = match end {
+            _ if self.phase == Phase::Interrupting => End::Interrupted,
+            AgentTurnEnd::Interrupted => End::Interrupted,
+            AgentTurnEnd::Done => End::Done,
+            AgentTurnEnd::Limit => End::Limit,
         };
-        let mut effects = self.finish(records, stamps);
-        effects.extend(self.close(end));
+        self.finish(end, stamps)
+    }
+
+    /// The reply says what went wrong, so that it is still known tomorrow. An agent that fails while it is interrupted has
+    /// stopped.
+    fn failed(&mut self, speaker: &Speaker, failure: AgentFailure, stamps: &mut dyn Stamps) -> Vec<Effect> {
+        if self.phase == Phase::Interrupting {
+            return self.ended(speaker, AgentTurnEnd::Interrupted, stamps);
+        }
+        let mut effects = self.begin_speaker(speaker, stamps);
+        let (turn, _) = self.speech(speaker);
+        let stop = Stop::Error(failure.text.clone());
+        if !self.live.is_writing(&turn) {
+            // A sub-agent that has ended is not live, and then nothing is written.
+            let _ = self.live.append(&turn, Body::Reply(Reply::default()), stamps);
+        }
+        let _ = self.live.amend(&turn, |reply| reply.stop = Some(stop));
+        effects.extend(match speaker {
+            Speaker::Agent => self.finish(End::Failed(failure), stamps),
+            Speaker::SubAgent(_) => written(self.end_sub_agent(speaker, stamps)),
+        });
         effects
     }
 
-    /// The reply says what went wrong, so that it is still known tomorrow.
-    fn failed(&mut self, speaker: &Speaker, message: String, stamps: &mut dyn Stamps) -> Vec<Effect> {
-        let (speech, mut effects) = self.at_message_in_hand(speaker, stamps);
-        let stop = Stop::Error(message.clone());
-        if !self.live.is_writing(&speech.turn) {
-            // A turn that is not heard has ended, and then nobody comes here.
-            let _ = self.live.append(&speech.turn, Body::Reply(Reply::default()), stamps);
+    /// The last append of the turn: what was still growing, and that it is over.
+    fn finish(&mut self, end: End, stamps: &mut dyn Stamps) -> Vec<Effect> {
+        let mut records = self.settle_all(stamps);
+        if end == End::Interrupted {
+            records.extend(self.say(Body::Interrupted(Interruption::Wanted), stamps));
         }
-        let _ = self.live.amend(&speech.turn, |reply| reply.stop = Some(stop));
-        if *speaker != Speaker::Agent {
-            let mut records = self.settle(speaker, stamps);
-            records.extend(self.end_sub_agent(speaker, stamps));
-            effects.extend(written(records));
-            return effects;
-        }
-        let records = self.settle_all(stamps);
-        effects.extend(self.finish(records, stamps));
-        effects.extend(self.close(End::Failed(message)));
-        effects
-    }
-
-    /// The last append of the turn: what was still being said, and that it is over.
-    fn finish(&mut self, mut records: Vec<Record>, stamps: &mut dyn Stamps) -> Vec<Effect> {
         let sub_agents: Vec<Speaker> = self.speeches.keys().cloned().collect();
         for speaker in sub_agents.iter().filter(|speaker| **speaker != Speaker::Agent) {
             records.extend(self.end_sub_agent(speaker, stamps));
@@ -485,53 +459,16 @@ impl Turn {
         }
         records.push(Record::marked(stamps.now(), Fact::TurnEnded { turn: self.id.clone() }));
         let mut effects = vec![Effect::Write(records)];
-        let asked = std::mem::take(&mut self.asked).into_iter().chain(std::mem::take(&mut self.questions));
-        effects.extend(asked.map(|ask| Effect::Show(Shown::NoLongerAsked(ask))));
+        effects.extend(self.withdraw_asks());
         effects.push(Effect::Checkpoint { at: tip });
+        self.phase = Phase::Ended;
+        effects.push(Effect::Close(end));
         effects
     }
 
-    fn close(&mut self, end: End) -> Vec<Effect> {
-        self.phase = Phase::Ended;
-        vec![Effect::Close(end)]
-    }
-
-    /// The speech in which a message goes on. Another message than before makes the one before final.
-    fn at_message(
-        &mut self,
-        speaker: &Speaker,
-        message: Option<String>,
-        stamps: &mut dyn Stamps,
-    ) -> (Speech, Vec<Effect>) {
-        let (speech, mut effects) = self.at_message_in_hand(speaker, stamps);
-        let goes_on = speech.message == message || !self.live.is_writing(&speech.turn);
-        if !goes_on {
-            effects.extend(written(self.settle(speaker, stamps)));
-        }
-        if let Some(speech) = self.speeches.get_mut(speaker) {
-            speech.message = message;
-        }
-        (self.speech(speaker), effects)
-    }
-
-    /// The speech as it is, begun where somebody new speaks.
-    fn at_message_in_hand(&mut self, speaker: &Speaker, stamps: &mut dyn Stamps) -> (Speech, Vec<Effect>) {
-        let begun = self.begin_sub_agent(speaker, stamps);
-        (self.speech(speaker), begun.into_iter().map(Effect::Write).collect())
-    }
-
-    fn speech(&self, speaker: &Speaker) -> Speech {
-        self.speeches.get(speaker).cloned().unwrap_or_else(|| Speech {
-            turn: self.id.clone(),
-            message: None,
-            entry: None,
-        })
-    }
-
-    fn set_entry(&mut self, speaker: &Speaker, entry: Option<EntryId>) {
-        if let Some(speech) = self.speeches.get_mut(speaker) {
-            speech.entry = entry;
-        }
+    fn withdraw_asks(&mut self) -> Vec<Effect> {
+        let asked = std::mem::take(&mut self.asked).into_iter().chain(std::mem::take(&mut self.questions));
+        asked.map(|ask| Effect::Show(Shown::NoLongerAsked(ask))).collect()
     }
 
     /// An entry of the turn's own chain.
@@ -541,41 +478,4 @@ impl Turn {
             Err(_) => Vec::new(),
         }
     }
-
-    fn settle_all(&mut self, stamps: &mut dyn Stamps) -> Vec<Record> {
-        let speakers: Vec<Speaker> = self.speeches.keys().cloned().collect();
-        speakers.iter().flat_map(|speaker| self.settle(speaker, stamps)).collect()
-    }
-
-    /// What the speaker is writing is final. A reply that shows nothing is none, but what it cost was spent.
-    fn settle(&mut self, speaker: &Speaker, stamps: &mut dyn Stamps) -> Vec<Record> {
-        self.set_entry(speaker, None);
-        let Some(turn) = self.speeches.get(speaker).map(|speech| speech.turn.clone()) else {
-            return Vec::new();
-        };
-        let mut records = Vec::new();
-        if self.live.is_writing(&turn) {
-            let said = self.live.responses(&turn).pop();
-            let reply =
-                said.and_then(|entry| if let Body::Reply(reply) = entry.body { Some(reply) } else { None });
-            if let Some(reply) = reply.as_ref().filter(|reply| !reply.shows_something()) {
-                records.extend(reply.usage.map(|usage| spent(usage, stamps)));
-                // Both know the turn: it was written to just before.
-                let _ = self.live.replace_last(&turn, Body::Reply(Reply::default()));
-            } else if reply.is_some() {
-                let model = self.bound.model.clone();
-                let _ = self.live.amend(&turn, |reply| reply.model = reply.model.take().or(model));
-            }
-        }
-        records.extend(self.live.settle(&turn));
-        records
-    }
-}
-
-fn written(records: Vec<Record>) -> Vec<Effect> {
-    if records.is_empty() { Vec::new() } else { vec![Effect::Write(records)] }
-}
-
-fn spent(usage: Usage, stamps: &mut dyn Stamps) -> Record {
-    Record::marked(stamps.now(), Fact::Spent { usage })
 }

@@ -2,9 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "what a helper cannot unwrap fails the test")]
 
-use offshoot_session::agent::Capabilities;
+use offshoot_session::agent::Abilities;
 use offshoot_session::handoff::{
-    AgentAtHand, AgentSwitch, Handoff, branch_provenance, branch_session, plan_handoff, reconstruct,
+    AgentSwitch, Handoff, HandoffAgent, branch_provenance, branch_session, plan_handoff, reconstruct,
     switch_agent,
 };
 use offshoot_session::plan::fork::{Fork, ForkPosition, ForkScope, fork_records};
@@ -16,27 +16,21 @@ use offshoot_session::{
 use offshoot_testkit::{FixedStamps, drawn};
 use serde_json::json;
 
-const FORKS: Capabilities = Capabilities { fork_at_message: true, ..RESUMES };
-const RESUMES: Capabilities = Capabilities {
-    many_turns: true,
-    resume: true,
-    fork_at_tip: false,
-    fork_at_message: false,
-    rebuilt_transcript: false,
-    file_checkpoints: false,
-    interrupt: true,
-    permissions: false,
-    questions: false,
-    images: false,
-    sub_agents: false,
-    compaction: false,
-    context_window: None,
-    models: None,
-    tools: None,
-    permission_modes: None,
-};
-const REBUILDS: Capabilities = Capabilities { rebuilt_transcript: true, ..RESUMES };
-const FORGETS: Capabilities = Capabilities { resume: false, ..RESUMES };
+fn resumes() -> Abilities {
+    Abilities { many_turns: true, resume: true, interrupt: true, ..Abilities::default() }
+}
+
+fn forks() -> Abilities {
+    Abilities { fork_at_message: true, ..resumes() }
+}
+
+fn rebuilds() -> Abilities {
+    Abilities { rebuilt_transcript: true, ..resumes() }
+}
+
+fn forgets() -> Abilities {
+    Abilities { resume: false, ..resumes() }
+}
 
 /// A drawn tree whose header names the agent, and bindings `entry:session:message`.
 fn tree(drawing: &str, bindings: &str) -> SessionTree {
@@ -63,73 +57,78 @@ fn tree(drawing: &str, bindings: &str) -> SessionTree {
     tree
 }
 
-fn way(tree: &SessionTree, prompt: &str, can: &Capabilities) -> String {
+fn agent<'a>(name: &'a str, abilities: &'a Abilities, live: Option<&'a AgentSessionId>) -> HandoffAgent<'a> {
+    HandoffAgent { name, abilities, live, new_session: None }
+}
+
+fn way(tree: &SessionTree, prompt: &str, can: &Abilities) -> String {
     way_with(tree, prompt, "agent", can, None)
 }
 
-fn way_with(tree: &SessionTree, prompt: &str, name: &str, can: &Capabilities, live: Option<&str>) -> String {
+fn way_with(tree: &SessionTree, prompt: &str, name: &str, can: &Abilities, live: Option<&str>) -> String {
     let live: Option<AgentSessionId> = live.map(Into::into);
-    match plan_handoff(tree, &prompt.into(), &AgentAtHand { name, can, live: live.as_ref() }) {
-        Handoff::Continue { session: None } => "begin".into(),
-        Handoff::Continue { session: Some(session) } => format!("continue {session}"),
-        Handoff::ForkAtMessage { session, message } => {
-            format!("fork {session} at {}", message.unwrap_or("the end".into()))
+    match plan_handoff(tree, &prompt.into(), &agent(name, can, live.as_ref())) {
+        Handoff::New { .. } => "begin".into(),
+        Handoff::Continue { session } => format!("continue {session}"),
+        Handoff::Fork { from, at, .. } => {
+            format!("fork {from} at {}", at.unwrap_or("the end".into()))
         }
-        Handoff::RebuiltTranscript => "rebuild".into(),
-        Handoff::ReplayedContext(..) => "replay".into(),
+        Handoff::Rebuild { .. } => "rebuild".into(),
+        Handoff::Replay { .. } => "replay".into(),
+        Handoff::Stateless => "stateless".into(),
     }
 }
 
 #[test]
 fn where_nothing_was_said_there_is_nothing_to_hand_over() {
-    assert_eq!(way(&tree("u1*", ""), "u1", &RESUMES), "begin");
-    assert_eq!(way(&tree("m1 - u1*", ""), "u1", &RESUMES), "begin", "a setting is not said");
+    assert_eq!(way(&tree("u1*", ""), "u1", &resumes()), "begin");
+    assert_eq!(way(&tree("m1 - u1*", ""), "u1", &resumes()), "begin", "a setting is not said");
 }
 
 /// an agent is reused only for the branch whose session it has open, else it resumes or starts.
 #[test]
 fn the_branch_that_ends_where_the_agents_session_ends_is_continued() {
     let tree = tree("u1/t1 - a1/t1 - u2/t2*", "u1:s1:m1");
-    assert_eq!(way(&tree, "u2", &RESUMES), "continue s1");
-    assert_eq!(way_with(&tree, "u2", "agent", &FORGETS, None), "replay", "its process is gone");
-    assert_eq!(way_with(&tree, "u2", "agent", &FORGETS, Some("s1")), "continue s1");
-    assert_eq!(way_with(&tree, "u2", "agent", &FORGETS, Some("s2")), "replay");
+    assert_eq!(way(&tree, "u2", &resumes()), "continue s1");
+    assert_eq!(way_with(&tree, "u2", "agent", &forgets(), None), "replay", "its process is gone");
+    assert_eq!(way_with(&tree, "u2", "agent", &forgets(), Some("s1")), "continue s1");
+    assert_eq!(way_with(&tree, "u2", "agent", &forgets(), Some("s2")), "replay");
 }
 
 #[test]
 fn a_version_of_an_old_prompt_forks_where_the_agent_can() {
     let tree = tree("u1/t1 - a1/t1 - u2/t2 - a2/t2\n a1 - u3/t3*", "u1:s1:m1 u2:s1:m2");
-    assert_eq!(way(&tree, "u3", &FORKS), "fork s1 at m1");
-    assert_eq!(way(&tree, "u3", &REBUILDS), "rebuild");
-    assert_eq!(way(&tree, "u3", &RESUMES), "replay");
+    assert_eq!(way(&tree, "u3", &forks()), "fork s1 at m1");
+    assert_eq!(way(&tree, "u3", &rebuilds()), "rebuild");
+    assert_eq!(way(&tree, "u3", &resumes()), "replay");
 }
 
 #[test]
 fn in_the_middle_of_a_turn_no_message_can_be_named() {
     let tree = tree("u1/t1 - c1/t1 - t1/t1 - a1/t1\n c1 - u2/t2*", "u1:s1:m1");
-    assert_eq!(way(&tree, "u2", &FORKS), "replay");
+    assert_eq!(way(&tree, "u2", &forks()), "replay");
 }
 
 #[test]
 fn what_the_agent_has_not_heard_has_to_be_told() {
-    assert_eq!(way(&tree("u1/t1 - a1/t1 - s1 - u2/t2*", "u1:s1:m1"), "u2", &FORKS), "replay");
-    assert_eq!(way(&tree("u1/t1 - a1/t1 - m1 - u2/t2*", "u1:s1:m1"), "u2", &FORKS), "continue s1");
-    assert_eq!(way(&tree("u1/t1 - a1/t1 - u2 - a2 - u3/t3*", "u1:s1:m1"), "u3", &REBUILDS), "rebuild");
+    assert_eq!(way(&tree("u1/t1 - a1/t1 - s1 - u2/t2*", "u1:s1:m1"), "u2", &forks()), "replay");
+    assert_eq!(way(&tree("u1/t1 - a1/t1 - m1 - u2/t2*", "u1:s1:m1"), "u2", &forks()), "continue s1");
+    assert_eq!(way(&tree("u1/t1 - a1/t1 - u2 - a2 - u3/t3*", "u1:s1:m1"), "u3", &rebuilds()), "rebuild");
 }
 
 /// What was read from the file of another program belongs to no turn, and neither does what a script appends.
 #[test]
 fn what_was_appended_below_an_agents_own_file_has_to_be_told() {
-    assert_eq!(way(&tree("u1 - a1 - u2/t2*", "a1:s1:m1"), "u2", &RESUMES), "continue s1");
-    assert_eq!(way(&tree("u1 - a1 - a2 - u2/t2*", "a1:s1:m1"), "u2", &RESUMES), "replay");
-    assert_eq!(way(&tree("u1/t1 - a1/t1 - a2 - u2/t2*", "u1:s1:m1"), "u2", &RESUMES), "replay");
-    assert_eq!(way(&tree("u1 - a1 - n1 - u2/t2*", "a1:s1:m1"), "u2", &RESUMES), "continue s1");
+    assert_eq!(way(&tree("u1 - a1 - u2/t2*", "a1:s1:m1"), "u2", &resumes()), "continue s1");
+    assert_eq!(way(&tree("u1 - a1 - a2 - u2/t2*", "a1:s1:m1"), "u2", &resumes()), "replay");
+    assert_eq!(way(&tree("u1/t1 - a1/t1 - a2 - u2/t2*", "u1:s1:m1"), "u2", &resumes()), "replay");
+    assert_eq!(way(&tree("u1 - a1 - n1 - u2/t2*", "a1:s1:m1"), "u2", &resumes()), "continue s1");
 }
 
 #[test]
 fn another_agent_has_heard_nothing() {
     let tree = tree("u1/t1 - a1/t1 - u2/t2*", "u1:s1:m1");
-    assert_eq!(way_with(&tree, "u2", "other", &FORKS, Some("s1")), "replay");
+    assert_eq!(way_with(&tree, "u2", "other", &forks(), Some("s1")), "replay");
 }
 
 #[test]
@@ -161,8 +160,8 @@ fn an_agent_that_was_chosen_on_the_way_is_the_one_whose_session_it_is() {
     ] {
         tree.apply(&record).unwrap();
     }
-    assert_eq!(way_with(&tree, "u3", "other", &RESUMES, None), "continue s2");
-    assert_eq!(way_with(&tree, "u3", "agent", &RESUMES, None), "replay");
+    assert_eq!(way_with(&tree, "u3", "other", &resumes(), None), "continue s2");
+    assert_eq!(way_with(&tree, "u3", "agent", &resumes(), None), "replay");
     assert_eq!(branch_provenance(&tree, Some(&"u2".into())), Some(Provenance::ReplayedContext));
 }
 
@@ -174,7 +173,7 @@ fn an_inherited_session_is_forked_and_never_continued() {
         let ended = Fact::TurnEnded { turn: turn.into() };
         origin.apply(&Record::marked(FixedStamps::start(), ended)).unwrap();
     }
-    let asked_at = |at: &str, can: &Capabilities| {
+    let asked_at = |at: &str, can: &Abilities| {
         let scope = ForkScope::Branch { at: Some(at.into()), position: ForkPosition::At };
         let copy = fork_records(&origin, &Fork { scope }, &mut FixedStamps::after(100)).unwrap();
         let (mut copy, oddities) = SessionTree::replay(copy.records);
@@ -189,11 +188,11 @@ fn an_inherited_session_is_forked_and_never_continued() {
         copy.apply(&Record::entry(prompt)).unwrap();
         way(&copy, "u3", can)
     };
-    assert_eq!(asked_at("a1", &FORKS), "fork s1 at m1");
-    assert_eq!(asked_at("a2", &FORKS), "fork s1 at m2", "also where the origin would be continued");
-    assert_eq!(asked_at("a2", &RESUMES), "replay");
+    assert_eq!(asked_at("a1", &forks()), "fork s1 at m1");
+    assert_eq!(asked_at("a2", &forks()), "fork s1 at m2", "also where the origin would be continued");
+    assert_eq!(asked_at("a2", &resumes()), "replay");
     assert_eq!(
-        asked_at("c2", &FORKS),
+        asked_at("c2", &forks()),
         "replay",
         "in the middle of a turn the agent knows more than the copy"
     );
@@ -211,8 +210,8 @@ fn the_session_of_a_branch_is_that_of_its_deepest_bound_turn() {
     assert_eq!(at("a1").as_deref(), Some("s1"));
     assert_eq!(at("u3").as_deref(), Some("s1"), "also before the first answer below it");
     assert_eq!(branch_session(&tree, None), None);
-    assert_eq!(way(&tree, "u4", &RESUMES), "continue s2");
-    assert_eq!(way(&tree, "u3", &RESUMES), "continue s1", "nothing else was said in it");
+    assert_eq!(way(&tree, "u4", &resumes()), "continue s2");
+    assert_eq!(way(&tree, "u3", &resumes()), "continue s1", "nothing else was said in it");
 }
 
 /// a session that has continued on another branch is named, and not continued.
@@ -220,8 +219,8 @@ fn the_session_of_a_branch_is_that_of_its_deepest_bound_turn() {
 fn a_session_that_has_continued_elsewhere_is_named_and_not_continued() {
     let tree = tree("u1/t1 - a1/t1 - u2/t2 - a2/t2\n a1 - u3/t3*", "u1:s1:m1 u2:s1:m2");
     assert_eq!(branch_session(&tree, Some(&"u3".into())), Some("s1".into()));
-    assert_eq!(way(&tree, "u3", &RESUMES), "replay");
-    assert_eq!(way(&tree, "u3", &FORKS), "fork s1 at m1");
+    assert_eq!(way(&tree, "u3", &resumes()), "replay");
+    assert_eq!(way(&tree, "u3", &forks()), "fork s1 at m1");
 }
 
 #[test]
@@ -289,8 +288,8 @@ fn behind_a_clearing_nothing_is_missing() {
         }
     }
     let (tree, _) = SessionTree::replay(records);
-    assert_eq!(way(&tree, "u2", &RESUMES), "begin");
-    assert_eq!(way(&tree, "u2", &REBUILDS), "begin");
+    assert_eq!(way(&tree, "u2", &resumes()), "begin");
+    assert_eq!(way(&tree, "u2", &rebuilds()), "begin");
     let fact = Fact::Bound {
         at: "u1".into(),
         agent_session: Some("s1".into()),
@@ -321,8 +320,8 @@ fn a_session_belongs_to_whom_it_was_bound() {
     };
     records.push(Record::marked(FixedStamps::start(), fact));
     let (tree, _) = SessionTree::replay(records);
-    assert_eq!(way_with(&tree, "u2", "agent", &RESUMES, None), "continue s1");
-    assert!(!way_with(&tree, "u2", "other", &RESUMES, None).contains("s1"));
+    assert_eq!(way_with(&tree, "u2", "agent", &resumes(), None), "continue s1");
+    assert!(!way_with(&tree, "u2", "other", &resumes(), None).contains("s1"));
 }
 
 /// A turn is undone. Its agent has heard it all the same, so its session is not that of the branch any more until the turn
@@ -349,7 +348,7 @@ fn an_agent_remembers_what_was_undone() {
     let next = |tree: &SessionTree| {
         let (parent, written_at) = (tree.main_head().cloned(), FixedStamps::start());
         let entry = Entry { id: "next".into(), parent, written_at, turn: None, body: Body::prompt("next") };
-        way(&tree.extended(&[Record::entry(entry)]).unwrap(), "next", &RESUMES)
+        way(&tree.extended(&[Record::entry(entry)]).unwrap(), "next", &resumes())
     };
     assert_eq!(next(&tree), "continue s1");
     let words = Prompt { blocks: vec![Block::Text("more".to_owned())], ..Prompt::default() };
@@ -383,9 +382,10 @@ fn a_new_version_names_the_files_of_the_old_one() {
         for record in [attaching("u2", "a1", &["old.csv", "b.png"]), attaching("u3", "a1", new)] {
             tree.apply(&record).unwrap();
         }
-        let at_hand = AgentAtHand { name: "agent", can: &RESUMES, live: None };
+        let abilities = resumes();
+        let at_hand = agent("agent", &abilities, None);
         match plan_handoff(&tree, &"u3".into(), &at_hand) {
-            Handoff::ReplayedContext(told, _) => told.text,
+            Handoff::Replay { text, .. } => text.text,
             other => panic!("{other:?}"),
         }
     };
@@ -401,8 +401,9 @@ fn a_new_version_names_the_files_of_the_old_one() {
 fn a_prompt_that_was_not_edited_names_no_earlier_files() {
     let mut tree = tree("u1 - a1*", "");
     tree.apply(&attaching("u2", "a1", &["new.md"])).unwrap();
-    let at_hand = AgentAtHand { name: "agent", can: &RESUMES, live: None };
+    let abilities = resumes();
+    let at_hand = agent("agent", &abilities, None);
     let handoff = plan_handoff(&tree, &"u2".into(), &at_hand);
-    let Handoff::ReplayedContext(told, _) = handoff else { panic!("{handoff:?}") };
+    let Handoff::Replay { text: told, .. } = handoff else { panic!("{handoff:?}") };
     assert!(!told.text.contains("Previously attached"), "{}", told.text);
 }

@@ -1,6 +1,6 @@
 //! Going back, in the words of an agent that has one line.
 
-use offshoot_session::agent::Capabilities;
+use offshoot_session::agent::Abilities;
 use offshoot_session::plan::{AgentRewind, RewindRefused, RewindScope, agent_may_rewind, agent_rewind};
 use offshoot_testkit::tree_of;
 
@@ -21,7 +21,7 @@ fn an_agent_goes_on_behind_what_stood_before_the_prompt() {
 #[test]
 fn files_go_back_only_where_the_agent_keeps_them() {
     let (keeps, does_not) =
-        (Capabilities { file_checkpoints: true, ..Capabilities::default() }, Capabilities::default());
+        (Abilities { file_checkpoints: true, ..Abilities::default() }, Abilities::default());
     assert_eq!(agent_may_rewind("X", &keeps, RewindScope::Both), Ok(()));
     assert_eq!(agent_may_rewind("X", &does_not, RewindScope::Conversation), Ok(()));
     let refused = agent_may_rewind("X", &does_not, RewindScope::Files);

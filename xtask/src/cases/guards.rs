@@ -1,7 +1,7 @@
 //! Guards of a chat window with one session, and the text by which it tells a new session what was said.
 
 use anyhow::{Context, Result, bail};
-use offshoot_session::agent::{AgentEvent, Said};
+use offshoot_session::agent::AgentFailure;
 use offshoot_session::guard::{
     Action, AgentState, Allowed, Place, RunningTurn, SessionState, may, turn_to_interrupt,
 };
@@ -155,7 +155,10 @@ impl Scene {
         }
         let mut turn = Turn::begin(TURN.into(), PROMPT.into(), Provenance::Continued);
         let tip = self.tree.main_head().cloned();
-        let effects = turn.interrupt(&mut self.stamps);
+        turn.interrupt();
+        let state = turn.state();
+        // What is written comes when the agent has stopped.
+        let effects = turn.give_up(AgentFailure::other("interrupted"), &mut self.stamps);
         let at_the_tip = effects.iter().any(|effect| match effect {
             Effect::Write(records) => records
                 .iter()
@@ -164,13 +167,13 @@ impl Scene {
             _ => false,
         });
         let appended = at_the_tip.then_some("interrupted at cursor leaf");
-        let after = json!({"session_state": word(turn.state(), Talk::Before), "appended": appended});
+        let after = json!({"session_state": word(state, Talk::Before), "appended": appended});
         Ok(json!({"allowed": true, "after": after}))
     }
 
     fn failed(&mut self) -> Value {
         let mut turn = Turn::begin(TURN.into(), PROMPT.into(), Provenance::Continued);
-        turn.on(AgentEvent::new(TURN.into(), Said::Failed { message: "failed".into() }), &mut self.stamps);
+        turn.give_up(AgentFailure::other("failed"), &mut self.stamps);
         let session = branch_session(&self.tree, Some(&PROMPT.into()));
         json!({"allowed": true, "after": {
             "session_state": word(turn.state(), Talk::Before),

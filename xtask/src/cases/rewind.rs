@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use offshoot_api::{ApiError, frame};
-use offshoot_session::agent::Capabilities;
+use offshoot_session::agent::Abilities;
 use offshoot_session::plan::{RewindScope, agent_may_preview, agent_may_rewind, agent_rewind};
 use offshoot_session::{Body, Entry, EntryId, Record, SessionTree, Stamps};
 use serde_json::{Value, json};
@@ -66,9 +66,9 @@ fn message_of_type(kind: &str) -> Result<Value> {
 }
 
 /// What the agents of the bridge keep by themselves, and how they are called.
-fn agent(provider: &str) -> (&'static str, Capabilities) {
-    let keeps_files = Capabilities { file_checkpoints: true, ..Capabilities::default() };
-    if provider == "codex" { ("Codex", Capabilities::default()) } else { ("Claude", keeps_files) }
+fn agent(provider: &str) -> (&'static str, Abilities) {
+    let keeps_files = Abilities { file_checkpoints: true, ..Abilities::default() };
+    if provider == "codex" { ("Codex", Abilities::default()) } else { ("Claude", keeps_files) }
 }
 
 fn preview(provider: &str) -> Value {

@@ -13,7 +13,7 @@ pub struct Heard {
 
 impl Heard {
     /// From the entries of a branch. What a compaction or clearing took away is forgotten.
-    pub fn of(path: &[Arc<Entry>]) -> Self {
+    pub fn of(path: impl IntoIterator<Item = Arc<Entry>>) -> Self {
         let mut heard = Self::default();
         for entry in path {
             match &entry.body {

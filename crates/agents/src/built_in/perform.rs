@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use offshoot_session::agent::{AgentEvent, AgentInput, Ending, Said, Start};
+use offshoot_session::agent::{
+    AgentEventKind, AgentFailure, AgentInfo, AgentInput, AgentStart, AgentTurnEnd, ConnectionEvent, FromAgent,
+};
 use offshoot_session::asks::{Answer, Asking, Permission};
 use offshoot_session::handoff::Handoff;
 use offshoot_session::{AgentSessionId, Prompt, Stop, ToolCallId, TurnId, text_of};
@@ -19,19 +21,23 @@ use super::{Pace, words};
 
 /// Serves a connection until nobody speaks to it any more.
 pub(super) async fn converse(
-    start: Start,
+    start: AgentStart,
     pace: Pace,
     mut inputs: mpsc::Receiver<AgentInput>,
-    events: mpsc::Sender<AgentEvent>,
+    events: mpsc::Sender<FromAgent>,
 ) {
-    let workspace = Workspace::at(start.workspace.as_deref(), start.environment.clone());
-    let mut heard = Heard::of(&start.path);
+    let workspace = Workspace::at(start.workspace.clone(), start.environment.clone());
+    let mut heard = Heard::of(start.context.entries());
     let mut limits = Limits::default();
     limits.set(&start.settings);
     let mut session = match &start.handoff {
-        Handoff::Continue { session } => session.clone(),
-        Handoff::ForkAtMessage { .. } | Handoff::RebuiltTranscript | Handoff::ReplayedContext(..) => None,
+        Handoff::Continue { session } => Some(session.clone()),
+        Handoff::New { session } | Handoff::Fork { session, .. } | Handoff::Rebuild { session, .. } => {
+            session.clone()
+        }
+        Handoff::Replay { .. } | Handoff::Stateless => None,
     };
+    let (mut is_open, mut asks) = (false, 0);
     let mut later = VecDeque::new();
     loop {
         let input = match later.pop_front() {
@@ -42,26 +48,30 @@ pub(super) async fn converse(
             },
         };
         let done = match input {
-            AgentInput::Prompt { turn, prompt } => {
+            AgentInput::Prompt { turn, prompt, .. } => {
                 let session = session.get_or_insert_with(|| named_after(&turn)).clone();
+                if !std::mem::replace(&mut is_open, true) && open(session, &events).await.is_err() {
+                    return;
+                }
                 let said = text_of(&prompt.blocks);
                 let steps = saying_what_came(reply_to(&heard, &said), &prompt);
                 let tokens = heard.tokens();
                 heard.take_prompt(&said);
-                let mut speech = Speech::new(turn, &mut inputs, &events, &pace, &mut later, tokens);
-                let done = answer(&mut speech, session, steps, &workspace, &limits).await;
+                let mut speech =
+                    Speech::new(turn, &mut inputs, &events, &pace, &mut later, &mut asks, tokens);
+                let done = answer(&mut speech, steps, &workspace, &limits).await;
                 heard.characters += speech.answered;
                 done
             }
             AgentInput::Answer { turn, request, .. } => {
-                let confirmed = AgentEvent::new(turn, Said::Confirms { request });
+                let confirmed = FromAgent::turn(turn, AgentEventKind::AskConfirmed { request });
                 events.send(confirmed).await.map_err(|_| Stopped::Alone)
             }
             AgentInput::Configure(settings) => {
                 limits.set(&settings);
                 Ok(())
             }
-            AgentInput::Interrupt { .. } => Ok(()),
+            AgentInput::Interrupt { .. } | AgentInput::StopTask(_) | AgentInput::Rename(_) => Ok(()),
         };
         if matches!(done, Err(Stopped::Alone)) {
             return;
@@ -86,14 +96,25 @@ fn named_after(turn: &TurnId) -> AgentSessionId {
     format!("{}-{turn}", super::NAME).into()
 }
 
+/// Says who it is, before its first turn.
+async fn open(session: AgentSessionId, events: &mpsc::Sender<FromAgent>) -> Result<(), Stopped> {
+    let info = AgentInfo {
+        session: Some(session),
+        version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        model: Some(model()),
+        ..AgentInfo::default()
+    };
+    let opened = FromAgent::Connection(ConnectionEvent::Opened(info));
+    events.send(opened).await.map_err(|_| Stopped::Alone)
+}
+
 async fn answer(
     speech: &mut Speech<'_>,
-    session: AgentSessionId,
     steps: Vec<Step>,
     workspace: &Workspace,
     limits: &Limits,
 ) -> Result<(), Stopped> {
-    speech.tell(Said::Started { agent_session: Some(session), model: Some(model()) }).await?;
+    speech.tell(AgentEventKind::STARTED).await?;
     for step in steps {
         let failed = if let Step::Fail(message) = &step { Some(message.clone()) } else { None };
         let taken = match limits.refuse(&step) {
@@ -102,15 +123,17 @@ async fn answer(
         };
         match taken {
             Ok(()) => {}
-            Err(Stopped::Interrupted) => return speech.tell(Said::Ended(Ending::Interrupted)).await,
+            Err(Stopped::Interrupted) => {
+                return speech.tell(AgentEventKind::Ended(AgentTurnEnd::Interrupted)).await;
+            }
             Err(Stopped::Alone) => return Err(Stopped::Alone),
         }
         if let Some(message) = failed {
-            return speech.tell(Said::Failed { message }).await;
+            return speech.tell(AgentEventKind::Failed(AgentFailure::other(message))).await;
         }
     }
     speech.end_message(Stop::EndTurn).await?;
-    speech.tell(Said::Ended(Ending::Done)).await
+    speech.tell(AgentEventKind::Ended(AgentTurnEnd::Done)).await
 }
 
 async fn take(speech: &mut Speech<'_>, step: Step, workspace: &Workspace) -> Result<(), Stopped> {

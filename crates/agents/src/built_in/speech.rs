@@ -2,9 +2,13 @@
 
 use std::collections::VecDeque;
 
-use offshoot_session::agent::{AgentEvent, AgentInput, Said, Speaker};
+use offshoot_session::agent::{
+    AgentEvent, AgentEventKind, AgentInput, AgentTurn, AgentTurnEnd, DeltaField, FromAgent, Speaker,
+};
 use offshoot_session::asks::{Answer, Asking};
-use offshoot_session::{Block, Model, Reply, Stop, ToolCallId, ToolResult, ToolUse, TurnId, Usage};
+use offshoot_session::{
+    Block, Body, MessageKey, Model, Reply, Stop, ToolCallId, ToolResult, ToolUse, TurnId, Usage,
+};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
@@ -21,10 +25,12 @@ pub(super) enum Stopped {
 pub(super) struct Speech<'c> {
     pub(super) turn: TurnId,
     pub(super) inputs: &'c mut mpsc::Receiver<AgentInput>,
-    pub(super) events: &'c mpsc::Sender<AgentEvent>,
+    pub(super) events: &'c mpsc::Sender<FromAgent>,
     pub(super) pace: &'c Pace,
     /// What came in the middle of a turn and belongs behind it.
     pub(super) later: &'c mut VecDeque<AgentInput>,
+    /// Questions of the connection so far.
+    asks: &'c mut usize,
     /// Tokens that the model would have read.
     pub(super) read_tokens: i64,
     /// Characters of the answer, which belong to what the next turn reads.
@@ -39,27 +45,41 @@ impl<'c> Speech<'c> {
     pub(super) fn new(
         turn: TurnId,
         inputs: &'c mut mpsc::Receiver<AgentInput>,
-        events: &'c mpsc::Sender<AgentEvent>,
+        events: &'c mpsc::Sender<FromAgent>,
         pace: &'c Pace,
         later: &'c mut VecDeque<AgentInput>,
+        asks: &'c mut usize,
         read_tokens: i64,
     ) -> Self {
         let speaker = Speaker::Agent;
         let blocks = Vec::new();
         let (answered, messages, calls) = (0, 0, 0);
-        Self { turn, inputs, events, pace, later, read_tokens, answered, speaker, blocks, messages, calls }
+        Self {
+            turn,
+            inputs,
+            events,
+            pace,
+            later,
+            asks,
+            read_tokens,
+            answered,
+            speaker,
+            blocks,
+            messages,
+            calls,
+        }
     }
 
-    pub(super) async fn tell(&mut self, said: Said) -> Result<(), Stopped> {
-        let event = AgentEvent { turn: self.turn.clone(), speaker: self.speaker.clone(), said };
-        self.events.send(event).await.map_err(|_| Stopped::Alone)
+    pub(super) async fn tell(&mut self, kind: AgentEventKind) -> Result<(), Stopped> {
+        let turn = AgentTurn::Prompted(self.turn.clone());
+        let event = AgentEvent { turn, speaker: self.speaker.clone(), kind };
+        self.events.send(FromAgent::Turn(event)).await.map_err(|_| Stopped::Alone)
     }
 
     pub(super) async fn say(&mut self, text: &str) -> Result<(), Stopped> {
         for piece in pieces(text) {
             self.pause().await?;
-            let message = Some(self.message());
-            self.tell(Said::Words { message, text: piece.to_owned() }).await?;
+            self.grow(DeltaField::Text, piece).await?;
             if self.speaker == Speaker::Agent {
                 self.answered += piece.chars().count();
             }
@@ -71,11 +91,15 @@ impl<'c> Speech<'c> {
     pub(super) async fn think(&mut self, text: &str) -> Result<(), Stopped> {
         for piece in pieces(text) {
             self.pause().await?;
-            let message = Some(self.message());
-            self.tell(Said::Thinking { message, text: piece.to_owned() }).await?;
+            self.grow(DeltaField::Thinking, piece).await?;
         }
         self.blocks.push(Block::Thinking(text.to_owned()));
         Ok(())
+    }
+
+    async fn grow(&mut self, field: DeltaField, text: &str) -> Result<(), Stopped> {
+        let part = u32::try_from(self.blocks.len()).unwrap_or(u32::MAX);
+        self.tell(AgentEventKind::Delta { message: self.message(), part, field, text: text.to_owned() }).await
     }
 
     /// A call ends the message it stands in.
@@ -84,8 +108,6 @@ impl<'c> Speech<'c> {
         self.calls += 1;
         let id = ToolCallId::from(format!("{}-call{}", self.turn, self.calls));
         let tool_use = ToolUse { id: id.clone(), name: name.to_owned(), input };
-        let message = Some(self.message());
-        self.tell(Said::ToolUse { message, tool_use: tool_use.clone() }).await?;
         self.blocks.push(Block::ToolUse(tool_use));
         self.end_message(Stop::ToolUse).await?;
         Ok(id)
@@ -102,8 +124,8 @@ impl<'c> Speech<'c> {
             Err(text) => (text, true),
         };
         let blocks = vec![Block::Text(text.clone())];
-        self.tell(Said::ToolResult(ToolResult { call, tool: tool.to_owned(), blocks, failed, usage: None }))
-            .await
+        let result = ToolResult { call, tool: tool.to_owned(), blocks, failed, usage: None };
+        self.tell(AgentEventKind::Entry { id: None, message: None, body: Body::ToolResult(result) }).await
     }
 
     /// The message is whole; nothing where nothing was said.
@@ -115,34 +137,39 @@ impl<'c> Speech<'c> {
         let written: usize = blocks.iter().map(characters).sum();
         let output = i64::try_from(written / 4).unwrap_or(i64::MAX);
         let usage = Usage { input: self.read_tokens, output, ..Usage::default() };
-        let message = Some(self.message());
+        let message = self.message();
         self.messages += 1;
         let reply =
             Reply { blocks, model: Some(model()), usage: Some(usage), stop: Some(stop), said_at: None };
-        self.tell(Said::Message { message, reply }).await
+        self.tell(AgentEventKind::entry(message, Body::Reply(reply))).await
     }
 
     /// What a second agent says belongs to the call that started it.
     pub(super) async fn as_sub_agent(&mut self, call: &ToolCallId, says: &str) -> Result<(), Stopped> {
         self.speaker = Speaker::SubAgent(call.clone());
         let said = self.say(says).await;
-        let ended = if said.is_ok() { self.end_message(Stop::EndTurn).await } else { said };
+        let ended = if said.is_ok() { self.end_sub_agent().await } else { said };
         self.speaker = Speaker::Agent;
         ended
     }
 
+    async fn end_sub_agent(&mut self) -> Result<(), Stopped> {
+        self.end_message(Stop::EndTurn).await?;
+        self.tell(AgentEventKind::Ended(AgentTurnEnd::Done)).await
+    }
+
     /// Waits for the answer, and confirms it.
-    pub(super) async fn ask(&mut self, asking: Asking) -> Result<Answer, Stopped> {
-        self.calls += 1;
-        let request = format!("ask{}", self.calls);
-        self.tell(Said::Asks { request: request.clone(), asking }).await?;
+    pub(super) async fn ask(&mut self, ask: Asking) -> Result<Answer, Stopped> {
+        *self.asks += 1;
+        let request = format!("ask{}", self.asks);
+        self.tell(AgentEventKind::Ask { request: request.clone(), ask }).await?;
         loop {
             match self.inputs.recv().await {
                 None => return Err(Stopped::Alone),
                 Some(AgentInput::Answer { turn, request: answered, answer })
                     if turn == self.turn && answered == request =>
                 {
-                    self.tell(Said::Confirms { request: request.clone() }).await?;
+                    self.tell(AgentEventKind::AskConfirmed { request: request.clone() }).await?;
                     return Ok(answer);
                 }
                 Some(input) => self.take(input).await?,
@@ -191,11 +218,13 @@ impl<'c> Speech<'c> {
     /// What comes in the middle of a turn.
     async fn take(&mut self, input: AgentInput) -> Result<(), Stopped> {
         match input {
-            AgentInput::Interrupt { turn } if turn == self.turn => Err(Stopped::Interrupted),
-            AgentInput::Interrupt { .. } => Ok(()),
+            AgentInput::Interrupt { turn } if turn == AgentTurn::Prompted(self.turn.clone()) => {
+                Err(Stopped::Interrupted)
+            }
+            AgentInput::Interrupt { .. } | AgentInput::StopTask(_) | AgentInput::Rename(_) => Ok(()),
             // It was answered before; whoever says it again has not heard that.
             AgentInput::Answer { turn, request, .. } => {
-                let event = AgentEvent::new(turn, Said::Confirms { request });
+                let event = FromAgent::turn(turn, AgentEventKind::AskConfirmed { request });
                 self.events.send(event).await.map_err(|_| Stopped::Alone)
             }
             AgentInput::Prompt { .. } | AgentInput::Configure(_) => {
@@ -206,8 +235,8 @@ impl<'c> Speech<'c> {
     }
 
     /// Unique in the session, because the turn is.
-    fn message(&self) -> String {
-        format!("{}-message{}", self.turn, self.messages + 1)
+    fn message(&self) -> MessageKey {
+        format!("{}-message{}", self.turn, self.messages + 1).into()
     }
 }
 

@@ -35,8 +35,8 @@ pub(super) struct Workspace {
 }
 
 impl Workspace {
-    pub(super) fn at(root: Option<&str>, environment: Environment) -> Self {
-        Self { root: root.map(PathBuf::from), environment }
+    pub(super) fn at(root: Option<PathBuf>, environment: Environment) -> Self {
+        Self { root, environment }
     }
 
     pub(super) fn write(&self, file: &str, text: &str) -> Outcome {

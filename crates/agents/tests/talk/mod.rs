@@ -4,10 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use offshoot_agents::built_in::{BuiltIn, Pace};
-use offshoot_agents::{Agent, Conversation};
-use offshoot_session::agent::{AgentEvent, AgentInput, Environment, Said, Start};
+use offshoot_agents::{Agent, AgentConnection};
+use offshoot_session::agent::{
+    AgentEvent, AgentEventKind, AgentInfo, AgentInput, AgentStart, ConnectionEvent, DeltaField, Environment,
+    FromAgent, TreePath,
+};
 use offshoot_session::asks::{Answer, Asking};
-use offshoot_session::handoff::{AgentAtHand, Handoff, branch_session, plan_handoff};
+use offshoot_session::handoff::{Handoff, HandoffAgent, branch_session, plan_handoff};
 use offshoot_session::plan::plan_send;
 use offshoot_session::turn::{Effect, End, Turn};
 use offshoot_session::{AgentSessionId, Block, Body, HeadName, Prompt, SessionTree, Setting, text_of};
@@ -17,7 +20,9 @@ pub(crate) struct Talk {
     pub(crate) tree: SessionTree,
     pub(crate) heard: Vec<AgentEvent>,
     pub(crate) asked: Vec<Asking>,
-    conversation: Conversation,
+    connection: AgentConnection,
+    /// What it said about itself.
+    info: AgentInfo,
     stamps: FixedStamps,
     workspace: tempfile::TempDir,
     answer: Option<Answer>,
@@ -32,21 +37,22 @@ enum When {
 impl Talk {
     pub(crate) async fn begin(pace: Pace) -> Self {
         let workspace = tempfile::tempdir().unwrap();
-        let start = Start {
+        let start = AgentStart {
             session: "s".into(),
-            workspace: Some(workspace.path().to_str().unwrap().to_owned()),
-            handoff: Handoff::Continue { session: None },
-            path: Vec::new(),
+            workspace: Some(workspace.path().to_owned()),
+            handoff: Handoff::New { session: None },
+            context: Arc::new(TreePath { tree: SessionTree::default(), to: None }),
             settings: Vec::new(),
             environment: Environment::default(),
             is_watched: true,
         };
-        let conversation = BuiltIn { pace }.connect(start).await.unwrap();
+        let connection = BuiltIn { pace }.connect(start).await.unwrap();
         Self {
             tree: SessionTree::default(),
             heard: Vec::new(),
             asked: Vec::new(),
-            conversation,
+            connection,
+            info: AgentInfo::default(),
             stamps: FixedStamps::default(),
             workspace,
             answer: None,
@@ -59,21 +65,35 @@ impl Talk {
         let prompt = Prompt { blocks: vec![Block::Text(text.into())], ..Prompt::default() };
         let sent = plan_send(&self.tree, &HeadName::main(), prompt.clone(), &mut self.stamps).unwrap();
         self.tree = self.tree.extended(&sent.plan.records).unwrap();
-        let can = BuiltIn { pace: Pace::AtOnce }.capabilities();
+        let can = BuiltIn { pace: Pace::AtOnce }.abilities(None);
         let handoff = plan_handoff(
             &self.tree,
             &sent.prompt,
-            &AgentAtHand { name: "built_in", can: &can, live: self.session().as_ref() },
+            &HandoffAgent {
+                name: "built_in",
+                abilities: &can,
+                live: self.session().as_ref(),
+                new_session: None,
+            },
         );
-        let mut turn = Turn::begin(sent.turn.clone(), sent.prompt, handoff.provenance());
-        self.tell(AgentInput::Prompt { turn: sent.turn, prompt }).await;
+        let mut turn = Turn::begin(sent.turn.clone(), sent.prompt.clone(), handoff.provenance());
+        let input = AgentInput::Prompt { turn: sent.turn, entry: sent.prompt, prompt, before: Vec::new() };
+        self.tell(input).await;
         let mut words = 0;
         loop {
-            let event = self.conversation.events.recv().await.unwrap();
+            let event = match self.connection.events.recv().await.unwrap() {
+                FromAgent::Turn(event) => event,
+                FromAgent::Connection(event) => {
+                    let ConnectionEvent::Opened(info) = event else { continue };
+                    self.info = info;
+                    continue;
+                }
+            };
+            turn.opened(&self.info, &mut self.stamps);
             self.heard.push(event.clone());
-            words += usize::from(matches!(event.said, Said::Words { .. }));
-            let asks = matches!(event.said, Said::Asks { .. });
-            let effects = turn.on(event, &mut self.stamps);
+            words += usize::from(matches!(event.kind, AgentEventKind::Delta { field: DeltaField::Text, .. }));
+            let asks = matches!(event.kind, AgentEventKind::Ask { .. });
+            let effects = turn.on(event, &self.tree, &mut self.stamps);
             if let Some(end) = self.perform(&mut turn, effects).await {
                 return end;
             }
@@ -88,7 +108,7 @@ impl Talk {
             };
             if due {
                 self.interrupt = None;
-                let effects = turn.interrupt(&mut self.stamps);
+                let effects = turn.interrupt();
                 if let Some(end) = self.perform(&mut turn, effects).await {
                     return end;
                 }
@@ -108,7 +128,7 @@ impl Talk {
                     self.tell(AgentInput::Answer { turn: ask.turn, request: ask.request, answer }).await;
                 }
                 Effect::Close(end) => return Some(end),
-                Effect::Show(_) | Effect::Checkpoint { .. } => {}
+                Effect::Replace { .. } | Effect::Show(_) | Effect::Checkpoint { .. } => {}
             }
         }
         None
@@ -120,7 +140,7 @@ impl Talk {
     }
 
     async fn tell(&mut self, input: AgentInput) {
-        self.conversation.inputs.send(input).await.unwrap();
+        self.connection.inputs.send(input).await.unwrap();
     }
 
     /// What everything that is asked from now on is answered.
@@ -188,7 +208,7 @@ impl Talk {
 
     /// Nothing of the agent is left.
     pub(crate) async fn close(self) {
-        self.conversation.close().await.unwrap();
+        self.connection.close().await.unwrap();
     }
 }
 

@@ -1,7 +1,7 @@
 //! A session as it is seen: in a list, with a branch in view, and as a tree.
 
 use jiff::Timestamp;
-use offshoot_session::agent::Capabilities;
+use offshoot_session::agent::Abilities;
 use offshoot_session::cost::Tally;
 use offshoot_session::queue::Queued;
 use offshoot_session::status::{State, Status};
@@ -200,6 +200,14 @@ pub struct StatusView {
     pub kind: Option<String>,
     pub confidence: String,
     pub source: String,
+    /// Tasks that agents of the session run in the background.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub background: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde calls")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -320,6 +328,7 @@ impl From<Status> for StatusView {
             },
             confidence: status.confidence.word().to_owned(),
             source: status.source.word().to_owned(),
+            background: 0,
         }
     }
 }
@@ -399,8 +408,8 @@ impl HeadView {
 }
 
 /// The words of what an agent can do, in a fixed order.
-pub fn abilities(can: &Capabilities) -> Vec<String> {
-    let Capabilities {
+pub fn abilities(can: &Abilities) -> Vec<String> {
+    let Abilities {
         many_turns,
         resume,
         fork_at_tip,
@@ -413,10 +422,7 @@ pub fn abilities(can: &Capabilities) -> Vec<String> {
         images,
         sub_agents,
         compaction,
-        context_window: _,
-        models: _,
-        tools: _,
-        permission_modes: _,
+        ..
     } = *can;
     let all = [
         ("many_turns", many_turns),

@@ -333,7 +333,7 @@ impl Sending<'_> {
         // What is still being said has no end yet, and is told for good when it has.
         let kind = match &entry.body {
             BodyView::Reply { stop: None, .. } if is_running => EventKind::Live { entry },
-            _ => EventKind::Entry { entry },
+            _ => EventKind::Entry { entry, replaces: None },
         };
         self.hear(&self.event(at, kind))
     }
@@ -475,7 +475,7 @@ impl Heard {
 
     fn take(&mut self, event: &Event) {
         self.turn.clone_from(&event.turn);
-        let EventKind::Entry { entry } = &event.kind else { return };
+        let EventKind::Entry { entry, .. } = &event.kind else { return };
         self.known.insert(entry.id.clone());
         if let Some(call) = &event.sub_agent {
             self.sub_agents.push(json!({ "call": call, "entry": entry }));

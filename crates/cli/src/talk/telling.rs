@@ -120,7 +120,10 @@ impl<'l> Telling<'l> {
 
     fn kind(&mut self, kind: &EventKind, at: Timestamp, prompts: Prompts) -> String {
         match kind {
-            EventKind::Entry { entry } => self.entry(entry, prompts),
+            EventKind::Entry { entry, replaces } => {
+                self.replace(replaces.as_deref(), &entry.id);
+                self.entry(entry, prompts)
+            }
             EventKind::Live { entry } => self.live(entry, at, prompts),
             EventKind::Words { entry, text } => self.words(entry, text),
             EventKind::TurnEnded { end } => self.ended(end),
@@ -130,6 +133,9 @@ impl<'l> Telling<'l> {
                 self.line(Ink::Faint, &talking::no_longer_asked(&when))
             }
             EventKind::Thinking { entry, text } => self.thinking(entry, text, at),
+            EventKind::Retrying { attempt, of, wait_ms, error } => {
+                self.line(Ink::Faint, &talking::retrying(*attempt, *of, *wait_ms, error))
+            }
             EventKind::Notice { text } => self.line(Ink::Faint, &talking::sentence(text)),
             EventKind::HookFailed { hook, message } => {
                 self.line(Ink::Error, &talking::hook_failed(hook, message))
@@ -295,9 +301,34 @@ impl<'l> Telling<'l> {
         out
     }
 
+    /// What was told of a live entry was told of the entry that replaces it.
+    fn replace(&mut self, live: Option<&str>, entry: &str) {
+        let Some(live) = live else { return };
+        for (from, to) in [(live.to_owned(), entry.to_owned()), (thoughts_of(live), thoughts_of(entry))] {
+            if let Some(told) = self.told.remove(&from) {
+                self.told.insert(to, told);
+            }
+        }
+        if self.speaking.as_deref() == Some(live) {
+            self.speaking = Some(entry.to_owned());
+        }
+    }
+
+    /// The agent does not know what was told of this entry.
+    fn void(&mut self, entry: &str) -> String {
+        self.told.remove(&thoughts_of(entry));
+        match self.told.remove(entry) {
+            Some(_) => self.line(Ink::Faint, talking::DISCARDED),
+            None => String::new(),
+        }
+    }
+
     /// An entry as far as it is known: of its thoughts and words those that are new.
     fn live(&mut self, entry: &EntryView, at: Timestamp, prompts: Prompts) -> String {
         let BodyView::Reply { blocks, .. } = &entry.body else { return self.entry(entry, prompts) };
+        if blocks.is_empty() {
+            return self.void(&entry.id);
+        }
         let thoughts: String = thoughts_in(blocks).collect();
         let told = self.told.get(&thoughts_of(&entry.id)).copied().unwrap_or_default();
         let mut out = match thoughts.get(told..).unwrap_or_default() {

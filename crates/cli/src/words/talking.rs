@@ -44,6 +44,13 @@ pub(crate) const SUMMARISED: &str = "A summary of the branch that was left stand
 pub(crate) const COMPACTED: &str = "Compacted: what is above is summarised. `/undo` takes it back.";
 pub(crate) const LIMIT: &str = "The answer reached its limit and stops here.";
 
+pub(crate) const DISCARDED: &str = "The agent discarded the text above and starts again.";
+
+pub(crate) fn retrying(attempt: u32, of: u32, wait_ms: u64, error: &str) -> String {
+    let seconds = wait_ms.div_ceil(1000);
+    format!("Retrying in {seconds} s ({attempt} of {of}): {error}")
+}
+
 pub(crate) fn hook_failed(hook: &str, message: &str) -> String {
     format!("hook `{hook}`: {message}")
 }

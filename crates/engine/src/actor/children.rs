@@ -15,6 +15,7 @@ use offshoot_session::plan::{
 use offshoot_session::{EntryId, Setting};
 
 use super::SessionActor;
+use super::agents::model_of;
 use super::changed::answered;
 use super::halt::{Halt, refused};
 use super::pending::MessageIds;
@@ -37,7 +38,7 @@ impl SessionActor {
     /// Refuses what the agent in force there would ignore. A session whose agent cannot be run may have any settings.
     pub(super) fn must_support(&self, above: Option<&EntryId>, chosen: &[Setting]) -> Result<(), Halt> {
         let Ok(agent) = self.agent_for(chosen, above) else { return Ok(()) };
-        agent.capabilities().support(agent.title(), chosen).map_err(refused)
+        agent.abilities(model_of(chosen)).support(agent.title(), chosen).map_err(refused)
     }
 
     /// Where a change of settings goes.

@@ -148,6 +148,11 @@ impl SessionActor {
         Ok(())
     }
 
+    /// The lock for a turn that begins without a request.
+    pub(super) async fn lock_for_turn(&mut self) -> Result<(), ApiError> {
+        self.lock_and_catch_up().await
+    }
+
     async fn lock_and_catch_up(&mut self) -> Result<(), ApiError> {
         let (known, is_held) = (self.generation, !self.turns.is_empty());
         let held = self.with_book(move |book| {
@@ -249,13 +254,23 @@ impl SessionActor {
 
     /// The most urgent of all turns, where that has changed.
     pub(super) fn tell_status(&mut self) {
-        let state = self.state();
-        if state != self.told {
-            self.told = state;
-            let status = StatusView::from(Status::of_stream(state));
+        let now = (self.state(), self.background());
+        if now != self.told {
+            self.told = now;
+            let status = self.status();
             self.tell_hooks(HookEvent::StatusChanged, || json!({ "status": status.clone() }));
             self.publish(None, EventKind::Status { status });
         }
+    }
+
+    pub(super) fn status(&self) -> StatusView {
+        StatusView { background: self.background(), ..StatusView::from(Status::of_stream(self.state())) }
+    }
+
+    /// How many tasks agents run in the background.
+    fn background(&self) -> u32 {
+        let tasks: usize = self.connections.values().map(|connection| connection.background.len()).sum();
+        u32::try_from(tasks).unwrap_or(u32::MAX)
     }
 
     pub(super) fn state(&self) -> State {
@@ -271,7 +286,8 @@ impl SessionActor {
             self.tell_hooks_of_sub_agent(record);
             let (about, kind) = match &record.change {
                 Change::Entry(entry) => {
-                    let told = EventKind::Entry { entry: EntryView::from(&**entry) };
+                    let replaces = self.replaced.remove(&entry.id).map(|live| live.to_string());
+                    let told = EventKind::Entry { entry: EntryView::from(&**entry), replaces };
                     (self.about(entry.turn.as_ref()), Some(told))
                 }
                 Change::Marked(mark) => (About::default(), told_fact(&mark.fact)),

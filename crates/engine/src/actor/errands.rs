@@ -149,6 +149,10 @@ impl Brought {
         self.pending.as_deref()
     }
 
+    pub(super) fn pending_mut(&mut self) -> Option<&mut Pending> {
+        self.pending.as_deref_mut()
+    }
+
     /// The message is accepted.
     pub(super) fn hold(&mut self, pending: Pending) {
         self.pending = Some(Box::new(pending));

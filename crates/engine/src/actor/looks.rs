@@ -49,7 +49,7 @@ impl SessionActor {
             mode: context.mode,
             context: ContextView { tokens, window },
             spent,
-            status: StatusView::from(Status::of_stream(self.state())),
+            status: self.status(),
             turns: self.running_rows(),
             asks: self.ask_views(),
             answered: self.answered_views(),

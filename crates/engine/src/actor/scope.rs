@@ -61,7 +61,12 @@ impl SessionActor {
     pub(super) fn scope_of(&self, message: &Message) -> Option<Scope> {
         match message {
             Message::Reached { turn, .. } => self.turns.get(turn).map(|running| running.scope.clone()),
-            Message::Heard { event, .. } => self.turns.get(&event.turn).map(|running| running.scope.clone()),
+            Message::Heard { connection, event } => {
+                let of_turn = self.turn_of(*connection, event).and_then(|turn| self.turns.get(&turn));
+                let of_turn = of_turn.map(|running| running.scope.clone());
+                of_turn
+                    .or_else(|| self.connections.get(connection).map(|connection| connection.scope.clone()))
+            }
             Message::Gone { connection } => {
                 let is_its = |running: &&super::Running| running.connection == Some(*connection);
                 self.turns.values().find(is_its).map(|running| running.scope.clone())

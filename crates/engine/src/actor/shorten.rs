@@ -125,7 +125,7 @@ impl SessionActor {
     pub(super) fn window(&self, agent: Option<&str>, model: Option<&Model>) -> Option<i64> {
         let settings = &self.settings;
         let agent = agent.and_then(|agent| self.shared.agents.get(agent));
-        let of_agent = || agent.and_then(|agent| agent.capabilities().context_window);
+        let of_agent = || agent.and_then(|agent| agent.abilities(model).context_window);
         settings.context_window.or_else(of_agent).or_else(|| model.and_then(context_window))
     }
 }

@@ -7,11 +7,11 @@ use offshoot_agents::Agent;
 use offshoot_api::ApiError;
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::views::EntryView;
-use offshoot_session::agent::AgentInput;
+use offshoot_session::agent::{AgentFailure, AgentInput, AgentTurn, FailureKind};
 use offshoot_session::guard::RunningTurn;
 use offshoot_session::status::State;
 use offshoot_session::turn::{Effect, End, Phase, Shown, Turn};
-use offshoot_session::{AgentSessionId, EntryId, TurnId};
+use offshoot_session::{AgentSessionId, Change, Entry, EntryId, Record, TurnId};
 use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
@@ -32,8 +32,6 @@ pub(super) struct Running {
     /// The same for the log, by a clock that nobody sets.
     began: Instant,
     pub(super) connection: Option<ConnectionId>,
-    /// The session that the agent at hand has open, until it is heard.
-    pub(super) expected: Option<AgentSessionId>,
     /// The agent is being reached.
     pub(super) reaching: Option<AbortHandle>,
     /// The session that it was asked to take up again.
@@ -71,7 +69,6 @@ impl Running {
             since,
             began: Instant::now(),
             connection: None,
-            expected: None,
             reaching: None,
             returns_to: None,
             tries: 0,
@@ -98,17 +95,41 @@ impl SessionActor {
         for effect in effects {
             match effect {
                 Effect::Write(records) => {
+                    let entries: Vec<Arc<Entry>> = records.iter().filter_map(entry_of).collect();
                     if let Err(error) = self.commit_turn(records).await {
                         return self.could_not_save(turn, &error).await;
                     }
+                    self.messages_follow(turn, &entries);
                 }
+                Effect::Replace { live, entry } => drop(self.replaced.insert(entry, live)),
                 Effect::Show(shown) => self.show(turn, shown),
                 Effect::Tell(input) => self.tell_agent(turn, input),
                 Effect::Ask(ask) => self.take_ask(ask),
                 // Files as of a turn are kept by nobody yet.
-                Effect::Checkpoint { .. } => {}
+                Effect::Checkpoint { at } => self.set_tip(turn, at),
                 Effect::Close(end) => self.close_turn(turn, &end).await,
             }
+        }
+    }
+
+    /// Messages that wait until an interrupted turn has stopped land at its end, as heads follow a turn.
+    fn messages_follow(&mut self, turn: &TurnId, entries: &[Arc<Entry>]) {
+        if !self.turns.get(turn).is_some_and(|running| running.turn.is_over()) {
+            return;
+        }
+        let waiting = self.parked.iter_mut().filter(|(behind, _)| behind == turn);
+        for pending in waiting.filter_map(|(_, call)| call.brought.pending_mut()) {
+            for entry in entries.iter().filter(|entry| entry.turn.as_ref() == Some(turn)) {
+                pending.turn.follow(entry);
+            }
+        }
+    }
+
+    /// A turn that the agent begins by itself hangs below this entry.
+    fn set_tip(&mut self, turn: &TurnId, at: EntryId) {
+        let connection = self.turns.get(turn).and_then(|running| running.connection);
+        if let Some(connection) = connection.and_then(|id| self.connections.get_mut(&id)) {
+            connection.tip = Some(at);
         }
     }
 
@@ -128,7 +149,15 @@ impl SessionActor {
                 self.draft(Drafted::Thinking { entry: entry.clone(), text: text.clone() });
                 EventKind::Thinking { entry: entry.to_string(), text }
             }
-            Shown::Notice(text) => EventKind::Notice { text },
+            Shown::Discarded(entry) => {
+                let void = EntryView::from(&*entry);
+                self.draft(Drafted::Entry(entry));
+                EventKind::Live { entry: void }
+            }
+            Shown::Retrying { attempt, of, wait, cause } => {
+                let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
+                EventKind::Retrying { attempt, of, wait_ms, error: cause.text }
+            }
             Shown::Confirmed(ask) => {
                 self.asks.confirm(&ask);
                 EventKind::Confirmed { ask: ask.to_string() }
@@ -143,13 +172,13 @@ impl SessionActor {
 
     fn about_shown(&self, turn: &TurnId, shown: &Shown) -> About {
         match shown {
-            Shown::Entry(entry) => self.about(entry.turn.as_ref()),
+            Shown::Entry(entry) | Shown::Discarded(entry) => self.about(entry.turn.as_ref()),
             Shown::Words { entry, .. } | Shown::Thinking { entry, .. } => {
                 let running = self.turns.get(turn);
                 let sub_agent = running.and_then(|running| running.turn.sub_agent_writing(entry)).cloned();
                 About { turn: Some(turn.clone()), sub_agent }
             }
-            Shown::Notice(_) | Shown::Confirmed(_) | Shown::NoLongerAsked(_) => {
+            Shown::Retrying { .. } | Shown::Confirmed(_) | Shown::NoLongerAsked(_) => {
                 About { turn: Some(turn.clone()), sub_agent: None }
             }
         }
@@ -159,7 +188,7 @@ impl SessionActor {
         self.drafting.add(step, self.settings.draft_every);
     }
 
-    /// A person wants it to stop. What was said is kept at once; the turn is closed when the agent has stopped.
+    /// A person wants it to stop. The turn is closed, and what was shown is kept, when the agent has stopped.
     pub(super) async fn interrupt(&mut self, turn: &TurnId) {
         let before = self.enter_turn(turn);
         self.interrupt_in_scope(turn).await;
@@ -168,26 +197,26 @@ impl SessionActor {
 
     async fn interrupt_in_scope(&mut self, turn: &TurnId) {
         let Some(running) = self.turns.get_mut(turn) else { return };
-        let effects = running.turn.interrupt(self.stamps.as_mut());
+        let effects = running.turn.interrupt();
         running.give_up_at = Some(Instant::now() + self.settings.interrupt_wait);
         let is_reached = running.reaching.take().map(|reaching| reaching.abort()).is_none();
-        let can_stop = is_reached && running.connection.is_some() && running.agent.capabilities().interrupt;
+        let can_stop = is_reached && running.connection.is_some() && running.agent.abilities(None).interrupt;
         self.perform(turn, effects).await;
         if !can_stop {
-            self.give_up(turn, "interrupted").await;
+            self.give_up(turn, AgentFailure::other("interrupted")).await;
         }
     }
 
     /// The agent does not answer, or could not be reached.
-    pub(super) async fn give_up(&mut self, turn: &TurnId, message: &str) {
+    pub(super) async fn give_up(&mut self, turn: &TurnId, failure: AgentFailure) {
         let before = self.enter_turn(turn);
-        self.give_up_in_scope(turn, message).await;
+        self.give_up_in_scope(turn, failure).await;
         self.enter(before);
     }
 
-    async fn give_up_in_scope(&mut self, turn: &TurnId, message: &str) {
+    async fn give_up_in_scope(&mut self, turn: &TurnId, failure: AgentFailure) {
         let Some(running) = self.turns.get_mut(turn) else { return };
-        let effects = running.turn.give_up(message, self.stamps.as_mut());
+        let effects = running.turn.give_up(failure, self.stamps.as_mut());
         // Whatever it still does, nobody hears it.
         if let Some(connection) = running.connection.take() {
             self.connections.remove(&connection);
@@ -211,18 +240,18 @@ impl SessionActor {
         for turn in late {
             let Some(running) = self.turns.get(&turn) else { continue };
             let silent = format!("{} does not answer any more", running.agent.title());
-            self.give_up(&turn, &silent).await;
+            self.give_up(&turn, AgentFailure::new(FailureKind::Process, silent)).await;
         }
     }
 
     /// Nothing more of this turn can be kept, so nothing more of it is shown.
     async fn could_not_save(&mut self, turn: &TurnId, error: &ApiError) {
         error!(name: "turn not saved", session = %self.id, turn = %turn, code = ?error.code);
-        self.tell_agent(turn, AgentInput::Interrupt { turn: turn.clone() });
+        self.tell_agent(turn, AgentInput::Interrupt { turn: AgentTurn::Prompted(turn.clone()) });
         if let Some(connection) = self.turns.get_mut(turn).and_then(|running| running.connection.take()) {
             self.connections.remove(&connection);
         }
-        self.close_turn(turn, &End::Failed(error.message.clone())).await;
+        self.close_turn(turn, &End::Failed(AgentFailure::other(error.message.clone()))).await;
     }
 
     async fn close_turn(&mut self, turn: &TurnId, end: &End) {
@@ -230,7 +259,7 @@ impl SessionActor {
         let ms = running.began.elapsed().as_millis() as u64;
         info!(name: "turn ends", session = %self.id, turn = %turn, end = word(end), ms);
         if let Some(connection) = running.connection {
-            self.free(connection, !matches!(end, End::Failed(_)));
+            self.free(connection, turn, !matches!(end, End::Failed(_)));
         }
         for ask in self.asks.end_turn(turn, self.stamps.now()) {
             self.publish(Some(turn), EventKind::NoLongerAsked { ask: ask.to_string() });
@@ -285,9 +314,16 @@ impl SessionActor {
     pub(super) fn stopping_on_path(&self, at: Option<&EntryId>) -> Option<TurnId> {
         let at = at?;
         let is_stopping = |running: &&Running| {
-            running.turn.phase() == Phase::Interrupted && self.tree.is_ancestor(running.turn.prompt(), at)
+            running.turn.phase() == Phase::Interrupting && self.tree.is_ancestor(running.turn.prompt(), at)
         };
         self.turns.values().find(is_stopping).map(|running| running.turn.id().clone())
+    }
+}
+
+fn entry_of(record: &Record) -> Option<Arc<Entry>> {
+    match &record.change {
+        Change::Entry(entry) => Some(entry.clone()),
+        Change::Opened(_) | Change::HeadMoved(_) | Change::Marked(_) | Change::Unknown => None,
     }
 }
 

@@ -6,7 +6,7 @@ use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
 use offshoot_api::views::ModelView;
 use offshoot_api::{ErrorCode, Hint, Request, Response};
-use offshoot_session::agent::Said;
+use offshoot_session::agent::AgentEventKind;
 use offshoot_session::versions::versions_of;
 use offshoot_session::{Body, Entry, EntryId, SessionTree, Setting};
 
@@ -218,8 +218,14 @@ async fn a_prompt_that_was_appended_is_answered_on_request() {
 /// The prompt whose answer is being written is said otherwise, beside it. Both answers come to their end.
 #[tokio::test(start_paused = true)]
 async fn an_edit_beside_the_turn_it_edits() {
-    let agent = ScriptedAgent::new()
-        .on("wait", vec![Do::Say(Said::words("m", "Let me ")), Do::Gate, Do::Say(Said::words("m", "see."))]);
+    let agent = ScriptedAgent::new().on(
+        "wait",
+        vec![
+            Do::Say(AgentEventKind::text("m", "Let me ")),
+            Do::Gate,
+            Do::Say(AgentEventKind::text("m", "see.")),
+        ],
+    );
     let mut world = World::new(agent).await;
     world.send("wait").await.unwrap();
     world.until(|kind| matches!(kind, EventKind::Live { .. })).await;

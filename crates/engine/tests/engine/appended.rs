@@ -3,7 +3,7 @@
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
 use offshoot_api::{ApiError, ErrorCode, Hint, Request, Response};
-use offshoot_session::agent::Said;
+use offshoot_session::agent::AgentEventKind;
 use serde_json::{Value, json};
 
 use crate::scripted::{Do, ScriptedAgent};
@@ -42,7 +42,7 @@ fn texts(world: &World) -> Vec<String> {
 }
 
 fn waiting() -> ScriptedAgent {
-    ScriptedAgent::new().on("wait", vec![Do::Say(Said::words("m1", "Let me ")), Do::Gate])
+    ScriptedAgent::new().on("wait", vec![Do::Say(AgentEventKind::text("m1", "Let me ")), Do::Gate])
 }
 
 async fn until_words(world: &mut World) {

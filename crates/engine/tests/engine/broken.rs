@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
-use offshoot_agents::{Agent, Connecting, Conversation};
+use offshoot_agents::{Agent, AgentConnection, Connecting};
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::views::{BodyView, PromptView};
 use offshoot_api::{Caller, Request, Response, Service, request};
 use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings};
 use offshoot_session::Stamps;
-use offshoot_session::agent::{Capabilities, Start};
+use offshoot_session::agent::{Abilities, AgentStart};
 
 use crate::scripted::ScriptedAgent;
 use offshoot_testkit::SharedStamps;
@@ -38,10 +38,10 @@ impl Agent for Broken {
     fn title(&self) -> &str {
         self.then.title()
     }
-    fn capabilities(&self) -> Capabilities {
-        self.then.capabilities()
+    fn abilities(&self, _model: Option<&offshoot_session::Model>) -> Abilities {
+        self.then.abilities(None)
     }
-    fn connect(&self, start: Start) -> Connecting<'_> {
+    fn connect(&self, start: AgentStart) -> Connecting<'_> {
         if self.is_mended.load(Ordering::SeqCst) {
             return self.then.connect(start);
         }
@@ -49,7 +49,7 @@ impl Agent for Broken {
             Place::Reaching => Box::pin(async { panic!("broken on purpose") }),
             Place::Speaking => {
                 let speak = |_, _| async { panic!("broken on purpose") };
-                Box::pin(async move { Ok(Conversation::served_by(speak)) })
+                Box::pin(async move { Ok(AgentConnection::served_by(speak)) })
             }
         }
     }
@@ -107,8 +107,7 @@ async fn survives(at: Place) -> EventKind {
     engine.call(&me, send("second")).await.unwrap();
     let mut is_answered = false;
     while let Some(Ok(event)) = events.next().await {
-        is_answered |=
-            matches!(&event.kind, EventKind::Entry { entry } if matches!(entry.body, BodyView::Reply { .. }));
+        is_answered |= matches!(&event.kind, EventKind::Entry { entry, .. } if matches!(entry.body, BodyView::Reply { .. }));
         if matches!(event.kind, EventKind::TurnEnded { .. }) {
             break;
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use offshoot_api::event::EventKind;
 use offshoot_api::{Caller, CallerContext, ErrorCode, Request, Service};
 use offshoot_engine::{Engine, HookEvent, MemoryShelf, Parts, RuleBook, Settings, SettingsSource, Shelf};
-use offshoot_session::agent::{Ending, Said};
+use offshoot_session::agent::{AgentEventKind, AgentTurnEnd};
 use offshoot_session::{Record, SessionHeader, Setting};
 use offshoot_testkit::{FixedStamps, SharedStamps};
 use tempfile::TempDir;
@@ -68,7 +68,7 @@ async fn a_queued_message_is_answered_in_the_environment_of_its_sender() {
     let file = folder.path().join("keys");
     let mut agent = ScriptedAgent::new();
     agent.can.many_turns = false;
-    agent.also_on("first", vec![Do::Gate, Do::Say(Said::Ended(Ending::Done))]);
+    agent.also_on("first", vec![Do::Gate, Do::Say(AgentEventKind::Ended(AgentTurnEnd::Done))]);
     let mut world = with_hook(agent, &file).await;
     world.engine.call(&with_key("first"), Request::Send(send("first"))).await.unwrap();
     world.engine.call(&with_key("second"), Request::Send(send("second"))).await.unwrap();

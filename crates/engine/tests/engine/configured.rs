@@ -167,7 +167,7 @@ async fn clearing_ends_every_agent_and_keeps_what_was_set() {
     assert_eq!((view.thinking.as_str(), view.permission_mode.as_deref()), ("high", Some("plan")));
     assert_eq!(view.model.map(|model| model.name).as_deref(), Some("m"));
     world.send("afresh").await.unwrap();
-    let is_answer = |kind: &EventKind| matches!(kind, EventKind::Entry { entry } if serde_json::to_string(entry).unwrap().contains("re: afresh"));
+    let is_answer = |kind: &EventKind| matches!(kind, EventKind::Entry { entry, .. } if serde_json::to_string(entry).unwrap().contains("re: afresh"));
     world.until(is_answer).await;
     world.until_ready().await;
     insta::assert_snapshot!(world.story());

@@ -4,30 +4,24 @@ use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
 use offshoot_api::{Request, Response};
 use offshoot_engine::{HookEvent, Settings};
-use offshoot_session::agent::Said;
+use offshoot_session::agent::{AgentEventKind, AgentTurnEnd};
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::{Block, ToolResult};
 use serde_json::json;
 
 use crate::ear::Ear;
 use crate::hooks::hook;
-use crate::scripted::{Do, ScriptedAgent, whole};
+use crate::scripted::{Do, ScriptedAgent, calls, result_of, whole};
 use crate::world::{World, send};
 
-fn result(call: &str, text: &str) -> Said {
+fn result(call: &str, text: &str) -> AgentEventKind {
     let blocks = vec![Block::Text(text.to_owned())];
-    Said::ToolResult(ToolResult {
-        call: call.into(),
-        tool: String::new(),
-        blocks,
-        failed: false,
-        usage: None,
-    })
+    result_of(ToolResult { call: call.into(), tool: String::new(), blocks, failed: false, usage: None })
 }
 
 fn delegating() -> ScriptedAgent {
     let task = json!({ "description": "look around", "prompt": "Look around." });
-    let asking = Asking::Permission(Permission {
+    let ask = Asking::Permission(Permission {
         tool: "shell".into(),
         input: json!({ "command": "ls" }),
         call: None,
@@ -36,12 +30,13 @@ fn delegating() -> ScriptedAgent {
     ScriptedAgent::new().on(
         "delegate",
         vec![
-            Do::Say(Said::tool_use("m1", "call1", "agent", task)),
-            Do::SubSay("call1", Said::words("s1", "I see ")),
-            Do::SubSay("call1", Said::words("s1", "trees.")),
-            Do::SubSay("call1", Said::Asks { request: "ls".to_owned(), asking }),
+            Do::Say(calls("m1", "call1", "agent", task)),
+            Do::SubSay("call1", AgentEventKind::text("s1", "I see ")),
+            Do::SubSay("call1", AgentEventKind::text("s1", "trees.")),
+            Do::SubSay("call1", AgentEventKind::Ask { request: "ls".to_owned(), ask }),
             Do::Gate,
-            Do::SubSay("call1", Said::Withdraws { request: "ls".to_owned() }),
+            Do::SubSay("call1", AgentEventKind::AskWithdrawn { request: "ls".to_owned() }),
+            Do::SubSay("call1", AgentEventKind::Ended(AgentTurnEnd::Done)),
             Do::Say(result("call1", "trees")),
             Do::Say(whole("There are trees.")),
         ],

@@ -11,7 +11,7 @@ use offshoot_api::views::{BodyView, PromptView, SessionView};
 use offshoot_api::{ErrorCode, EventStream, Request, Response, Service, request};
 use offshoot_engine::shelf::{Drafted, Written};
 use offshoot_engine::{Book, Engine, Glance, MemoryShelf, Parts, RuleBook, Settings, Shelf};
-use offshoot_session::agent::Said;
+use offshoot_session::agent::AgentEventKind;
 use offshoot_session::queue::Queued;
 use offshoot_session::{Body, Entry, Record, SessionId, SessionTree};
 use offshoot_store::drafts::DraftError;
@@ -216,7 +216,7 @@ async fn until(events: &mut EventStream, is_it: impl Fn(&EventKind) -> bool) -> 
 }
 
 fn slow() -> ScriptedAgent {
-    let word = |text: &str| [Do::Say(Said::words("m", text)), Do::Gate];
+    let word = |text: &str| [Do::Say(AgentEventKind::text("m", text)), Do::Gate];
     ScriptedAgent::new().on("slow", ["one ", "two ", "three "].into_iter().flat_map(word).collect())
 }
 

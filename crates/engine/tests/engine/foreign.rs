@@ -10,7 +10,7 @@ use offshoot_api::request;
 use offshoot_api::views::{BodyView, SessionView};
 use offshoot_api::{ErrorCode, Request, Response, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
-use offshoot_session::agent::Said;
+use offshoot_session::agent::AgentEventKind;
 use offshoot_session::foreign::journal_id;
 use offshoot_session::{Body, Record, SessionId, Stamps};
 use offshoot_store::{Home, JournalStore, Locking, OtherPrograms, SessionStore};
@@ -157,7 +157,7 @@ async fn an_imported_turn_without_an_end_is_none_that_crashed() {
     assert_eq!(view.branch.entries.len(), 4);
     assert_eq!(world.tree().log().count(), offshoot_testkit::drawn(drawing).len(), "looking writes nothing");
     // What is said below it is ours, and what a crash leaves of that is marked.
-    world.agent.also_on("wait", vec![Do::Say(Said::words("m", "Let me ")), Do::Gate]);
+    world.agent.also_on("wait", vec![Do::Say(AgentEventKind::text("m", "Let me ")), Do::Gate]);
     world.send("wait").await.unwrap();
     world.until(|kind| matches!(kind, EventKind::Live { .. })).await;
     world.crash().await;

@@ -5,7 +5,7 @@ use offshoot_api::request::{self, IfRunning};
 use offshoot_api::views::{AnswerView, ModelView, OfferName};
 use offshoot_api::{ErrorCode, Hint, Request, Response};
 use offshoot_engine::Shelf;
-use offshoot_session::agent::Said;
+use offshoot_session::agent::AgentEventKind;
 use offshoot_session::handoff::branch_session;
 
 use crate::scripted::{Do, ScriptedAgent, whole};
@@ -42,7 +42,12 @@ fn version(at: &str, step: request::Step) -> Request {
 fn waiting() -> ScriptedAgent {
     ScriptedAgent::new().on(
         "wait",
-        vec![Do::Say(Said::words("m1", "Let me ")), Do::Gate, Do::Say(Said::words("m1", "see.")), Do::Gate],
+        vec![
+            Do::Say(AgentEventKind::text("m1", "Let me ")),
+            Do::Gate,
+            Do::Say(AgentEventKind::text("m1", "see.")),
+            Do::Gate,
+        ],
     )
 }
 
@@ -55,9 +60,9 @@ async fn a_prompt_is_sent_and_answered() {
     let agent = ScriptedAgent::new().on(
         "Hello",
         vec![
-            Do::Say(Said::thinking("m1", "a greeting")),
-            Do::Say(Said::words("m1", "Good ")),
-            Do::Say(Said::words("m1", "day.")),
+            Do::Say(AgentEventKind::thinking("m1", "a greeting")),
+            Do::Say(AgentEventKind::text("m1", "Good ")),
+            Do::Say(AgentEventKind::text("m1", "day.")),
         ],
     );
     let mut world = World::new(agent).await;
@@ -355,7 +360,7 @@ async fn rewind_navigate_and_fork() {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_vanishes_is_reached_again_and_given_up_when_it_stays_away() {
-    let agent = ScriptedAgent::new().on("go", vec![Do::Say(Said::words("m1", "I am ")), Do::Vanish]);
+    let agent = ScriptedAgent::new().on("go", vec![Do::Say(AgentEventKind::text("m1", "I am ")), Do::Vanish]);
     let mut world = World::new(agent).await;
     world.send("go").await.unwrap();
     until_words(&mut world).await;

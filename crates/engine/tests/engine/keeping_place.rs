@@ -325,7 +325,7 @@ async fn a_message_in_the_way_is_cancelled_with_abort_first() {
 #[tokio::test]
 async fn a_message_that_waits_for_an_agent_to_stop_holds_its_branch() {
     let agent = ScriptedAgent::new()
-        .on("deaf", vec![Do::Say(offshoot_session::agent::Said::words("m", "I ")), Do::Deaf]);
+        .on("deaf", vec![Do::Say(offshoot_session::agent::AgentEventKind::text("m", "I ")), Do::Deaf]);
     let mut stage = Stage::with(agent).await;
     let call = stage.begin(Request::Send(send("deaf")));
     stage.ear.next().await.answer(&json!({}));

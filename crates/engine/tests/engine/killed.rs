@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use offshoot_agents::{Agent, Connecting, Conversation};
+use offshoot_agents::{Agent, AgentConnection, Connecting};
 use offshoot_api::event::EventKind;
 use offshoot_api::views::{BlockView, BodyView, PromptView};
 use offshoot_api::{Request, Response, Service, request};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
-use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Said, Start};
+use offshoot_session::agent::{Abilities, AgentEventKind, AgentInput, AgentStart, FromAgent};
 use offshoot_store::{Home, JournalStore, Locking};
 use offshoot_testkit::SharedStamps;
 use tempfile::TempDir;
@@ -34,19 +34,18 @@ impl Agent for Counter {
         "Counter"
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities::default()
+    fn abilities(&self, _model: Option<&offshoot_session::Model>) -> Abilities {
+        Abilities::default()
     }
 
-    fn connect(&self, _start: Start) -> Connecting<'_> {
+    fn connect(&self, _start: AgentStart) -> Connecting<'_> {
         Box::pin(async {
-            Ok(Conversation::served_by(|mut inputs, events| async move {
+            Ok(AgentConnection::served_by(|mut inputs, events| async move {
                 let Some(AgentInput::Prompt { turn, .. }) = inputs.recv().await else { return };
-                let started = Said::Started { agent_session: None, model: None };
-                let _ = events.send(AgentEvent::new(turn.clone(), started)).await;
+                let _ = events.send(FromAgent::turn(turn.clone(), AgentEventKind::STARTED)).await;
                 for number in 0_usize.. {
-                    let words = Said::words("m", format!("{number} "));
-                    if events.send(AgentEvent::new(turn.clone(), words)).await.is_err() {
+                    let words = AgentEventKind::text("m", format!("{number} "));
+                    if events.send(FromAgent::turn(turn.clone(), words)).await.is_err() {
                         return;
                     }
                 }

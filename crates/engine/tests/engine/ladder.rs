@@ -5,8 +5,8 @@ use offshoot_api::event::EventKind;
 use offshoot_api::request;
 use offshoot_api::views::ProvenanceView;
 use offshoot_api::{Request, Response, Service};
-use offshoot_session::agent::Said;
-use offshoot_session::{Block, Reply};
+use offshoot_session::agent::AgentEventKind;
+use offshoot_session::{Block, Body, Reply};
 
 use crate::scripted::{Do, ScriptedAgent};
 use crate::world::{World, caller, send};
@@ -14,7 +14,7 @@ use crate::world::{World, caller, send};
 /// Says a whole message under a name of its own, so that it can be asked to go back to it.
 fn named(name: &str) -> Vec<Do> {
     let reply = Reply { blocks: vec![Block::Text(format!("I am {name}."))], ..Reply::default() };
-    vec![Do::Say(Said::Message { message: Some(name.to_owned()), reply })]
+    vec![Do::Say(AgentEventKind::entry(name, Body::Reply(reply)))]
 }
 
 fn agent() -> ScriptedAgent {

@@ -12,7 +12,7 @@ use offshoot_api::request;
 use offshoot_api::views::{BodyView, PromptView, SessionView};
 use offshoot_api::{ApiError, Request, Response, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
-use offshoot_session::agent::Said;
+use offshoot_session::agent::AgentEventKind;
 use offshoot_session::foreign::journal_id;
 use offshoot_session::{Change, Record, SessionId};
 use offshoot_store::{Home, JournalStore, Locking, OtherPrograms, SessionStore};
@@ -67,7 +67,7 @@ impl Crashed {
     }
 
     fn engine(&self) -> Engine {
-        let words = vec![Do::Say(Said::words("m", "Let me ")), Do::Gate];
+        let words = vec![Do::Say(AgentEventKind::text("m", "Let me ")), Do::Gate];
         let stamps = self.stamps.clone();
         Engine::new(Parts {
             shelf: Arc::new(self.store.clone()),

@@ -11,7 +11,7 @@ use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning, Step, Summary};
 use offshoot_api::views::{AnswerView, PromptView};
 use offshoot_api::{ErrorCode, Request, Response};
-use offshoot_session::agent::Said;
+use offshoot_session::agent::{AgentEventKind, AgentFailure};
 use offshoot_session::{Body, Entry, EntryId, SessionTree};
 use proptest::prelude::*;
 
@@ -480,10 +480,17 @@ impl Play {
             Kind::Says => return format!("say {}", self.said),
             Kind::Slow => (
                 "slow",
-                vec![Do::Say(Said::words("m", "Let me ")), Do::Gate, Do::Say(Said::words("m", "see."))],
+                vec![
+                    Do::Say(AgentEventKind::text("m", "Let me ")),
+                    Do::Gate,
+                    Do::Say(AgentEventKind::text("m", "see.")),
+                ],
             ),
             Kind::Asks => ("ask", vec![Do::AskToRun("ls"), Do::Say(crate::scripted::whole("It ran."))]),
-            Kind::Fails => ("fail", vec![Do::Say(Said::Failed { message: "no more tokens".to_owned() })]),
+            Kind::Fails => (
+                "fail",
+                vec![Do::Say(AgentEventKind::Failed(AgentFailure::other("no more tokens".to_owned())))],
+            ),
         };
         let words = format!("{word} {}", self.said);
         self.world.agent.also_on(&words, does);

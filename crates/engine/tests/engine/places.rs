@@ -157,7 +157,7 @@ async fn what_waits_is_answered_by_whom_it_was_sent_to() {
 /// Two turns run, and a third that began beside them is over: its branch is the head's.
 #[tokio::test(start_paused = true)]
 async fn of_several_turns_none_is_interrupted_by_mere_chance() {
-    let waits = || vec![Do::Say(offshoot_session::agent::Said::words("m", "Let me ")), Do::Gate];
+    let waits = || vec![Do::Say(offshoot_session::agent::AgentEventKind::text("m", "Let me ")), Do::Gate];
     let mut world = World::new(ScriptedAgent::new().on("a", waits()).on("b", waits())).await;
     let beside = |text: &str| Request::Send(request::Send { if_running: IfRunning::Beside, ..send(text) });
     let interrupt = |turn| Request::Interrupt(request::Interrupt { session: s(), turn });

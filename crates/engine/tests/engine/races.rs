@@ -11,7 +11,7 @@ use offshoot_api::request;
 use offshoot_api::views::PromptView;
 use offshoot_api::{ApiError, EventStream, Request, Response, Service};
 use offshoot_engine::{Engine, HookEvent, Parts, RuleBook, Settings};
-use offshoot_session::agent::Said;
+use offshoot_session::agent::AgentEventKind;
 use offshoot_session::foreign::journal_id;
 use offshoot_session::plan::plan_undo;
 use offshoot_session::{Change, Record, SessionId, SessionTree};
@@ -377,7 +377,11 @@ async fn a_foreign_file_that_grows_between_plan_and_write_is_planned_on_again() 
 /// The agent may write its own file while it answers.
 #[tokio::test]
 async fn a_foreign_file_that_grows_during_a_turn_is_taken_in_and_the_turn_goes_on() {
-    let words = vec![Do::Say(Said::words("m", "Let me ")), Do::Gate, Do::Say(Said::words("m", "see"))];
+    let words = vec![
+        Do::Say(AgentEventKind::text("m", "Let me ")),
+        Do::Gate,
+        Do::Say(AgentEventKind::text("m", "see")),
+    ];
     let (race, foreign) = on_foreign_file(ScriptedAgent::new().on("look", words));
     let mut events = race.follow().await;
     let send = request::Send {

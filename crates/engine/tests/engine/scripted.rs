@@ -6,20 +6,27 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use offshoot_agents::{Agent, ConnectError, Connecting, Conversation};
-use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Ending, Environment, Said, Start};
+use offshoot_agents::{Agent, AgentConnection, ConnectError, Connecting};
+use offshoot_session::agent::{
+    Abilities, AgentEvent, AgentEventKind, AgentInfo, AgentInput, AgentStart, AgentTurnEnd, ConnectionEvent,
+    Environment, FromAgent,
+};
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::handoff::Handoff;
 use offshoot_session::render::prompts::SUMMARIZER;
-use offshoot_session::{AgentSessionId, Block, Reply, Setting, TurnId, text_of};
+use offshoot_session::{
+    AgentSessionId, Block, Body, MessageKey, Reply, Setting, ToolResult, ToolUse, TurnId, text_of,
+};
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 
 #[derive(Clone, Debug)]
 pub(crate) enum Do {
-    Say(Said),
+    Say(AgentEventKind),
     /// Said by a sub-agent that this call has started.
-    SubSay(&'static str, Said),
+    SubSay(&'static str, AgentEventKind),
+    /// Reports this about its connection.
+    Report(ConnectionEvent),
     /// Waits until the test lets it go on.
     Gate,
     /// Asks whether it may run this command, and goes on when that is answered and confirmed.
@@ -34,7 +41,7 @@ pub(crate) enum Do {
 
 #[derive(Debug)]
 pub(crate) struct ScriptedAgent {
-    pub(crate) can: Capabilities,
+    pub(crate) can: Abilities,
     pub(crate) refuses: Mutex<bool>,
     /// Is looked for and never reached.
     pub(crate) hides: Mutex<bool>,
@@ -55,12 +62,12 @@ pub(crate) struct ScriptedAgent {
 impl ScriptedAgent {
     pub(crate) fn new() -> Self {
         Self {
-            can: Capabilities {
+            can: Abilities {
                 many_turns: true,
                 resume: true,
                 interrupt: true,
                 permissions: true,
-                ..Capabilities::default()
+                ..Abilities::default()
             },
             refuses: Mutex::new(false),
             hides: Mutex::new(false),
@@ -107,13 +114,14 @@ impl ScriptedAgent {
         Arc::strong_count(&self.looked_for) - 1
     }
 
-    fn session_of(&self, start: &Start) -> AgentSessionId {
+    fn session_of(&self, start: &AgentStart) -> AgentSessionId {
         match &start.handoff {
-            Handoff::Continue { session: Some(session) } => session.clone(),
-            Handoff::Continue { session: None }
-            | Handoff::ForkAtMessage { .. }
-            | Handoff::RebuiltTranscript
-            | Handoff::ReplayedContext(..) => {
+            Handoff::Continue { session } => session.clone(),
+            Handoff::New { .. }
+            | Handoff::Fork { .. }
+            | Handoff::Rebuild { .. }
+            | Handoff::Replay { .. }
+            | Handoff::Stateless => {
                 let mut sessions = self.sessions.lock().unwrap();
                 *sessions += 1;
                 format!("agent-{sessions}").into()
@@ -131,20 +139,19 @@ impl Agent for ScriptedAgent {
         "Scripted"
     }
 
-    fn capabilities(&self) -> Capabilities {
-        self.can
+    fn abilities(&self, _model: Option<&offshoot_session::Model>) -> Abilities {
+        self.can.clone()
     }
 
-    fn connect(&self, start: Start) -> Connecting<'_> {
+    fn connect(&self, start: AgentStart) -> Connecting<'_> {
         let way = match &start.handoff {
-            Handoff::Continue { session: None } => "new session".to_owned(),
-            Handoff::Continue { session: Some(session) } => format!("continue {session}"),
-            Handoff::ForkAtMessage { session, message: None } => format!("fork {session}"),
-            Handoff::ForkAtMessage { session, message: Some(message) } => {
-                format!("fork {session} at {message}")
-            }
-            Handoff::RebuiltTranscript => "rebuilt".to_owned(),
-            Handoff::ReplayedContext(..) => format!("replayed {} entries", start.path.len()),
+            Handoff::New { .. } => "new session".to_owned(),
+            Handoff::Continue { session } => format!("continue {session}"),
+            Handoff::Fork { from, at: None, .. } => format!("fork {from}"),
+            Handoff::Fork { from, at: Some(message), .. } => format!("fork {from} at {message}"),
+            Handoff::Rebuild { .. } => "rebuilt".to_owned(),
+            Handoff::Replay { .. } => format!("replayed {} entries", start.context.entries().count()),
+            Handoff::Stateless => "stateless".to_owned(),
         };
         self.told.lock().unwrap().push(format!("connect: {way}"));
         self.reached_with.lock().unwrap().clone_from(&start.settings);
@@ -168,7 +175,7 @@ impl Agent for ScriptedAgent {
             gate: self.gate.clone(),
             _open: self.open.clone(),
         };
-        Box::pin(async { Ok(Conversation::served_by(|inputs, events| talk.serve(inputs, events))) })
+        Box::pin(async { Ok(AgentConnection::served_by(|inputs, events| talk.serve(inputs, events))) })
     }
 }
 
@@ -187,7 +194,7 @@ enum Cut {
 }
 
 impl Talk {
-    async fn serve(self, mut inputs: mpsc::Receiver<AgentInput>, events: mpsc::Sender<AgentEvent>) {
+    async fn serve(self, mut inputs: mpsc::Receiver<AgentInput>, events: mpsc::Sender<FromAgent>) {
         let mut later = VecDeque::new();
         loop {
             let input = match later.pop_front() {
@@ -197,10 +204,10 @@ impl Talk {
                     None => return,
                 },
             };
-            let AgentInput::Prompt { turn, prompt } = input else {
+            let AgentInput::Prompt { turn, prompt, .. } = input else {
                 self.note(&input);
                 if let AgentInput::Answer { turn, request, .. } = input {
-                    let confirmed = AgentEvent::new(turn, Said::Confirms { request });
+                    let confirmed = FromAgent::turn(turn, AgentEventKind::AskConfirmed { request });
                     let _ = events.send(confirmed).await;
                 }
                 continue;
@@ -209,11 +216,11 @@ impl Talk {
             self.told.lock().unwrap().push(format!("prompt: {words}"));
             let cut = self.answer(&turn, &words, &mut inputs, &events, &mut later).await;
             let end = match cut {
-                Ok(()) => Said::Ended(Ending::Done),
-                Err(Cut::Interrupted) => Said::Ended(Ending::Interrupted),
+                Ok(()) => AgentEventKind::Ended(AgentTurnEnd::Done),
+                Err(Cut::Interrupted) => AgentEventKind::Ended(AgentTurnEnd::Interrupted),
                 Err(Cut::Gone) => return,
             };
-            if events.send(AgentEvent::new(turn, end)).await.is_err() {
+            if events.send(FromAgent::turn(turn, end)).await.is_err() {
                 return;
             }
         }
@@ -224,12 +231,16 @@ impl Talk {
         turn: &TurnId,
         words: &str,
         inputs: &mut mpsc::Receiver<AgentInput>,
-        events: &mpsc::Sender<AgentEvent>,
+        events: &mpsc::Sender<FromAgent>,
         later: &mut VecDeque<AgentInput>,
     ) -> Result<(), Cut> {
-        let say =
-            async |said: Said| events.send(AgentEvent::new(turn.clone(), said)).await.map_err(|_| Cut::Gone);
-        say(Said::Started { agent_session: Some(self.session.clone()), model: None }).await?;
+        let say = async |said: AgentEventKind| {
+            events.send(FromAgent::turn(turn.clone(), said)).await.map_err(|_| Cut::Gone)
+        };
+        let info = AgentInfo { session: Some(self.session.clone()), ..AgentInfo::default() };
+        let opened = FromAgent::Connection(ConnectionEvent::Opened(info));
+        events.send(opened).await.map_err(|_| Cut::Gone)?;
+        say(AgentEventKind::STARTED).await?;
         let does = self.script.lock().unwrap().get(words).cloned();
         let Some(does) = does else {
             return say(whole(&format!("re: {words}"))).await;
@@ -239,6 +250,10 @@ impl Talk {
                 Do::Say(said) => say(said.clone()).await?,
                 Do::SubSay(call, said) => {
                     let event = AgentEvent::of_sub_agent(turn.clone(), (*call).into(), said.clone());
+                    events.send(FromAgent::Turn(event)).await.map_err(|_| Cut::Gone)?;
+                }
+                Do::Report(event) => {
+                    let event = FromAgent::Connection(event.clone());
                     events.send(event).await.map_err(|_| Cut::Gone)?;
                 }
                 Do::Gate => {
@@ -254,12 +269,12 @@ impl Talk {
                         Do::AskToRun(command) => to_run(command),
                         other => panic!("{other:?} asks nothing"),
                     };
-                    say(Said::Asks { request: request.clone(), asking }).await?;
+                    say(AgentEventKind::Ask { request: request.clone(), ask: asking }).await?;
                     let is_answer = |input: &AgentInput| matches!(input, AgentInput::Answer { request: of, .. } if *of == request);
                     if let Some(cut) = self.wait(inputs, later, is_answer).await {
                         return Err(cut);
                     }
-                    say(Said::Confirms { request }).await?;
+                    say(AgentEventKind::AskConfirmed { request }).await?;
                 }
                 Do::Vanish => return Err(Cut::Gone),
                 Do::Deaf => std::future::pending().await,
@@ -282,7 +297,10 @@ impl Talk {
                 AgentInput::Interrupt { .. } => return Some(Cut::Interrupted),
                 input if is_it(&input) => return None,
                 AgentInput::Prompt { .. } => later.push_back(input),
-                AgentInput::Answer { .. } | AgentInput::Configure(_) => {}
+                AgentInput::Answer { .. }
+                | AgentInput::StopTask(_)
+                | AgentInput::Configure(_)
+                | AgentInput::Rename(_) => {}
             }
         }
     }
@@ -293,6 +311,8 @@ impl Talk {
             AgentInput::Answer { request, answer, .. } => format!("answer {request}: {answer:?}"),
             AgentInput::Interrupt { .. } => "interrupt".to_owned(),
             AgentInput::Configure(settings) => format!("configure: {settings:?}"),
+            AgentInput::StopTask(task) => format!("stop {task}"),
+            AgentInput::Rename(title) => format!("rename: {title}"),
         };
         self.told.lock().unwrap().push(told);
     }
@@ -314,7 +334,24 @@ fn summary_or(words: String) -> String {
     if words.starts_with(SUMMARIZER) { SUMMARY.to_owned() } else { words }
 }
 
-pub(crate) fn whole(text: &str) -> Said {
+/// A final reply without live text.
+pub(crate) fn whole(text: &str) -> AgentEventKind {
     let reply = Reply { blocks: vec![Block::Text(text.to_owned())], ..Reply::default() };
-    Said::Message { message: None, reply }
+    AgentEventKind::Entry { id: None, message: None, body: Body::Reply(reply) }
+}
+
+/// A final reply that calls a tool.
+pub(crate) fn calls(
+    message: impl Into<MessageKey>,
+    id: &str,
+    name: &str,
+    input: serde_json::Value,
+) -> AgentEventKind {
+    let tool_use = ToolUse { id: id.into(), name: name.into(), input };
+    let reply = Reply { blocks: vec![Block::ToolUse(tool_use)], ..Reply::default() };
+    AgentEventKind::entry(message, Body::Reply(reply))
+}
+
+pub(crate) fn result_of(result: ToolResult) -> AgentEventKind {
+    AgentEventKind::Entry { id: None, message: None, body: Body::ToolResult(result) }
 }

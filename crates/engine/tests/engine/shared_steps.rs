@@ -7,7 +7,7 @@ use futures_util::StreamExt;
 use offshoot_api::request::{self, ForkTo};
 use offshoot_api::{ApiError, ErrorCode, EventKind, Request, Response, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
-use offshoot_session::agent::{Ending, Said};
+use offshoot_session::agent::{AgentEventKind, AgentTurnEnd};
 use offshoot_session::{Change, Record, SessionId, SessionTree};
 use offshoot_store::{JournalStore, SessionStore};
 use offshoot_testkit::SharedStamps;
@@ -38,8 +38,10 @@ impl Pair {
         let store = process(folder.path(), "engine");
         SessionStore::create(&store, &records).unwrap();
         let (rival, full) = (Rival::default(), FullDisk::default());
-        let agent =
-            Arc::new(ScriptedAgent::new().on("slowly", vec![Do::Gate, Do::Say(Said::Ended(Ending::Done))]));
+        let agent = Arc::new(
+            ScriptedAgent::new()
+                .on("slowly", vec![Do::Gate, Do::Say(AgentEventKind::Ended(AgentTurnEnd::Done))]),
+        );
         let shelf = RivalShelf { store, rival: rival.clone(), full: full.clone() };
         let engine = engine(shelf, agent.clone());
         Self { folder, rival, full, engine, agent, origin: "origin".into() }

@@ -12,12 +12,12 @@ use offshoot_api::views::{
 };
 use offshoot_api::{CallerContext, ErrorCode, Request, Response, Service, response};
 use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings, installed};
-use offshoot_session::agent::Said;
+use offshoot_session::agent::AgentEventKind;
 use offshoot_session::{Block, Body, Model, Reply, Setting, ToolResult, Usage};
 use offshoot_testkit::SharedStamps;
 use tempfile::TempDir;
 
-use crate::scripted::{Do, ScriptedAgent, whole};
+use crate::scripted::{Do, ScriptedAgent, calls, result_of, whole};
 use crate::world::{World, caller, send};
 
 fn s() -> String {
@@ -39,7 +39,7 @@ fn counted(text: &str, model: &str, usage: Usage) -> Do {
     let model = Some(Model { provider: "anthropic".to_owned(), name: model.to_owned() });
     let blocks = vec![Block::Text(text.to_owned())];
     let reply = Reply { blocks, model, usage: Some(usage), ..Reply::default() };
-    Do::Say(Said::Message { message: None, reply })
+    Do::Say(AgentEventKind::Entry { id: None, message: None, body: Body::Reply(reply) })
 }
 
 /// a session is shown with its settings, context, cost, turns and questions.
@@ -145,9 +145,10 @@ async fn what_an_agent_was_not_told_is_known_afterwards() {
     let agent = ScriptedAgent::new().on(
         "look",
         vec![
-            Do::Say(Said::thinking("m", "hm")),
-            Do::Say(Said::tool_use("m", "c", "read", serde_json::json!({}))),
-            Do::Say(Said::ToolResult(result)),
+            Do::Say(AgentEventKind::thinking("m", "hm")),
+            Do::Say(AgentEventKind::MessageEnded { message: "m".into(), stop: None, usage: None }),
+            Do::Say(calls("m2", "c", "read", serde_json::json!({}))),
+            Do::Say(result_of(result)),
             Do::Say(whole("seen")),
         ],
     );

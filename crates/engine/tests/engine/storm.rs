@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use offshoot_agents::{Agent, Connecting, Conversation};
+use offshoot_agents::{Agent, AgentConnection, Connecting};
 use offshoot_api::remote::Remote;
 use offshoot_api::request;
 use offshoot_api::serve::serve;
@@ -12,7 +12,9 @@ use offshoot_api::views::{AnswerView, PromptView};
 use offshoot_api::{Access, ApiError, ErrorCode, Request, Response, Service};
 use offshoot_engine::{Engine, MemoryShelf, RuleBook, Settings};
 use offshoot_session::TurnId;
-use offshoot_session::agent::{AgentEvent, AgentInput, Capabilities, Ending, Said, Start};
+use offshoot_session::agent::{
+    Abilities, AgentEventKind, AgentInfo, AgentInput, AgentStart, AgentTurnEnd, ConnectionEvent, FromAgent,
+};
 use offshoot_session::asks::{Answer, Asking, Permission};
 use offshoot_testkit::SharedStamps;
 use serde_json::json;
@@ -64,13 +66,15 @@ impl Agent for Doubter {
         "Doubter"
     }
 
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { many_turns: true, resume: true, permissions: true, ..Capabilities::default() }
+    fn abilities(&self, _model: Option<&offshoot_session::Model>) -> Abilities {
+        Abilities { many_turns: true, resume: true, permissions: true, ..Abilities::default() }
     }
 
-    fn connect(&self, _start: Start) -> Connecting<'_> {
+    fn connect(&self, _start: AgentStart) -> Connecting<'_> {
         let (dice, memory) = (self.dice.clone(), self.memory.clone());
-        Box::pin(async { Ok(Conversation::served_by(|inputs, events| doubt(dice, memory, inputs, events))) })
+        Box::pin(async {
+            Ok(AgentConnection::served_by(|inputs, events| doubt(dice, memory, inputs, events)))
+        })
     }
 }
 
@@ -78,7 +82,7 @@ async fn doubt(
     dice: Dice,
     memory: Arc<Mutex<Memory>>,
     mut inputs: mpsc::Receiver<AgentInput>,
-    events: mpsc::Sender<AgentEvent>,
+    events: mpsc::Sender<FromAgent>,
 ) {
     let knows_turn = memory.lock().unwrap().turn.is_some();
     let mut asked = !knows_turn;
@@ -94,8 +98,8 @@ async fn doubt(
                     let mut memory = memory.lock().unwrap();
                     (memory.turn, memory.next) = (Some(turn.clone()), 0);
                 }
-                let started = Said::Started { agent_session: Some("d".into()), model: None };
-                let _ = events.send(AgentEvent::new(turn, started)).await;
+                let _ = events.send(opened()).await;
+                let _ = events.send(FromAgent::turn(turn, AgentEventKind::STARTED)).await;
                 asked = false;
             }
             AgentInput::Answer { turn, request, answer } => {
@@ -115,36 +119,43 @@ async fn doubt(
                 if dice.one_in(7) {
                     return; // taken, and not confirmed
                 }
-                let _ = events.send(AgentEvent::new(turn, Said::Confirms { request })).await;
+                let _ = events.send(FromAgent::turn(turn, AgentEventKind::AskConfirmed { request })).await;
                 asked = false;
             }
-            AgentInput::Interrupt { .. } | AgentInput::Configure(_) => {}
+            AgentInput::Interrupt { .. }
+            | AgentInput::StopTask(_)
+            | AgentInput::Configure(_)
+            | AgentInput::Rename(_) => {}
         }
     }
 }
 
+fn opened() -> FromAgent {
+    let info = AgentInfo { session: Some("d".into()), ..AgentInfo::default() };
+    FromAgent::Connection(ConnectionEvent::Opened(info))
+}
+
 /// The next ask, or the end.
-async fn ask(memory: &Mutex<Memory>, events: &mpsc::Sender<AgentEvent>) -> Option<()> {
+async fn ask(memory: &Mutex<Memory>, events: &mpsc::Sender<FromAgent>) -> Option<()> {
     let (turn, next) = {
         let memory = memory.lock().unwrap();
         (memory.turn.clone()?, memory.next)
     };
     if next >= ASKS {
         memory.lock().unwrap().turn = None;
-        events.send(AgentEvent::new(turn.clone(), whole("done"))).await.ok()?;
-        return events.send(AgentEvent::new(turn, Said::Ended(Ending::Done))).await.ok();
+        events.send(FromAgent::turn(turn.clone(), whole("done"))).await.ok()?;
+        return events.send(FromAgent::turn(turn, AgentEventKind::Ended(AgentTurnEnd::Done))).await.ok();
     }
-    let asking = Asking::Permission(Permission {
+    let ask = Asking::Permission(Permission {
         tool: "shell".into(),
         input: json!({ "command": "x" }),
         call: None,
         reason: None,
     });
-    let started = Said::Started { agent_session: Some("d".into()), model: None };
     if next == 0 {
-        events.send(AgentEvent::new(turn.clone(), started)).await.ok()?;
+        events.send(FromAgent::turn(turn.clone(), AgentEventKind::STARTED)).await.ok()?;
     }
-    events.send(AgentEvent::new(turn, Said::Asks { request: next.to_string(), asking })).await.ok()
+    events.send(FromAgent::turn(turn, AgentEventKind::Ask { request: next.to_string(), ask })).await.ok()
 }
 
 #[tokio::test(start_paused = true)]

@@ -125,7 +125,7 @@ async fn a_full_window_is_made_shorter_by_itself() {
     let mut world = World::set(summarising(), settings).await;
     world.send("one, and quite a few words more than that").await.unwrap();
     let is_compaction = |kind: &EventKind| {
-        matches!(kind, EventKind::Entry { entry }
+        matches!(kind, EventKind::Entry { entry, .. }
             if matches!(entry.body, offshoot_api::views::BodyView::Compaction { .. }))
     };
     world.until(is_compaction).await;
@@ -148,8 +148,12 @@ async fn a_full_window_is_made_shorter_before_the_engine_ends() {
 #[tokio::test(start_paused = true)]
 async fn a_full_window_of_the_agent_is_made_shorter_and_a_failure_is_told() {
     let compaction = CompactionSettings { enabled: true, reserve_tokens: 10, keep_recent_tokens: 1 };
-    let mut agent = summarising()
-        .on(SUMMARY, vec![Do::Say(offshoot_session::agent::Said::Failed { message: "no".into() })]);
+    let mut agent = summarising().on(
+        SUMMARY,
+        vec![Do::Say(offshoot_session::agent::AgentEventKind::Failed(
+            offshoot_session::agent::AgentFailure::other("no"),
+        ))],
+    );
     agent.can.context_window = Some(11);
     let mut world = World::set(agent, Settings { compaction, ..Settings::default() }).await;
     world.send("one, and quite a few words more than that").await.unwrap();
@@ -185,7 +189,7 @@ async fn automatic_compaction_that_a_turn_overtakes_is_silent_and_retried_after_
         }
         let is_compaction = |kind: &EventKind| match kind {
             EventKind::Notice { text } => panic!("{text}"),
-            EventKind::Entry { entry } => {
+            EventKind::Entry { entry, .. } => {
                 matches!(entry.body, offshoot_api::views::BodyView::Compaction { .. })
             }
             _ => false,

@@ -285,8 +285,8 @@ async fn the_last_state_is_told_last() {
 /// One turn runs, one has been told to stop and has not stopped yet. All hear of both ends before the session is closed.
 #[tokio::test]
 async fn a_turn_that_is_cut_off_by_closing_the_session_is_told_once() {
-    let waits = || vec![Do::Say(offshoot_session::agent::Said::words("m", "Let me ")), Do::Gate];
-    let deaf = || vec![Do::Say(offshoot_session::agent::Said::words("m", "Let me ")), Do::Deaf];
+    let waits = || vec![Do::Say(offshoot_session::agent::AgentEventKind::text("m", "Let me ")), Do::Gate];
+    let deaf = || vec![Do::Say(offshoot_session::agent::AgentEventKind::text("m", "Let me ")), Do::Deaf];
     let agent = ScriptedAgent::new().on("runs", waits()).on("stops", deaf());
     let mut ear = Ear::open().await;
     let mut world = World::set(agent, settings(vec![hook("ear", &[HookEvent::TurnEnded], ear.run())])).await;

@@ -8,7 +8,7 @@ use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
 use offshoot_api::{Request, Response};
 use offshoot_engine::Settings;
-use offshoot_session::agent::Said;
+use offshoot_session::agent::AgentEventKind;
 use offshoot_session::{Body, Interruption};
 use tokio::time::Instant;
 
@@ -29,7 +29,7 @@ async fn goes_on(world: &mut World) {
 
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_is_deaf_to_an_interruption_is_given_up() {
-    let deaf = vec![Do::Say(Said::words("m", "Let me ")), Do::Deaf];
+    let deaf = vec![Do::Say(AgentEventKind::text("m", "Let me ")), Do::Deaf];
     let mut world = World::new(ScriptedAgent::new().on("deaf", deaf)).await;
     world.send("deaf").await.unwrap();
     world.until(|kind| matches!(kind, EventKind::Live { .. })).await;

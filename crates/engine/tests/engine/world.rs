@@ -204,7 +204,7 @@ pub(crate) fn send(text: &str) -> request::Send {
 
 fn told(kind: &EventKind) -> String {
     match kind {
-        EventKind::Entry { entry } => format!("entry {}", seen(entry)),
+        EventKind::Entry { entry, .. } => format!("entry {}", seen(entry)),
         EventKind::Live { entry } => format!("live {}", seen(entry)),
         other => serde_json::to_string(other).unwrap(),
     }

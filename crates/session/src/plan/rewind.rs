@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use crate::agent::Capabilities;
+use crate::agent::Abilities;
 use crate::{Entry, EntryId, SessionTree};
 
 /// A rewind in the words of an agent.
@@ -60,7 +60,7 @@ pub fn agent_rewind(
 }
 
 /// Whether an agent can bring the files back by itself.
-pub fn agent_may_rewind(agent: &str, can: &Capabilities, scope: RewindScope) -> Result<(), RewindRefused> {
+pub fn agent_may_rewind(agent: &str, can: &Abilities, scope: RewindScope) -> Result<(), RewindRefused> {
     match scope {
         RewindScope::Conversation => Ok(()),
         RewindScope::Files | RewindScope::Both if can.file_checkpoints => Ok(()),
@@ -71,7 +71,7 @@ pub fn agent_may_rewind(agent: &str, can: &Capabilities, scope: RewindScope) -> 
 }
 
 /// Whether an agent can say beforehand which files a rewind would change.
-pub fn agent_may_preview(agent: &str, can: &Capabilities) -> Result<(), RewindRefused> {
+pub fn agent_may_preview(agent: &str, can: &Abilities) -> Result<(), RewindRefused> {
     if can.file_checkpoints {
         Ok(())
     } else {

@@ -1,6 +1,8 @@
-//! What shall happen because of what an agent said.
+//! What shall happen because of what an agent reported.
 
-use crate::agent::AgentInput;
+use std::time::Duration;
+
+use crate::agent::{AgentFailure, AgentInput};
 use crate::asks::{Ask, AskId};
 use crate::{Entry, EntryId, Record};
 
@@ -9,9 +11,11 @@ use crate::{Entry, EntryId, Record};
 pub enum Effect {
     /// One append.
     Write(Vec<Record>),
+    /// The next `Write` has an entry that replaces live text which was shown under another id.
+    Replace { live: EntryId, entry: EntryId },
     /// Seen at once.
     Show(Shown),
-    /// Said to the agent.
+    /// Sent to the agent.
     Tell(AgentInput),
     /// A person has to answer, unless a rule does.
     Ask(Ask),
@@ -24,9 +28,10 @@ pub enum Effect {
 /// What is seen before it is safe, or never kept.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shown {
-    /// An entry as far as it is known: begun, or grown by more than words. A draft of it should be kept.
+    /// An entry as far as it is known: begun, grown by another block, or moved below another entry. A draft of it should
+    /// be kept.
     Entry(Box<Entry>),
-    /// More words at the end of an entry that was shown.
+    /// More text at the end of an entry that was shown.
     Words {
         entry: EntryId,
         text: String,
@@ -35,7 +40,14 @@ pub enum Shown {
         entry: EntryId,
         text: String,
     },
-    Notice(String),
+    /// What was shown of this entry is void. It has no blocks left.
+    Discarded(Box<Entry>),
+    Retrying {
+        attempt: u32,
+        of: u32,
+        wait: Duration,
+        cause: AgentFailure,
+    },
     /// The agent has the answer.
     Confirmed(AskId),
     NoLongerAsked(AskId),
@@ -48,5 +60,5 @@ pub enum End {
     Limit,
     Interrupted,
     /// The session waits for input; this is what to tell the person.
-    Failed(String),
+    Failed(AgentFailure),
 }

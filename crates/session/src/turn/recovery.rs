@@ -10,12 +10,13 @@
 //! will append.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::skeleton::Skeleton;
-use crate::{Body, Entry, EntryId, Fact, Interruption, Note, Record, SessionTree, TurnId};
+use crate::{Block, Body, Entry, EntryId, Fact, Interruption, Note, Record, SessionTree, TurnId};
 
 /// A turn without an end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,5 +131,36 @@ fn arrived(tree: &SessionTree, turn: &TurnId, tip: &mut EntryId, left: &[Entry])
         let parent = Some(std::mem::replace(tip, draft.id.clone()));
         Record::entry(Entry { parent, ..draft.clone() })
     };
-    drafts.filter(|draft| !tree.contains(&draft.id)).map(below).collect()
+    let is_lost =
+        |draft: &&Entry| !tree.contains(&draft.id) && shows_something(draft) && !is_written(tree, draft);
+    drafts.filter(is_lost).map(below).collect()
+}
+
+/// Live text that was discarded leaves an empty draft.
+fn shows_something(draft: &Entry) -> bool {
+    match &draft.body {
+        Body::Reply(reply) => reply.shows_something(),
+        _ => true,
+    }
+}
+
+/// Whether a reply of the same turn begins with the text of the draft: an agent with ids of its own writes live text
+/// under another id. A draft that began after the reply is another text.
+fn is_written(tree: &SessionTree, draft: &Entry) -> bool {
+    let text = text_and_thinking(&draft.body);
+    let begins_with_it = |entry: &&Arc<Entry>| {
+        entry.turn == draft.turn
+            && entry.written_at >= draft.written_at
+            && matches!(entry.body, Body::Reply(_))
+            && text_and_thinking(&entry.body).starts_with(&text)
+    };
+    !text.is_empty() && tree.entries().any(|entry| begins_with_it(&entry))
+}
+
+fn text_and_thinking(body: &Body) -> String {
+    let texts = body.blocks().iter().filter_map(|block| match block {
+        Block::Text(text) | Block::Thinking(text) => Some(text.as_str()),
+        Block::Image { .. } | Block::ToolUse(_) | Block::Other { .. } => None,
+    });
+    texts.collect()
 }

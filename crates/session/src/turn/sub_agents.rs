@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Speech, Turn};
+use super::Turn;
+use super::message::Speech;
 use crate::agent::Speaker;
 use crate::{Body, Entry, EntryId, Fact, Note, Record, Stamps, ToolCallId, ToolUse, TurnId};
 
@@ -21,7 +22,9 @@ impl Turn {
 
     /// The call that started the sub-agent that is writing this entry.
     pub fn sub_agent_writing(&self, entry: &EntryId) -> Option<&ToolCallId> {
-        self.sub_agents().find(|(_, speech)| speech.entry.as_ref() == Some(entry)).map(|(call, _)| call)
+        self.sub_agents()
+            .find(|(_, speech)| speech.growing.as_ref().is_some_and(|growing| growing.entry == *entry))
+            .map(|(call, _)| call)
     }
 
     fn sub_agents(&self) -> impl Iterator<Item = (&ToolCallId, &Speech)> {
@@ -72,7 +75,7 @@ impl Turn {
         if let Some(tip) = tip {
             self.live.begin(turn.clone(), tip);
         }
-        self.speeches.insert(speaker.clone(), Speech { turn, message: None, entry: None });
+        self.speeches.insert(speaker.clone(), Speech { turn, growing: None });
         Some(records)
     }
 

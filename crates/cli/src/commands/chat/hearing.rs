@@ -27,7 +27,7 @@ impl Chat<'_> {
             Err(error) if error.code == ErrorCode::Disconnected => return self.reconnect().await,
             Err(error) => return Err(refused(&error)),
         };
-        if let EventKind::Entry { entry } = &event.kind {
+        if let EventKind::Entry { entry, .. } = &event.kind {
             self.written.insert(entry.id.clone());
             self.follow(&event, entry);
         }
@@ -37,7 +37,7 @@ impl Chat<'_> {
             EventKind::HeadMoved { head } if head.name == MAIN => {
                 return self.head_moved(head.at.as_deref()).await;
             }
-            EventKind::Entry { entry } if is_prompt(entry) && event.sub_agent.is_none() => {
+            EventKind::Entry { entry, .. } if is_prompt(entry) && event.sub_agent.is_none() => {
                 return self.prompt_was_said(&event, entry);
             }
             EventKind::Asked { ask } => {
@@ -75,7 +75,7 @@ impl Chat<'_> {
             EventKind::Closed => return self.follow_anew().await,
             _ => {}
         }
-        if let EventKind::Entry { entry } = &event.kind
+        if let EventKind::Entry { entry, .. } = &event.kind
             && matches!(entry.body, BodyView::Interrupted { .. })
         {
             // From here on nobody hears an answer; the next line is a message again, and the next Ctrl-C about that.
@@ -87,18 +87,18 @@ impl Chat<'_> {
         if self.is_elsewhere(&event) && is_of_an_answer(&event.kind) {
             return Ok(());
         }
-        if let (EventKind::Entry { entry }, None) = (&event.kind, &event.turn)
+        if let (EventKind::Entry { entry, .. }, None) = (&event.kind, &event.turn)
             && self.place.as_ref() != Some(&entry.id)
         {
             // A setting, or what was appended, on another branch.
             return Ok(());
         }
-        if let EventKind::Entry { entry } = &event.kind
+        if let EventKind::Entry { entry, .. } = &event.kind
             && !self.told.insert(entry.id.clone())
         {
             return Ok(());
         }
-        if let EventKind::Entry { entry } = &event.kind
+        if let EventKind::Entry { entry, .. } = &event.kind
             && let BodyView::Setting(setting) = &entry.body
         {
             return self.tell_setting(entry, setting);
@@ -288,6 +288,7 @@ fn is_of_an_answer(kind: &EventKind) -> bool {
         EventKind::Words { .. }
             | EventKind::Thinking { .. }
             | EventKind::Live { .. }
+            | EventKind::Retrying { .. }
             | EventKind::Entry { .. }
             | EventKind::Bound { .. }
     )

@@ -1,0 +1,85 @@
+//! What an agent is given.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::{AgentTurn, Environment};
+use crate::asks::Answer;
+use crate::handoff::Handoff;
+use crate::{Entry, EntryId, Prompt, SessionId, SessionTree, Setting, TaskId, TurnId};
+
+/// An agent has at most one prompt of ours at a time: the next one is sent when the turn of the last one has ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentInput {
+    /// `entry` is the prompt's id in the tree. `before` are entries of the branch that the agent has not seen, root
+    /// first; only agents that can inject them get any.
+    Prompt {
+        turn: TurnId,
+        entry: EntryId,
+        prompt: Prompt,
+        before: Vec<Arc<Entry>>,
+    },
+    /// At least once: it is sent again until the agent confirms the request. A second answer to the same request has no
+    /// effect. The turn is the one in which the agent asked, also where that began by itself or has ended: an agent
+    /// that reconnects confirms the request as `AgentTurn::Prompted(turn)`.
+    Answer {
+        turn: TurnId,
+        request: String,
+        answer: Answer,
+    },
+    Interrupt {
+        turn: AgentTurn,
+    },
+    StopTask(TaskId),
+    /// In force when [`super::Abilities::setting`] says.
+    Configure(Vec<Setting>),
+    /// The title of the agent's own session.
+    Rename(String),
+}
+
+/// What an agent needs to answer on a branch.
+#[derive(Clone, Debug)]
+pub struct AgentStart {
+    pub session: SessionId,
+    /// The folder in which it works.
+    pub workspace: Option<PathBuf>,
+    pub handoff: Handoff,
+    /// The latest setting of each kind on the path.
+    pub settings: Vec<Setting>,
+    /// The branch above the prompt that comes next.
+    pub context: Arc<dyn PathSource>,
+    /// For the agent and the programs it runs. It keeps this one as long as it is connected.
+    pub environment: Environment,
+    /// Whether a person watches what it writes.
+    pub is_watched: bool,
+}
+
+/// The entries of a path, for agents that need them. An agent that continues a session of its own needs none, so nothing
+/// is read before `entries` is called.
+pub trait PathSource: Send + Sync + fmt::Debug {
+    /// Root first.
+    fn entries(&self) -> EntryIter<'_>;
+}
+
+pub type EntryIter<'a> = Box<dyn Iterator<Item = Arc<Entry>> + 'a>;
+
+/// The path to an entry of a tree; `None` is before the first one.
+#[derive(Clone, Debug)]
+pub struct TreePath {
+    pub tree: SessionTree,
+    pub to: Option<EntryId>,
+}
+
+impl PathSource for TreePath {
+    fn entries(&self) -> EntryIter<'_> {
+        Box::new(self.tree.path_to(self.to.as_ref()).into_iter().cloned())
+    }
+}
+
+/// A path that is in memory.
+impl PathSource for Vec<Arc<Entry>> {
+    fn entries(&self) -> EntryIter<'_> {
+        Box::new(self.iter().cloned())
+    }
+}

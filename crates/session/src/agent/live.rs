@@ -1,0 +1,3 @@
+//! The names of the parent module, for drivers that were begun beside the older interface.
+
+pub use super::*;
