@@ -340,7 +340,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
     let head = HeadView { name: "main".into(), at: None, place: None };
     let status = StatusView::from(Status::of_stream(State::Waiting(WaitingFor::Question)));
     let mut kinds: Vec<EventKind> =
-        bodies().into_iter().map(|body| EventKind::Entry { entry: entry(body) }).collect();
+        bodies().into_iter().map(|body| EventKind::Entry { entry: entry(body), replaces: None }).collect();
     kinds.extend([
         EventKind::HeadMoved { head: head.clone() },
         EventKind::Bound { prompt: "u".into(), bound: bound.clone() },

@@ -22,13 +22,14 @@ use tokio::sync::oneshot;
 use tracing::{debug, info};
 
 use crate::actor::{Brought, Call, Message, chosen_ids, require_client_id};
+use crate::blocking::Blocking;
 use crate::environment::environment_for;
 use crate::failure::{bad_settings, internal, not_created, not_listed, not_read};
 use crate::feed::EventNumbers;
 use crate::installed::{listed, probed};
 use crate::open_sessions::OpenSessions;
 use crate::rules::RuleBook;
-use crate::settings::SettingsSource;
+use crate::settings::{Settings, SettingsSource};
 use crate::shelf::Shelf;
 use crate::told::Told;
 use crate::view::{glance_at, session_row};
@@ -66,6 +67,26 @@ impl Shared {
     /// An engine inside a command lives for one request, and what it does is not worth a line every time.
     pub(crate) fn is_process(&self) -> bool {
         !self.numbers.is_of_command()
+    }
+
+    /// For reading settings: a few small files.
+    fn for_settings(&self) -> Blocking {
+        if self.is_process() { Blocking::OnThread } else { Blocking::Inline }
+    }
+
+    /// For opening a session. A command reads a small one at once; Ctrl-C ends the reading of a larger one.
+    pub(crate) fn for_opening(&self, session: &SessionId) -> Blocking {
+        let is_quick = !self.is_process() && self.shelf.is_small(session);
+        if is_quick { Blocking::Inline } else { Blocking::OnThread }
+    }
+
+    /// The settings in force for a project and a caller.
+    pub(crate) async fn settings_about(
+        &self,
+        project: Option<&str>,
+        context: &Arc<CallerContext>,
+    ) -> Result<Arc<Settings>, String> {
+        self.settings.about(project, context, self.for_settings()).await
     }
 }
 
@@ -198,7 +219,7 @@ impl Engine {
 
     async fn agents(&self, caller: &Caller) -> Result<Response, ApiError> {
         let (shared, context) = (self.shared.clone(), caller.context.clone());
-        let settings = shared.settings.about(context.folder.as_deref(), &context).await;
+        let settings = shared.settings_about(context.folder.as_deref(), &context).await;
         let environment = environment_for(&context, settings.map_err(bad_settings)?.as_ref());
         let probes = probed(&shared.agents).await;
         let agents = blocking(move || Ok(listed(&shared.agents, &probes, &environment))).await?;
@@ -208,7 +229,7 @@ impl Engine {
     async fn begin(&self, caller: &Caller, mut begin: request::Begin) -> Result<Response, ApiError> {
         // which one is the usual may change; who was spoken with does not
         // Settings that cannot be read keep nobody from beginning: the first prompt will need them.
-        let settings = self.shared.settings.about(begin.project.as_deref(), &caller.context).await;
+        let settings = self.shared.settings_about(begin.project.as_deref(), &caller.context).await;
         let settings = settings.unwrap_or_default();
         begin.agent = begin.agent.or_else(|| settings.default_agent.clone());
         if let Some(agent) = begin.agent.as_ref().and_then(|agent| self.shared.agents.get(agent)) {

@@ -32,6 +32,7 @@
 //! | in which folders agents are at work | `workplaces` |
 
 mod actor;
+mod blocking;
 mod connection;
 pub mod engine;
 mod environment;

@@ -10,6 +10,7 @@ use offshoot_session::compaction::CompactionSettings;
 use offshoot_session::cost::Prices;
 pub use offshoot_session::plan::ConfigChangeBranching;
 
+use crate::blocking::Blocking;
 use crate::hooks::Hook;
 
 #[derive(Clone, Debug)]
@@ -112,12 +113,13 @@ impl SettingsSource {
         &self,
         project: Option<&str>,
         context: &Arc<CallerContext>,
+        blocking: Blocking,
     ) -> Result<Arc<Settings>, String> {
         match &self.0 {
             Source::Fixed(settings) => Ok(settings.clone()),
             Source::Read(read) => {
                 let (read, project, context) = (read.clone(), project.map(str::to_owned), context.clone());
-                let read = tokio::task::spawn_blocking(move || read(project.as_deref(), &context));
+                let read = blocking.run(move || read(project.as_deref(), &context));
                 read.await.map_err(|_| "the settings could not be read".to_owned())?
             }
         }

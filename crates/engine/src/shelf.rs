@@ -41,6 +41,9 @@ pub trait Shelf: fmt::Debug + Send + Sync {
     /// One process at a time undoes or redoes a step of two sessions, as long as it keeps the answer.
     fn lock_steps(&self) -> Result<Box<dyn Held>, LockError>;
 
+    /// Whether opening it takes less time than starting a thread for it. Not known is `false`.
+    fn is_small(&self, id: &SessionId) -> bool;
+
     fn list(&self) -> Result<Vec<SessionId>, ListError>;
 
     /// What is known of sessions as they are now without opening them. Any may be missing.

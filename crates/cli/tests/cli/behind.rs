@@ -212,9 +212,9 @@ impl ScriptedEngine {
             serde_json::from_value::<EntryView>(entry.expect("an entry of the answer")).expect("a view")
         };
         let kind = match ANSWER[at] {
-            Prompt => EventKind::Entry { entry: entry("u1") },
-            ToolResult => EventKind::Entry { entry: entry("r1") },
-            Reply(id) => EventKind::Entry { entry: entry(id) },
+            Prompt => EventKind::Entry { entry: entry("u1"), replaces: None },
+            ToolResult => EventKind::Entry { entry: entry("r1"), replaces: None },
+            Reply(id) => EventKind::Entry { entry: entry(id), replaces: None },
             Live(id) => EventKind::Live { entry: entry(id) },
             HeadMoved(id) => {
                 let head = HeadView { name: "main".into(), at: Some(id.into()), place: None };

@@ -29,7 +29,8 @@ pub(super) async fn open(
     context: &Arc<CallerContext>,
 ) -> Result<Opened, ApiError> {
     let (id, store) = (id.clone(), shared.clone());
-    let opened = tokio::task::spawn_blocking(move || {
+    let blocking = shared.for_opening(&id);
+    let opened = blocking.run(move || {
         let book = store.shelf.open(&id).map_err(|error| not_read(&error))?;
         let book = book.ok_or_else(|| ApiError::session_not_found(id.as_str()))?;
         let waiting = left_waiting(book.as_ref());
@@ -38,7 +39,7 @@ pub(super) async fn open(
     let (book, waiting) = opened.await.map_err(|_| internal("the session could not be opened"))??;
     let project = book.tree().header().and_then(|header| header.project.clone());
     // Whether the request can do without good settings is asked when it is answered.
-    let settings = shared.settings.about(project.as_deref(), context).await.ok();
+    let settings = shared.settings_about(project.as_deref(), context).await.ok();
     Ok(Opened { book, waiting, settings })
 }
 
@@ -51,7 +52,7 @@ impl SessionActor {
         context: &Arc<CallerContext>,
         request: &Request,
     ) -> Result<(), ApiError> {
-        let read = self.shared.settings.about(self.project(), context).await;
+        let read = self.shared.settings_about(self.project(), context).await;
         let wrong = match read {
             Ok(settings) => {
                 self.enter(Scope { context: context.clone(), settings });

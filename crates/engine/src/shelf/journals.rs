@@ -18,6 +18,9 @@ use super::{Book, Drafted, Glance, Shelf, Written};
 /// So many files may claim to be the same session of another program.
 const COPIES: usize = 100;
 
+/// A journal of this many bytes is read in a few milliseconds.
+const SMALL: u64 = 2 << 20;
+
 #[derive(Debug)]
 struct JournalBook {
     store: JournalStore,
@@ -60,6 +63,12 @@ impl Shelf for JournalStore {
 
     fn lock_steps(&self) -> Result<Box<dyn Held>, LockError> {
         JournalStore::lock_steps(self)
+    }
+
+    fn is_small(&self, id: &SessionId) -> bool {
+        let is_short = |path: &Path| std::fs::metadata(path).is_ok_and(|file| file.len() <= SMALL);
+        is_short(&self.home().journal(id))
+            && self.reference(id).is_none_or(|source| is_short(Path::new(&source.path)))
     }
 
     fn list(&self) -> Result<Vec<SessionId>, ListError> {

@@ -71,6 +71,10 @@ impl Shelf for MemoryShelf {
     }
 
     /// Sessions in memory belong to one process.
+    fn is_small(&self, _id: &SessionId) -> bool {
+        true
+    }
+
     fn lock_steps(&self) -> Result<Box<dyn Held>, LockError> {
         Ok(Box::new(OneProcess))
     }

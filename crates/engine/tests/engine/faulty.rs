@@ -70,6 +70,10 @@ impl Shelf for FaultyShelf {
         self.shelf.introduce(id, path)
     }
 
+    fn is_small(&self, id: &SessionId) -> bool {
+        self.shelf.is_small(id)
+    }
+
     fn lock_steps(&self) -> Result<Box<dyn Held>, LockError> {
         self.shelf.lock_steps()
     }

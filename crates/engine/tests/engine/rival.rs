@@ -158,6 +158,10 @@ impl Shelf for RivalShelf {
         Shelf::introduce(&self.store, id, path)
     }
 
+    fn is_small(&self, id: &SessionId) -> bool {
+        Shelf::is_small(&self.store, id)
+    }
+
     fn lock_steps(&self) -> Result<Box<dyn Held>, LockError> {
         Shelf::lock_steps(&self.store)
     }
