@@ -6,7 +6,7 @@ use offshoot_api::views::{BoundView, EntryView, HeadView, MissingView, StatusVie
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::status::{State, Status};
 use offshoot_session::sub_agents::sub_agent_of_turn;
-use offshoot_session::{Change, Fact, Mark, Record, SessionTree, TurnId};
+use offshoot_session::{Change, Fact, Mark, Model, Record, SessionTree, TurnId};
 use serde_json::json;
 use tracing::error;
 
@@ -271,7 +271,8 @@ impl SessionActor {
             self.tell_hooks_of_sub_agent(record);
             let (about, kind) = match &record.change {
                 Change::Entry(entry) => {
-                    let told = EventKind::Entry { entry: EntryView::from(&**entry) };
+                    let price_of = |model: &Model| self.settings.prices.of(model).cloned();
+                    let told = EventKind::Entry { entry: EntryView::from(&**entry).priced(price_of) };
                     (self.about(entry.turn.as_ref()), Some(told))
                 }
                 Change::Marked(mark) => (About::default(), told_fact(&mark.fact)),

@@ -38,8 +38,8 @@ impl SessionActor {
             project: self.project().map(str::to_owned),
             heads: heads(&shown),
             branch: match &open.turn {
-                Some(turn) => turn_view(&shown, &turn.as_str().into()),
-                None => branch_view(&shown, shown.main_head(), open.turns),
+                Some(turn) => turn_view(&shown, &turn.as_str().into(), &self.settings.prices),
+                None => branch_view(&shown, shown.main_head(), open.turns, &self.settings.prices),
             },
             agent,
             model: context.model.as_ref().map(ModelView::from),
@@ -79,7 +79,7 @@ impl SessionActor {
             Some(at) => Some(resolve_point(&shown, &at.into(), Want::End).map_err(refused)?),
             None => shown.main_head().cloned(),
         };
-        Ok(Response::Branch(branch_view(&shown, at.as_ref(), show.turns)))
+        Ok(Response::Branch(branch_view(&shown, at.as_ref(), show.turns, &self.settings.prices)))
     }
 
     pub(super) fn tree_rows(&self) -> Response {
