@@ -65,7 +65,7 @@ fn the_same_prompt_is_answered_differently_on_another_branch() {
 fn what_a_compaction_took_away_is_forgotten() {
     let tree = offshoot_testkit::tree_of("u1 - a1 - k1 - u2*");
     let path: Vec<_> = tree.path_to(tree.main_head()).into_iter().cloned().collect();
-    assert_eq!(Heard::of(&path).prompts, ["u2"]);
+    assert_eq!(Heard::of(path).prompts, ["u2"]);
 }
 
 /// A16: it wrote `meet-your-tree.md` into the directory.

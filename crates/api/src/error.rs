@@ -42,6 +42,9 @@ pub enum Needed {
     Write,
 }
 
+/// The `problem` of [`ErrorCode::DiskFull`] if a limit of the process on the size of files is in the way.
+pub const FILE_SIZE_LIMIT: &str = "file_size_limit";
+
 /// Which codes have which fields is in docs/api.md.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

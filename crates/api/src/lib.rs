@@ -32,7 +32,7 @@ pub mod service;
 pub mod views;
 
 pub use context::{CallerContext, StampCounter};
-pub use error::{ApiError, ErrorCode, ErrorData, Hint, Needed, TurnRef};
+pub use error::{ApiError, ErrorCode, ErrorData, FILE_SIZE_LIMIT, Hint, Needed, TurnRef};
 pub use event::{Event, EventKind, TurnEnd};
 pub use point::Point;
 pub use request::Request;

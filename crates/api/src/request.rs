@@ -170,6 +170,9 @@ pub struct Open {
     /// Only this turn, wherever the head is, in place of the branch of the head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<String>,
+    /// The settings that are in force there, in place of those at the head.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Point>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

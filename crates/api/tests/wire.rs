@@ -67,7 +67,7 @@ fn requests() -> Vec<Request> {
         Request::Status,
         Request::Begin(request::Begin { agent: Some("built_in".into()), ..Default::default() }),
         Request::Introduce(request::Introduce { session: s(), path: "/p/file.jsonl".into() }),
-        Request::Open(request::Open { session: s(), turns: Some(20), turn: None }),
+        Request::Open(request::Open { session: s(), turns: Some(20), turn: None, at: None }),
         Request::Show(request::Show { session: s(), at: None, turns: None }),
         Request::Tree(session()),
         Request::Send(request::Send {
@@ -240,7 +240,9 @@ fn what_may_be_left_out_is_filled_in() {
 fn a_reader_may_look_and_nothing_else() {
     let reader = Caller { access: Access::Read, ..Caller::local("phone") };
     assert!(
-        reader.may(&Request::Open(request::Open { session: "s".into(), turns: None, turn: None })).is_ok()
+        reader
+            .may(&Request::Open(request::Open { session: "s".into(), turns: None, turn: None, at: None }))
+            .is_ok()
     );
     let refused = reader.may(&Request::Interrupt(request::Interrupt { session: "s".into(), turn: None }));
     assert_eq!(refused.unwrap_err().code, ErrorCode::ReadOnly);

@@ -147,7 +147,8 @@ pub(crate) fn tell_of_news(here: &Here, session: &SessionId) {
     if !engine::is_there(here) {
         return;
     }
-    let open = offshoot_api::request::Open { session: session.to_string(), turns: Some(0), turn: None };
+    let open =
+        offshoot_api::request::Open { session: session.to_string(), turns: Some(0), turn: None, at: None };
     let told = wait_for(async {
         let Some(reached) = engine::running(here).await? else { return Ok(()) };
         let answer = reached.call(Request::Open(open)).await;

@@ -41,7 +41,11 @@ pub(crate) fn is_damage(finding: &Finding) -> bool {
 }
 
 pub(crate) fn told(findings: &[Finding]) -> Vec<String> {
-    let damaged = findings.iter().filter(|finding| is_damage(finding)).count();
+    let lines = |finding: &Finding| match finding {
+        Finding::Flaw(found) => usize::try_from(found.flaw.lines()).unwrap_or(usize::MAX),
+        Finding::TornTail(_) | Finding::Odd(_) | Finding::Theirs(_) | Finding::Source(_) => 1,
+    };
+    let damaged: usize = findings.iter().filter(|finding| is_damage(finding)).map(lines).sum();
     let is_torn = findings.iter().any(|finding| matches!(finding, Finding::TornTail(_)));
     let damaged = (damaged > 0).then(|| words::reading::damaged(damaged));
     let mut told: Vec<String> = damaged.into_iter().collect();

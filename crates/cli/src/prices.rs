@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use offshoot_session::cost::{Charge, Price, Prices, Tally, by_turn, charges};
-use offshoot_session::{EntryId, Model, SessionTree};
+use offshoot_session::{EntryId, SessionTree};
 use offshoot_store::private;
 use offshoot_transcripts::claude::billed_as;
 
@@ -22,29 +21,6 @@ pub(crate) struct PriceTable {
     /// How many of the first are the person's.
     pub(crate) own: usize,
     pub(crate) prices: Prices,
-}
-
-/// Prices, each looked up once: a list asks for the same few models again and again.
-#[derive(Debug, Default)]
-pub(crate) struct Looked {
-    prices: Prices,
-    found: Mutex<HashMap<Model, Option<Price>>>,
-}
-
-impl Looked {
-    pub(crate) fn up_in(prices: Prices) -> Self {
-        Self { prices, found: Mutex::default() }
-    }
-
-    pub(crate) fn price_of(&self, model: &Model) -> Option<Price> {
-        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(price) = found.get(model) {
-            return price.clone();
-        }
-        let price = self.prices.of(model).cloned();
-        found.insert(model.clone(), price.clone());
-        price
-    }
 }
 
 pub(crate) fn load(here: &Here) -> Result<PriceTable, Failure> {

@@ -10,7 +10,8 @@ mod wrapping;
 use std::io::Write;
 use std::path::Path;
 
-use offshoot_api::{ApiError, ErrorCode, Hint, Needed, Request, Response, request};
+use offshoot_api::views::SessionView;
+use offshoot_api::{ApiError, ErrorCode, FILE_SIZE_LIMIT, Hint, Needed, Point, Request, Response, request};
 
 use crate::engine::Reached;
 use crate::failure::{Exit, Failure};
@@ -76,6 +77,9 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         (Some(Hint::SayBranching), _) => failure.hint(words::SAY_BRANCHING_HINT),
         (Some(Hint::SayTurn), _) => failure.hint(words::SAY_TURN_HINT),
         (None, ErrorCode::NoAgent) => failure.hint(words::NO_AGENT_HINT),
+        (None, ErrorCode::DiskFull) if error.data.problem.as_deref() == Some(FILE_SIZE_LIMIT) => {
+            failure.hint(crate::words::FILE_LIMIT_HINT)
+        }
         (None, ErrorCode::DiskFull) => failure.hint(crate::words::DISK_FULL_HINT),
         (None, ErrorCode::NewerFormat) => failure.hint(crate::words::reading::NEWER_HINT),
         (None, ErrorCode::NoAccess) => match no_access_hint(error) {
@@ -108,13 +112,22 @@ pub(crate) fn unexpected(_: Response) -> Failure {
     Failure::failed(words::OTHER_VERSION)
 }
 
+/// The session without turns, and with the settings that are in force at a point; at the head if there is none.
+pub(crate) async fn open_at(
+    reached: &Reached,
+    session: &str,
+    at: Option<Point>,
+) -> Result<SessionView, ApiError> {
+    opened(reached, request::Open { session: session.to_owned(), turns: Some(0), turn: None, at }).await
+}
+
 /// The session with its last turns in view.
 pub(crate) async fn open(
     reached: &Reached,
     session: &str,
     turns: Option<usize>,
 ) -> Result<offshoot_api::views::SessionView, ApiError> {
-    opened(reached, request::Open { session: session.to_owned(), turns, turn: None }).await
+    opened(reached, request::Open { session: session.to_owned(), turns, turn: None, at: None }).await
 }
 
 /// The session with one turn in view, wherever the head is. The whole branch may be longer than a line of the connection.
@@ -124,7 +137,7 @@ pub(crate) async fn open_turn(
     turn: &str,
 ) -> Result<offshoot_api::views::SessionView, ApiError> {
     let (session, turn) = (session.to_owned(), Some(turn.to_owned()));
-    opened(reached, request::Open { session, turns: Some(1), turn }).await
+    opened(reached, request::Open { session, turns: Some(1), turn, at: None }).await
 }
 
 async fn opened(

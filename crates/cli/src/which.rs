@@ -25,7 +25,7 @@ use crate::known::Known;
 use crate::last_used::{self, UsedSession};
 use crate::listed_name::{NameMatch, TypedName};
 use crate::look::Sign;
-use crate::naming::{self, Meant, Name, SHORT_ID, SHORTEST_PREFIX, with_place};
+use crate::naming::{self, Meant, Name, SHORT_ID, with_place};
 use crate::opened::{open_this, point};
 use crate::register::Register;
 use crate::stored::list_failed;
@@ -206,7 +206,7 @@ fn find_in(
     to: To,
 ) -> Result<Option<Found>, Failure> {
     let (id, _) = with_place(text);
-    if id.len() >= SHORTEST_PREFIX {
+    if !id.is_empty() {
         let mut known = register.beginning_like(&[id.to_owned()])?;
         let is_exact = known.iter().any(|known| known.name.id == id);
         if known.is_empty() || (to == To::Change && !is_exact) {

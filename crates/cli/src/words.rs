@@ -260,6 +260,7 @@ pub(crate) const LINK_IN_HOME_HINT: &str =
 pub(crate) fn disk_says(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::StorageFull => "no space left on the disk".to_owned(),
+        std::io::ErrorKind::FileTooLarge => "the file would exceed the file size limit".to_owned(),
         std::io::ErrorKind::PermissionDenied => "no permission".to_owned(),
         std::io::ErrorKind::ReadOnlyFilesystem => "the disk cannot be written".to_owned(),
         _ => error.to_string(),
@@ -268,9 +269,13 @@ pub(crate) fn disk_says(error: &std::io::Error) -> String {
 
 pub(crate) const DISK_FULL_HINT: &str = "free some space, then try again";
 
+pub(crate) const FILE_LIMIT_HINT: &str =
+    "a limit on the size of files is in force; `ulimit -f` shows it, `ulimit -f unlimited` removes it";
+
 pub(crate) fn not_saved_hint(error: &std::io::Error) -> String {
     match error.kind() {
         std::io::ErrorKind::StorageFull => DISK_FULL_HINT,
+        std::io::ErrorKind::FileTooLarge => FILE_LIMIT_HINT,
         std::io::ErrorKind::PermissionDenied => "`--home DIR` names a place where you may write",
         _ => "`offshoot doctor` looks at the disk and the home",
     }

@@ -256,7 +256,7 @@ impl Engine {
             Err(CreateError::Exists(_)) if is_again => {}
             created => created.map_err(|error| not_created(&error))?,
         }
-        let open = request::Open { session: id.to_string(), turns: None, turn: None };
+        let open = request::Open { session: id.to_string(), turns: None, turn: None, at: None };
         self.ask(caller, &id, Request::Open(open)).await
     }
 
@@ -322,7 +322,7 @@ impl Engine {
             None => self.shared.rules.all().map_err(|error| internal(error.to_string()))?,
             Some(session) => {
                 let id = SessionId::from(session.as_str());
-                let open = Request::Open(request::Open { session, turns: Some(0), turn: None });
+                let open = Request::Open(request::Open { session, turns: Some(0), turn: None, at: None });
                 let opened = self.ask(caller, &id, open).await?;
                 let project = if let Response::Session(view) = opened { view.project } else { None };
                 self.shared.rules.reaching(&id, project.as_deref()).iter().cloned().collect()

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use offshoot_agents::ConnectError;
-use offshoot_api::{ApiError, ErrorCode, ErrorData, Needed};
+use offshoot_api::{ApiError, ErrorCode, ErrorData, FILE_SIZE_LIMIT, Needed};
 use offshoot_session::format;
 use offshoot_store::drafts::DraftError;
 use offshoot_store::store::Left;
@@ -138,8 +138,11 @@ fn not_saved(path: &Path, source: &io::Error, left: Left, error: &dyn std::error
         io::ErrorKind::ReadOnlyFilesystem => {
             no_access(text("the disk cannot be written"), path, Needed::Write)
         }
-        // A limit of the process is a disk that is full for it.
-        io::ErrorKind::FileTooLarge => ApiError::new(ErrorCode::DiskFull, text(&source.to_string())),
+        // For the process, a limit on the size of files is a full disk.
+        io::ErrorKind::FileTooLarge => {
+            let data = ErrorData { problem: Some(FILE_SIZE_LIMIT.to_owned()), ..ErrorData::default() };
+            ApiError::new(ErrorCode::DiskFull, text("the file would exceed the file size limit")).about(data)
+        }
         _ => internal(with_causes(error)),
     }
 }

@@ -6,6 +6,7 @@ use offshoot_api::views::{
     VersionBrief, VersionView,
 };
 use offshoot_session::address::end_of_turn;
+use offshoot_session::cost::{PriceLookup, Prices};
 use offshoot_session::handoff::{branch_missing, branch_provenance, branch_session};
 use offshoot_session::in_force::InForce;
 use offshoot_session::outline::{TurnOutline, TurnTreeRow, is_task};
@@ -27,7 +28,12 @@ pub(crate) fn heads(tree: &SessionTree) -> Vec<HeadView> {
 }
 
 /// The way to an entry, the last `turns` of it where a number is given.
-pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Option<usize>) -> BranchView {
+pub(crate) fn branch_view(
+    tree: &SessionTree,
+    at: Option<&EntryId>,
+    turns: Option<usize>,
+    prices: &Prices,
+) -> BranchView {
     let path = tree.path_to(at);
     let prompts: Vec<usize> =
         path.iter().enumerate().filter(|(_, entry)| entry.body.is_prompt()).map(|(at, _)| at).collect();
@@ -44,10 +50,8 @@ pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Optio
         let prompt = entry.id.to_string();
         Some(VersionView { prompt, edit_group, number: version.number, of: version.of })
     });
-    let entries = seen.iter().map(|entry| {
-        let bound = tree.binding(&entry.id).map(BoundView::from);
-        EntryView { bound, ..EntryView::from(&***entry) }
-    });
+    let prices = PriceLookup::new(prices.clone());
+    let entries = seen.iter().map(|entry| entry_view(tree, entry, &prices));
     BranchView {
         tip: at.map(ToString::to_string),
         entries: entries.collect(),
@@ -61,6 +65,11 @@ pub(crate) fn branch_view(tree: &SessionTree, at: Option<&EntryId>, turns: Optio
     }
 }
 
+fn entry_view(tree: &SessionTree, entry: &Entry, prices: &PriceLookup) -> EntryView {
+    let bound = tree.binding(&entry.id).map(BoundView::from);
+    EntryView { bound, ..EntryView::from(entry).priced(|model| prices.price_of(model)) }
+}
+
 /// Whether an entry is a prompt that was answered, settings behind it aside.
 fn is_before_answer(tree: &SessionTree, at: &EntryId) -> bool {
     let is_prompt = tree.entry(at).is_some_and(|entry| entry.body.is_prompt());
@@ -68,17 +77,15 @@ fn is_before_answer(tree: &SessionTree, at: &EntryId) -> bool {
 }
 
 /// The prompt of a turn and what was written for it. A turn that was undone was answered all the same.
-pub(crate) fn turn_view(tree: &SessionTree, turn: &TurnId) -> BranchView {
+pub(crate) fn turn_view(tree: &SessionTree, turn: &TurnId, prices: &Prices) -> BranchView {
     let is_of_turn = |entry: &&Entry| entry.turn.as_ref() == Some(turn);
     let standing: Vec<&Entry> = tree.entries().map(|entry| &**entry).filter(is_of_turn).collect();
     let entries = match standing.is_empty() {
         true => tree.log().filter_map(|record| record.as_entry()).filter(is_of_turn).collect(),
         false => standing,
     };
-    let viewed = entries.iter().map(|entry| {
-        let bound = tree.binding(&entry.id).map(BoundView::from);
-        EntryView { bound, ..EntryView::from(*entry) }
-    });
+    let prices = PriceLookup::new(prices.clone());
+    let viewed = entries.iter().map(|entry| entry_view(tree, entry, &prices));
     let tip = entries.last().map(|entry| entry.id.to_string());
     BranchView { tip, entries: viewed.collect(), ..BranchView::default() }
 }

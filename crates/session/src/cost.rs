@@ -16,7 +16,7 @@ mod turns;
 pub use branches::{BranchCost, BranchKind, by_branch};
 pub use charges::{Charge, Counted, Counting, charges, once, priced, used};
 pub use names::{ChargeName, CountedOnce, ReplyWords};
-pub use prices::{Price, Prices, fits};
+pub use prices::{Price, PriceLookup, Prices, fits};
 pub use spent::Spent;
 pub use turns::{TurnCost, by_turn};
 

@@ -109,7 +109,7 @@ fn what_is_sent_to_a_busy_branch_waits() {
 
 #[test]
 fn an_interrupted_turn_is_in_nobodys_way() {
-    let turn = || running(Phase::Interrupted, None);
+    let turn = || running(Phase::Interrupting, None);
     assert_eq!(check_in(TREE, turn(), Action::MoveHead), NOW);
     assert_eq!(check_in(TREE, turn(), Action::Send { words: "more", place: Place::Here }), NOW);
 }
@@ -136,7 +136,7 @@ fn whoever_names_no_turn_means_the_one_of_the_head() {
     let refused = interrupted(&at("a4"), &[t(), v()]).unwrap_err();
     let words = "several turns run, and none of them on the branch of the head: #2 u2, #2 u3";
     assert_eq!((refused.to_string(), refused.hint()), (words.to_owned(), Some(Hint::SayTurn)));
-    let stopped = running(Phase::Interrupted, None);
+    let stopped = running(Phase::Interrupting, None);
     assert_eq!(interrupted(&at("a4"), &[stopped.clone(), v()]), Ok("v".into()), "the other has stopped");
     assert_eq!(interrupted(&at("a2/t"), &[stopped]), Err(Refusal::NothingRuns));
 }

@@ -2,6 +2,7 @@
 //! Code, and the rollouts that a fork of Codex continues. One that cannot be read is left out, as if it were not there;
 //! what then is missing is told as an oddity by who needs it.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -44,6 +45,25 @@ pub fn agents(path: &Path, archive: Option<&Archive>) -> Option<Vec<AgentBeside>
     around.agent_files(path).into_iter().map(with_meta).collect()
 }
 
+/// The file of the session that a file of a sub-agent belongs to; `session` is the one that its lines name. Since 2.1
+/// Claude Code keeps them in a folder that is named after the session, before that in the folder of the session.
+pub fn session_of_agent(agent: &Path, session: Option<&str>) -> Option<PathBuf> {
+    let name = agent.to_string_lossy();
+    match claude::session_in_path(&name) {
+        Some(session) => {
+            let folder = agent.ancestors().find(|folder| folder.file_name() == Some(OsStr::new(session)))?;
+            Some(folder.with_file_name(format!("{session}.jsonl")))
+        }
+        None => Some(agent.with_file_name(format!("{}.jsonl", file_name_of(session?)?))),
+    }
+}
+
+/// `None` for an id that is not the name of a file in the same folder.
+fn file_name_of(id: &str) -> Option<&str> {
+    let is_one_name = Path::new(id).file_name() == Some(OsStr::new(id));
+    is_one_name.then_some(id)
+}
+
 /// Whether a file is a rollout that begins in another one; its first line tells.
 pub fn continues_another(path: &Path) -> bool {
     let mut first = Vec::new();
@@ -67,13 +87,17 @@ pub(crate) fn is_top_of_codex(folder: &Path) -> bool {
     folder.ends_with("sessions") || folder.ends_with("archived_sessions")
 }
 
+/// Lines about the session may come before the first entry of a sub-agent.
+const LINES_BEFORE_ENTRY: usize = 16;
+
 /// The files around a session: those that lie there, and those that only the archive has any more.
 struct Around<'a> {
     archive: Option<&'a Archive>,
 }
 
 impl Around<'_> {
-    /// With `<session>/subagents/agent-*.jsonl`, those of workflow runs (`subagents/workflows/<run>`), and what `agent-*.meta.json` says of each.
+    /// With `<session>/subagents/agent-*.jsonl`, those of workflow runs (`subagents/workflows/<run>`), those of old versions
+    /// in the folder of the session, and what `agent-*.meta.json` says of each.
     fn agents(&self, path: &Path, name: &str, file: Watched<'_>) -> Option<Transcript> {
         let files = self.agent_files(path);
         if files.is_empty() || classify(name, file.bytes) != FileRole::Session(Dialect::ClaudeCode) {
@@ -96,7 +120,33 @@ impl Around<'_> {
         let runs = self.named(&folder.join("workflows"), |_| true);
         let folders = std::iter::once(folder).chain(runs);
         let is_agent = |name: &str| name.starts_with("agent-") && name.ends_with(".jsonl");
-        folders.flat_map(|folder| self.named(&folder, is_agent)).collect()
+        let in_folder = self.named(path.parent().unwrap_or(path), is_agent);
+        let is_own = |file: &PathBuf| {
+            file != path
+                && session_of_agent(file, self.stated_session(file).as_deref()).as_deref() == Some(path)
+        };
+        let of_old_versions = in_folder.into_iter().filter(is_own);
+        folders.flat_map(|folder| self.named(&folder, is_agent)).chain(of_old_versions).collect()
+    }
+
+    /// The session that a file of a sub-agent names.
+    fn stated_session(&self, file: &Path) -> Option<String> {
+        let Ok(original) = crate::private::open_foreign(file) else {
+            return claude::session_of_sub_agent(&self.bytes(file)?);
+        };
+        let mut reader = BufReader::new(original).take(LONGEST_LINE as u64);
+        let mut beginning = Vec::new();
+        let mut lines = 0;
+        // The first line mostly names it.
+        while lines < LINES_BEFORE_ENTRY
+            && reader.read_until(b'\n', &mut beginning).is_ok_and(|read| read > 0)
+        {
+            if let Some(session) = claude::session_of_sub_agent(&beginning) {
+                return Some(session);
+            }
+            lines += 1;
+        }
+        None
     }
 
     /// With the rollouts it continues, wherever they lie among the sessions.

@@ -75,7 +75,14 @@ impl Report {
     }
 
     fn problem(&mut self, path: impl Into<PathBuf>, what: Wrong) {
-        self.problem_count += 1;
+        self.problem_count += match &what {
+            Wrong::Found(Finding::Flaw(found)) => found.flaw.lines(),
+            Wrong::Found(_)
+            | Wrong::OtherSession(_)
+            | Wrong::Newer(_)
+            | Wrong::DamagedBlob
+            | Wrong::Unreadable(_) => 1,
+        };
         self.in_file += 1;
         if self.in_file <= MOST_IN_FILE && self.problems.len() < MOST {
             self.problems.push(Problem { path: path.into(), what });

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use offshoot_session as domain;
+use offshoot_session::cost::Price;
 use offshoot_session::{Block, Body, Entry, ImageData, Interruption, Prompt, Setting, Stop};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -155,7 +156,11 @@ pub struct UsageView {
     pub output: i64,
     pub cache_read: i64,
     pub cache_write: i64,
+    /// What the session says, else the price of the tokens, each entry rounded by itself; 0 if the price is unknown.
     pub cost_micros: i64,
+    /// There are tokens and their price is unknown.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unpriced: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -181,6 +186,23 @@ impl From<&Entry> for EntryView {
             bound: None,
             body: BodyView::from(&entry.body),
         }
+    }
+}
+
+impl EntryView {
+    /// With the price of its tokens, if the session does not say what they cost.
+    pub fn priced(mut self, price_of: impl FnOnce(&domain::Model) -> Option<Price>) -> Self {
+        // Only replies name their model.
+        if let BodyView::Reply { model: Some(model), usage: Some(usage), .. } = &mut self.body
+            && usage.unpriced
+            && let Some(price) = price_of(&domain::Model::from(model.clone()))
+        {
+            let UsageView { input, output, cache_read, cache_write, .. } = *usage;
+            usage.cost_micros =
+                price.cost(&domain::Usage { input, output, cache_read, cache_write, ..Default::default() });
+            usage.unpriced = false;
+        }
+        self
     }
 }
 
@@ -343,7 +365,8 @@ impl From<ModelView> for domain::Model {
 impl From<&domain::Usage> for UsageView {
     fn from(usage: &domain::Usage) -> Self {
         let domain::Usage { input, output, cache_read, cache_write, cost_micros, .. } = *usage;
-        Self { input, output, cache_read, cache_write, cost_micros }
+        let unpriced = cost_micros == 0 && usage.context_tokens() > 0;
+        Self { input, output, cache_read, cache_write, cost_micros, unpriced }
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::tz::TimeZone;
 use offshoot_session::SessionTree;
 use offshoot_session::cost::{
-    BranchCost, BranchKind, Charge, CountedOnce, Prices, Tally, TurnCost, by_branch, by_turn, priced,
+    BranchCost, BranchKind, Charge, CountedOnce, PriceLookup, Prices, Tally, TurnCost, by_branch, by_turn,
+    priced,
 };
 use offshoot_store::catalog::State;
 use serde_json::{Value, json};
@@ -20,7 +21,7 @@ use crate::here::Here;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{grouped, money, thousands};
 use crate::opened::{Opened, open_this};
-use crate::prices::{self, Looked, PriceTable, charges_of};
+use crate::prices::{self, PriceTable, charges_of};
 use crate::text::harmless_line;
 use crate::which::which;
 use crate::words::reading as words;
@@ -99,12 +100,12 @@ fn of_all_sessions(prices: Prices, here: &Here) -> Result<(Vec<OfProject>, Vec<S
     rows.sort_by(|one, other| (one.opened_at, &one.path).cmp(&(other.opened_at, &other.path)));
     let mut charges: HashMap<i64, Vec<Charge>> =
         charges.into_iter().map(|of| (of.session, of.charges)).collect();
-    let looked = Looked::up_in(prices);
+    let prices = PriceLookup::new(prices);
     let (mut all, mut once, mut unread) = (Vec::new(), CountedOnce::default(), 0);
     for row in rows {
         unread += usize::from(row.is_own && matches!(row.state, State::Unreadable(_)));
         let project = row.project.unwrap_or_default();
-        let of_row = priced(charges.remove(&row.key).unwrap_or_default(), |model| looked.price_of(model));
+        let of_row = priced(charges.remove(&row.key).unwrap_or_default(), |model| prices.price_of(model));
         all.extend(once.new_among(of_row).into_iter().map(|charge| (charge, project.clone())));
     }
     let mut notes = ready.notes;

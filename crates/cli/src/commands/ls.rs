@@ -15,6 +15,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use offshoot_api::views::StatusView;
 use offshoot_session::Stamps;
+use offshoot_session::cost::PriceLookup;
+use offshoot_store::beside::session_of_agent;
 use offshoot_store::{Archive, SessionStore};
 use serde_json::{Value, json};
 
@@ -32,7 +34,7 @@ use crate::living::{Running, state_in_words};
 use crate::look::{Ink, Look, Sign};
 use crate::naming::Name;
 use crate::numbers::{counted, grouped, money};
-use crate::prices::{self, Looked};
+use crate::prices;
 use crate::refusals::unknown_agent;
 use crate::register::Register;
 use crate::stored::list_failed;
@@ -89,7 +91,7 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     let sessions = ready.list(here)?;
     let aside = sessions.iter().filter(|row| Listed::is_aside(row)).map(|row| name_of(row, &archive));
     let aside: Vec<Name> = aside.collect();
-    let of_agents = files_of_sub_agents(&sessions);
+    let of_agents = files_of_sub_agents(&sessions, &archive);
     let mut everything: Vec<Listed> =
         sessions.into_iter().filter_map(|row| Listed::of(row, &archive)).collect();
     add_sub_agents(&mut everything, of_agents, &mut ready, here)?;
@@ -115,12 +117,12 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
     if let Some(root) = &root {
         rows = below(rows, root);
     }
-    let looked = Looked::up_in(prices::usable(here));
+    let prices = PriceLookup::new(prices::usable(here));
     let running = Running::now(here);
     if let Some(shape) = args.json.json {
         let as_json = |row: &Row| {
             let status = status_of(&row.session, &running);
-            row.session.as_json(&row.called, row.parent.as_deref(), status, &looked)
+            row.session.as_json(&row.called, row.parent.as_deref(), status, &prices)
         };
         let sessions: Vec<Value> = match args.tree {
             Some(_) => nested(&rows, as_json),
@@ -140,7 +142,7 @@ pub(crate) fn run(args: &LsArgs, here: &Here) -> Result<Answer, Failure> {
         Some(_) => {
             drawn(&TREE_COLUMNS, &listed.iter().map(|row| tree_cells(row, look)).collect::<Vec<_>>(), look)
         }
-        None => table(listed, now, &looked, &running, look),
+        None => table(listed, now, &prices, &running, look),
     };
     if look.for_a_person && !look.quiet {
         text.push_str(&closing(&rows, shown, is_empty_home));
@@ -168,9 +170,9 @@ fn current_of(ready: Cataloged, args: &LsArgs, here: &Here) -> (Option<Known>, O
 /// More rows than this are worth a second thread.
 const MANY: usize = 500;
 
-fn table(rows: &[Row], now: Timestamp, looked: &Looked, running: &Running, look: &Look) -> String {
+fn table(rows: &[Row], now: Timestamp, prices: &PriceLookup, running: &Running, look: &Look) -> String {
     let cells = |rows: &[Row]| {
-        let cells = |row| with_status(row_cells(row, now, looked, look), row, running, look);
+        let cells = |row| with_status(row_cells(row, now, prices, look), row, running, look);
         rows.iter().map(cells).collect::<Vec<Vec<Cell>>>()
     };
     // columns are as wide as their widest row; without a width each row stands for itself
@@ -263,12 +265,14 @@ impl Wanted {
     }
 }
 
-/// The keys of the files of sub-agents, by the session that set them to work. They have no rows of their own.
-fn files_of_sub_agents(sessions: &[SessionRow]) -> HashMap<String, Vec<i64>> {
-    let mut files: HashMap<String, Vec<i64>> = HashMap::new();
+/// The keys of the files of sub-agents, by the file of the session that set them to work. They have no rows of their own.
+fn files_of_sub_agents(sessions: &[SessionRow], archive: &Archive) -> HashMap<PathBuf, Vec<i64>> {
+    let mut files: HashMap<PathBuf, Vec<i64>> = HashMap::new();
     for row in sessions.iter().filter(|row| row.is_side && row.spent.is_some()) {
-        if let Some(parent) = &row.parent {
-            files.entry(parent.clone()).or_default().push(row.key);
+        let kept_from = archive.kept_at(&row.path).map(|kept| kept.original);
+        let file = kept_from.as_deref().unwrap_or(&row.path);
+        if let Some(session) = session_of_agent(file, row.parent.as_deref()) {
+            files.entry(session).or_default().push(row.key);
         }
     }
     files
@@ -277,13 +281,14 @@ fn files_of_sub_agents(sessions: &[SessionRow]) -> HashMap<String, Vec<i64>> {
 /// A session has used what its sub-agents have used. A reply that is in several files counts once, as in `cost`.
 fn add_sub_agents(
     sessions: &mut [Listed],
-    mut files: HashMap<String, Vec<i64>>,
+    files: HashMap<PathBuf, Vec<i64>>,
     ready: &mut Cataloged,
     here: &Here,
 ) -> Result<(), Failure> {
     for session in sessions {
-        let Some(of_agents) = files.remove(&session.id) else { continue };
-        let keys: Vec<i64> = std::iter::once(session.key).chain(of_agents).collect();
+        let file = session.kept_from.as_ref().unwrap_or(&session.path);
+        let Some(of_agents) = files.get(file) else { continue };
+        let keys: Vec<i64> = std::iter::once(session.key).chain(of_agents.iter().copied()).collect();
         session.has_spent(ready.ask(here, |catalog, _| catalog.spent_by(&keys))?);
     }
     Ok(())
@@ -373,7 +378,7 @@ fn title_cell(row: &Row, nesting: Nesting, look: &Look) -> Cell {
     Cell::new(ink, title)
 }
 
-fn row_cells(row: &Row, now: Timestamp, looked: &Looked, look: &Look) -> Vec<Cell> {
+fn row_cells(row: &Row, now: Timestamp, prices: &PriceLookup, look: &Look) -> Vec<Cell> {
     let session = &row.session;
     let harmless = |words: &str| text::harmless_line(words, look.ascii);
     let about = session.about();
@@ -386,7 +391,7 @@ fn row_cells(row: &Row, now: Timestamp, looked: &Looked, look: &Look) -> Vec<Cel
     let agent = if look.for_a_person { agent.map(agent_name) } else { agent };
     let agent = agent.map(harmless).unwrap_or_default();
     let prompts = about.map(|about| about.prompts);
-    let cost = about.and_then(|about| about.cost(looked)).and_then(money).unwrap_or_default();
+    let cost = about.and_then(|about| about.cost(prices)).and_then(money).unwrap_or_default();
     let active = if look.for_a_person {
         ago(session.updated_at, now, &TimeZone::system())
     } else {

@@ -196,6 +196,11 @@ fn a_chat_keeps_its_branch_while_another_one_talks_elsewhere() {
     one.until("demo/large");
     one.say("what did I say");
     one.until("2. “ask me”");
+    // The head is where the first chat is. The second one is told what applies to its own next message.
+    two.say("/model");
+    two.until("Model: offshoot/built-in.");
+    one.say("/model");
+    one.until("Model: demo/large.");
 }
 
 /// `send … | head` leaves a complete answer: the engine finishes a turn whose reader is gone.

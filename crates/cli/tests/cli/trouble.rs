@@ -68,6 +68,8 @@ fn a_file_size_limit_is_an_error() {
         let told = folder.told(shell, line, "");
         assert!(told.starts_with(told_by), "{line}: {told}");
         assert_eq!(told.ends_with("exit 1\n"), !told_by.is_empty(), "{line}: {told}");
+        let hint = "hint: a limit on the size of files is in force; `ulimit -f` shows it";
+        assert_eq!(told.contains(hint), !told_by.is_empty(), "{line}: {told}");
     }
     assert!(before == fs::read(&journal).expect("own file"), "nothing is half written");
 }

@@ -105,6 +105,57 @@ fn ls_and_cost_and_show_agree() {
     assert!(shown.contains("$0.01"), "{shown}");
 }
 
+/// A17: Claude Code before 2.1 has the files of sub-agents in the folder of the session. `ls` counted them with any session
+/// of the id that they name, and `cost` and `show` not at all.
+#[test]
+fn sub_agents_of_old_versions_belong_to_the_session_in_their_folder() {
+    let person = Person::alone();
+    let id = "0f5c0000-0000-4000-8000-000000000004";
+    let main = [claude(id, "e1", None, None), claude(id, "e2", Some("e1"), Some(("msg-1", 1_000)))];
+    let of_agent = |session: &str, message: &str| {
+        let mut side =
+            [claude(session, "s1", None, None), claude(session, "s2", Some("s1"), Some((message, 2_000)))];
+        side.iter_mut().for_each(|line| {
+            line["isSidechain"] = json!(true);
+            line["agentId"] = json!(format!("a-{message}"));
+        });
+        side
+    };
+    person.write(&format!("{CLAUDE}{id}.jsonl"), &main);
+    person.write(&format!("{CLAUDE}agent-1.jsonl"), &of_agent(id, "msg-2"));
+    // these are of a session that is not in the folder, of one in another folder, and of none
+    person
+        .write(&format!("{CLAUDE}agent-2.jsonl"), &of_agent("0f5c0000-0000-4000-8000-000000000005", "msg-3"));
+    person.write(".claude/projects/-elsewhere/agent-3.jsonl", &of_agent(id, "msg-4"));
+    person.write(&format!("{CLAUDE}agent-4.jsonl"), &of_agent("../-home-dev-ledger/x", "msg-5"));
+    let costs = || {
+        let listed = person.json("ls --all --json");
+        let sessions = listed["sessions"].as_array().expect("a list");
+        let listed = sessions.iter().find(|row| row["id"] == id).expect("the session")["cost_micros"].clone();
+        (listed, person.json(&format!("cost {id} --json"))["total"]["cost_micros"].clone())
+    };
+    // $3 and $15 for a million tokens: 1000 and 100, 2000 and 100
+    assert_eq!(costs(), (json!(4_500 + 7_500), json!(4_500 + 7_500)));
+    let shown = person.run(&format!("cost {id}"));
+    assert!(shown.contains("sub-agents\t$0.01"), "{shown}");
+    // its agent deletes both, and the kept copies are counted
+    for file in [format!("{CLAUDE}{id}.jsonl"), format!("{CLAUDE}agent-1.jsonl")] {
+        std::fs::remove_file(person.user(&file)).expect("own file");
+    }
+    assert_eq!(costs(), (json!(4_500 + 7_500), json!(4_500 + 7_500)));
+}
+
+/// A whole id is a name, however short it is: `ls` shows it.
+#[test]
+fn a_session_with_a_short_id_is_found_by_it() {
+    let person = Person::alone();
+    person.write(&format!("{PI}short.jsonl"), &[pi_header("s1"), pi("u1", None, 1, None)]);
+    person.write(&format!("{PI}longer.jsonl"), &[pi_header("s12345"), pi("u1", None, 1, None)]);
+    assert_eq!(person.json("cost s1 --json")["total"]["turns"], 1);
+    let told = person.run("cost s");
+    assert!(told.contains("no session `s`"), "a piece of less than three letters names nothing: {told}");
+}
+
 /// The tokens of all files, counted from their lines: each message once.
 fn counted(person: &Person) -> i64 {
     let mut by_reply: HashMap<String, i64> = HashMap::new();

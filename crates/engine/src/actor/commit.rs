@@ -6,7 +6,7 @@ use offshoot_api::views::{BoundView, EntryView, HeadView, MissingView, StatusVie
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::status::{State, Status};
 use offshoot_session::sub_agents::sub_agent_of_turn;
-use offshoot_session::{Change, Fact, Mark, Record, SessionTree, TurnId};
+use offshoot_session::{Change, Fact, Mark, Model, Record, SessionTree, TurnId};
 use serde_json::json;
 use tracing::error;
 
@@ -287,7 +287,9 @@ impl SessionActor {
             let (about, kind) = match &record.change {
                 Change::Entry(entry) => {
                     let replaces = self.replaced.remove(&entry.id).map(|live| live.to_string());
-                    let told = EventKind::Entry { entry: EntryView::from(&**entry), replaces };
+                    let price_of = |model: &Model| self.settings.prices.of(model).cloned();
+                    let entry_view = EntryView::from(&**entry).priced(price_of);
+                    let told = EventKind::Entry { entry: entry_view, replaces };
                     (self.about(entry.turn.as_ref()), Some(told))
                 }
                 Change::Marked(mark) => (About::default(), told_fact(&mark.fact)),

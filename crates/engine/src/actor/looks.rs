@@ -24,22 +24,26 @@ impl SessionActor {
         self.turns.values().fold(self.settled(), |tree, running| running.turn.over(&tree))
     }
 
-    pub(super) fn session_view(&mut self, open: &request::Open) -> Response {
+    pub(super) fn session_view(&mut self, open: &request::Open) -> Result<Response, Halt> {
         let spent = SpentView::from(&self.spent());
         let (shown, settled) = (self.shown(), self.settled());
-        let context = context_of(&settled, settled.main_head(), &ContextOptions::default());
+        let at = match &open.at {
+            Some(at) => Some(resolve_point(&settled, &at.into(), Want::End).map_err(refused)?),
+            None => settled.main_head().cloned(),
+        };
+        let context = context_of(&settled, at.as_ref(), &ContextOptions::default());
         let agent = context.agent.or_else(|| self.settings.default_agent.clone());
         let tokens = context_tokens(&context.messages).tokens;
         let window = self.window(agent.as_deref(), context.model.as_ref());
-        Response::Session(Box::new(SessionView {
+        Ok(Response::Session(Box::new(SessionView {
             id: self.id.to_string(),
             seq: self.feed.seq(),
             title: self.tree.title().map(str::to_owned),
             project: self.project().map(str::to_owned),
             heads: heads(&shown),
             branch: match &open.turn {
-                Some(turn) => turn_view(&shown, &turn.as_str().into()),
-                None => branch_view(&shown, shown.main_head(), open.turns),
+                Some(turn) => turn_view(&shown, &turn.as_str().into(), &self.settings.prices),
+                None => branch_view(&shown, shown.main_head(), open.turns, &self.settings.prices),
             },
             agent,
             model: context.model.as_ref().map(ModelView::from),
@@ -54,7 +58,7 @@ impl SessionActor {
             asks: self.ask_views(),
             answered: self.answered_views(),
             queue: self.queued_views(),
-        }))
+        })))
     }
 
     /// All replies are looked at, so it is known until something is written.
@@ -79,7 +83,7 @@ impl SessionActor {
             Some(at) => Some(resolve_point(&shown, &at.into(), Want::End).map_err(refused)?),
             None => shown.main_head().cloned(),
         };
-        Ok(Response::Branch(branch_view(&shown, at.as_ref(), show.turns)))
+        Ok(Response::Branch(branch_view(&shown, at.as_ref(), show.turns, &self.settings.prices)))
     }
 
     pub(super) fn tree_rows(&self) -> Response {

@@ -138,7 +138,7 @@ impl SessionActor {
     /// Clones only what its answer consumes: an append may bring thousands of entries, and be planned again.
     async fn answer_call(&mut self, request: &Request, brought: &Brought) -> Result<Response, Halt> {
         match request {
-            Request::Open(open) => Ok(self.session_view(open)),
+            Request::Open(open) => self.session_view(open),
             Request::Show(show) => self.show_branch(show),
             Request::Tree(_) => Ok(self.tree_rows()),
             Request::Status => Ok(self.status_rows()),

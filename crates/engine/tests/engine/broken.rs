@@ -96,7 +96,10 @@ async fn survives(at: Place) -> EventKind {
 
     is_mended.store(true, Ordering::SeqCst);
     let Ok(Response::Session(view)) = engine
-        .call(&me, Request::Open(request::Open { session: view.id.clone(), turns: None, turn: None }))
+        .call(
+            &me,
+            Request::Open(request::Open { session: view.id.clone(), turns: None, turn: None, at: None }),
+        )
         .await
     else {
         panic!("it cannot be opened any more")

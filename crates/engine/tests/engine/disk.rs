@@ -50,7 +50,7 @@ impl OnDisk {
     }
 
     async fn view(&self) -> SessionView {
-        let open = request::Open { session: self.session.clone(), turns: None, turn: None };
+        let open = request::Open { session: self.session.clone(), turns: None, turn: None, at: None };
         match self.engine.call(&caller(), Request::Open(open)).await.unwrap() {
             Response::Session(view) => *view,
             other => panic!("{other:?}"),
@@ -179,7 +179,7 @@ async fn a_journal_of_a_newer_version_says_so() {
     disk.engine.close(&disk.session).await;
     let path = disk.store.home().journal(&disk.id());
     std::fs::write(&path, include_bytes!("../../../store/testdata/newer.jsonl")).unwrap();
-    let open = request::Open { session: disk.session.clone(), turns: None, turn: None };
+    let open = request::Open { session: disk.session.clone(), turns: None, turn: None, at: None };
     let refused = disk.engine.call(&caller(), Request::Open(open)).await.unwrap_err();
     let data = *refused.data;
     assert_eq!((refused.code, data.found, data.known), (ErrorCode::NewerFormat, Some(3), Some(2)));

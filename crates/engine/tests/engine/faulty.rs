@@ -174,7 +174,7 @@ impl Faulty {
     }
 
     async fn view(&self) -> SessionView {
-        let open = request::Open { session: self.session.clone(), turns: None, turn: None };
+        let open = request::Open { session: self.session.clone(), turns: None, turn: None, at: None };
         match self.engine.call(&caller(), Request::Open(open)).await.unwrap() {
             Response::Session(view) => *view,
             other => panic!("{other:?}"),

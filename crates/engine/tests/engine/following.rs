@@ -68,7 +68,7 @@ async fn a_turn_is_seen_by_itself_wherever_the_head_is_and_undone_too() {
     }
     let seen = async |turn: &str| {
         let (session, turn) = ("s".to_owned(), Some(turn.to_owned()));
-        let open = request::Open { session, turns: None, turn };
+        let open = request::Open { session, turns: None, turn, at: None };
         let Response::Session(view) = world.call(Request::Open(open)).await.unwrap() else {
             panic!("it is not open")
         };

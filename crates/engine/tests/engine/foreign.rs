@@ -69,7 +69,7 @@ fn theirs() -> Theirs {
 }
 
 async fn view(theirs: &Theirs) -> SessionView {
-    let open = request::Open { session: theirs.session.to_string(), turns: None, turn: None };
+    let open = request::Open { session: theirs.session.to_string(), turns: None, turn: None, at: None };
     match theirs.engine.call(&caller(), Request::Open(open)).await.unwrap() {
         Response::Session(view) => *view,
         other => panic!("{other:?}"),

@@ -342,8 +342,12 @@ async fn rewind_navigate_and_fork() {
         panic!("not moved")
     };
     assert_ne!(moved.continues_in(), "s");
-    let opened =
-        Request::Open(request::Open { session: moved.continues_in().to_owned(), turns: None, turn: None });
+    let opened = Request::Open(request::Open {
+        session: moved.continues_in().to_owned(),
+        turns: None,
+        turn: None,
+        at: None,
+    });
     assert!(world.call(opened).await.is_ok());
     // To begin a session is a step of both: undone in one, it is gone in the other.
     let sessions = async |world: &World| match world.call(Request::List(request::List::default())).await {
@@ -403,7 +407,7 @@ async fn a_change_of_settings_makes_a_session_of_its_own_where_that_is_wanted() 
     assert_eq!(lineage.parent, "s");
     assert_eq!(lineage.reason, Some(offshoot_session::BranchReason::ConfigChange));
     assert!(lineage.metadata.is_some());
-    let open = request::Open { session: moved.continues_in().to_owned(), turns: None, turn: None };
+    let open = request::Open { session: moved.continues_in().to_owned(), turns: None, turn: None, at: None };
     let Response::Session(view) = world.call(Request::Open(open)).await.unwrap() else {
         panic!("not opened")
     };

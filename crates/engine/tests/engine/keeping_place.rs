@@ -72,7 +72,10 @@ impl Stage {
     }
 
     async fn view(&self) -> SessionView {
-        match self.call(Request::Open(request::Open { session: s(), turns: None, turn: None })).await.unwrap()
+        match self
+            .call(Request::Open(request::Open { session: s(), turns: None, turn: None, at: None }))
+            .await
+            .unwrap()
         {
             Response::Session(view) => *view,
             other => panic!("{other:?}"),
@@ -334,15 +337,18 @@ async fn a_message_that_waits_for_an_agent_to_stop_holds_its_branch() {
     let call =
         stage.begin(Request::Send(request::Send { if_running: IfRunning::AbortFirst, ..send("next") }));
     stage.until(|kind| matches!(kind, EventKind::Status { status } if status.state == "starting")).await;
-    let head = stage.head();
     let phases: Vec<Option<String>> = stage.view().await.turns.into_iter().map(|row| row.phase).collect();
     assert_eq!(phases, [Some("interrupted".to_owned()), Some("accepted".to_owned())]);
     assert_eq!(stage.call(switch("1", IfRunning::Wait)).await.unwrap_err().code, ErrorCode::Running);
+    // The hook is asked when the agent has stopped, or was given up.
     let told = stage.ear.next().await;
-    assert_eq!(below(&told), head);
+    let (tree, end) = (stage.tree(), stage.head());
+    let interrupted = end.as_ref().and_then(|end| tree.entry(end));
+    assert!(interrupted.is_some_and(|entry| matches!(entry.body, Body::Interrupted(_))));
+    assert_eq!(below(&told), end);
     told.answer(&json!({}));
     call.await.unwrap().unwrap();
-    assert_eq!(place_of(&stage.tree(), "next"), head);
+    assert_eq!(place_of(&stage.tree(), "next"), end);
 }
 
 /// the same message sent twice is prepared once and written once.

@@ -109,7 +109,7 @@ async fn at_most_sixty_four_pieces_are_lost_with_the_process() {
         let shown: usize = rest.last().unwrap_or(heard);
 
         let engine = engine(folder.path());
-        let open = request::Open { session, turns: None, turn: None };
+        let open = request::Open { session, turns: None, turn: None, at: None };
         let Response::Session(view) = engine.call(&caller(), Request::Open(open)).await.unwrap() else {
             panic!("not opened")
         };

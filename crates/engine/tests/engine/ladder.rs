@@ -76,7 +76,7 @@ async fn a_session_that_came_from_another_forks_its_agents_session() {
     while !matches!(told.next().await.unwrap().unwrap().kind, EventKind::TurnEnded { .. }) {}
     world.send("two").await.unwrap();
     world.until_ready().await;
-    let open = request::Open { session: copy, turns: None, turn: None };
+    let open = request::Open { session: copy, turns: None, turn: None, at: None };
     let Response::Session(view) = world.call(Request::Open(open)).await.unwrap() else { panic!("no view") };
     assert_eq!(view.branch.provenance, Some(ProvenanceView::ForkedAtMessage));
     assert_eq!(view.branch.missing, None);

@@ -109,7 +109,7 @@ impl Crashed {
         tokio::time::timeout(PATIENCE, words).await.expect("nothing is said");
         // The draft is on the disk before the next message is taken.
         self.call(&engine, Request::Status).await.unwrap();
-        let open = request::Open { session, turns: Some(0), turn: None };
+        let open = request::Open { session, turns: Some(0), turn: None, at: None };
         self.call(&engine, Request::Open(open)).await.unwrap();
         drop(engine);
         let unlocked = async {
@@ -129,7 +129,7 @@ impl Crashed {
     }
 
     async fn view(&self, engine: &Engine) -> SessionView {
-        let open = request::Open { session: self.session.to_string(), turns: None, turn: None };
+        let open = request::Open { session: self.session.to_string(), turns: None, turn: None, at: None };
         match self.call(engine, Request::Open(open)).await.unwrap() {
             Response::Session(view) => *view,
             other => panic!("{other:?}"),
@@ -139,7 +139,7 @@ impl Crashed {
     fn looks(&self) -> Vec<Request> {
         let session = || self.session.to_string();
         vec![
-            Request::Open(request::Open { session: session(), turns: None, turn: None }),
+            Request::Open(request::Open { session: session(), turns: None, turn: None, at: None }),
             Request::Show(request::Show { session: session(), at: None, turns: None }),
             Request::Tree(request::Session { session: session() }),
             Request::Status,

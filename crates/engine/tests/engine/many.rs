@@ -144,7 +144,7 @@ async fn sessions_that_nobody_uses_close_by_themselves() {
     agent.open_gate();
     tokio::time::sleep(settings.idle_close * 3).await;
     assert_eq!((engine.open_sessions(), agent.conversations(), tasks()), (0, 0, before));
-    let open = request::Open { session: used, turns: None, turn: None };
+    let open = request::Open { session: used, turns: None, turn: None, at: None };
     let opened = engine.call(&caller(), Request::Open(open)).await.unwrap();
     let Response::Session(view) = opened else { panic!("{opened:?}") };
     assert_eq!(view.branch.entries.len(), 2, "what was said is there");

@@ -35,7 +35,7 @@ async fn a_session_that_was_taken_back_is_not_written_until_it_is_brought_back()
     let undo = world.call(Request::Undo(step())).await.unwrap_err();
     assert_eq!(undo.code, ErrorCode::NothingToDo, "all of it is undone: {undo}");
     world
-        .call(Request::Open(request::Open { session: begun.id.clone(), turns: None, turn: None }))
+        .call(Request::Open(request::Open { session: begun.id.clone(), turns: None, turn: None, at: None }))
         .await
         .unwrap();
     world.call(Request::Redo(step())).await.unwrap();
@@ -57,8 +57,12 @@ async fn a_branch_at_a_turn_begins_below_its_answer() {
     let Response::Changed(moved) = world.call(fork(ForkTo::NewSession)).await.unwrap() else {
         panic!("not moved")
     };
-    let open =
-        Request::Open(request::Open { session: moved.continues_in().to_owned(), turns: None, turn: None });
+    let open = Request::Open(request::Open {
+        session: moved.continues_in().to_owned(),
+        turns: None,
+        turn: None,
+        at: None,
+    });
     let Response::Session(child) = world.call(open).await.unwrap() else { panic!("not opened") };
     assert_eq!(child.branch.entries.len(), 2, "with the answer");
     world.call(fork(ForkTo::Here)).await.unwrap();

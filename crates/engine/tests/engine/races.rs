@@ -94,7 +94,7 @@ impl Race {
     }
 
     async fn follow(&self) -> EventStream {
-        let open = request::Open { session: self.id.to_string(), turns: Some(0), turn: None };
+        let open = request::Open { session: self.id.to_string(), turns: Some(0), turn: None, at: None };
         let Ok(Response::Session(view)) = self.call(Request::Open(open)).await else { panic!("not opened") };
         self.engine.follow(&caller(), self.id.as_str(), view.seq).await.unwrap()
     }

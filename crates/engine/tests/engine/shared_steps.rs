@@ -140,7 +140,7 @@ async fn a_fork_is_undone_and_redone_in_both_sessions_while_both_are_open() {
     for session in [&pair.origin, &child] {
         // The other side is open too, and hears of it.
         for open in [&pair.origin, &child] {
-            let open = request::Open { session: open.to_string(), turns: Some(0), turn: None };
+            let open = request::Open { session: open.to_string(), turns: Some(0), turn: None, at: None };
             pair.call(Request::Open(open)).await.unwrap();
         }
         pair.undo(session).await.unwrap();

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning};
 use offshoot_api::views::{
-    AnswerView, BoundView, ContextView, MissingView, ModelView, ProvenanceView, SpentView,
+    AnswerView, BodyView, BoundView, ContextView, EntryView, MissingView, ModelView, ProvenanceView,
+    SpentView,
 };
 use offshoot_api::{CallerContext, ErrorCode, Request, Response, Service, response};
 use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings, installed};
@@ -42,6 +43,14 @@ fn counted(text: &str, model: &str, usage: Usage) -> Do {
     Do::Say(AgentEventKind::Entry { id: None, message: None, body: Body::Reply(reply) })
 }
 
+/// What the usage of a reply costs, and whether that is unknown.
+fn price(entry: &EntryView) -> Option<(i64, bool)> {
+    match &entry.body {
+        BodyView::Reply { usage: Some(usage), .. } => Some((usage.cost_micros, usage.unpriced)),
+        _ => None,
+    }
+}
+
 /// a session is shown with its settings, context, cost, turns and questions.
 /// What is in force, how full the window is and what it has cost so far.
 #[tokio::test(start_paused = true)]
@@ -57,6 +66,12 @@ async fn a_session_says_what_is_set_how_full_it_is_and_what_it_has_used() {
     assert_eq!((fresh.tools, fresh.context), (None, ContextView::default()));
     assert_eq!(fresh.spent, SpentView { cost_micros: Some(0), ..SpentView::default() });
     world.send("one").await.unwrap();
+    // A17: an entry is priced as `spent` is, in an event and in a view.
+    world
+        .until(
+            |kind| matches!(kind, EventKind::Entry { entry, .. } if price(entry) == Some((4_500_000, false))),
+        )
+        .await;
     world.until_ready().await;
     let tools = Some(vec!["read".to_owned(), "write".to_owned()]);
     let set = request::Configure { session: s(), tools: tools.clone(), ..Default::default() };
@@ -81,6 +96,8 @@ async fn a_session_says_what_is_set_how_full_it_is_and_what_it_has_used() {
     let view = world.view().await;
     assert_eq!(view.context, ContextView { tokens: 650, window: None });
     assert_eq!(view.spent.cost_micros, Some(4_500_000 + 45 + 7));
+    let shown: Vec<(i64, bool)> = view.branch.entries.iter().filter_map(price).collect();
+    assert_eq!(shown, [(45, false), (0, true), (7, false)]);
     world.call(Request::Undo(request::History { session: s(), ..Default::default() })).await.unwrap();
     assert_eq!(
         world.view().await.spent.cost_micros,

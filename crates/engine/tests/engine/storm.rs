@@ -189,7 +189,7 @@ async fn ten_thousand_answers_none_lost_none_twice() {
         loop {
             // Everything comes to rest before time goes on.
             tokio::time::sleep(Duration::from_millis(1)).await;
-            let open = request::Open { session: session.clone(), turns: Some(1), turn: None };
+            let open = request::Open { session: session.clone(), turns: Some(1), turn: None, at: None };
             let opened = line.call(Request::Open(open)).await.unwrap();
             let Response::Session(view) = opened else { panic!("{opened:?}") };
             if view.status.state == "ready" {

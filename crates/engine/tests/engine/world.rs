@@ -129,7 +129,8 @@ impl World {
     }
 
     pub(crate) async fn view(&self) -> SessionView {
-        let open = Request::Open(request::Open { session: self.session.clone(), turns: None, turn: None });
+        let open =
+            Request::Open(request::Open { session: self.session.clone(), turns: None, turn: None, at: None });
         match self.call(open).await.unwrap() {
             Response::Session(view) => *view,
             other => panic!("{other:?}"),

@@ -1,5 +1,8 @@
 //! What tokens cost, by the name of the model.
 
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
 use crate::{Model, Usage};
 
 /// In millionths of a dollar for a million tokens.
@@ -86,6 +89,29 @@ impl Prices {
     pub fn of(&self, model: &Model) -> Option<&Price> {
         let whole = format!("{}/{}", model.provider, model.name);
         self.0.iter().find(|price| fits(&price.model, &model.name) || fits(&price.model, &whole))
+    }
+}
+
+/// Prices, each looked up once: lists and branches name the same few models again and again.
+#[derive(Debug, Default)]
+pub struct PriceLookup {
+    prices: Prices,
+    found: Mutex<HashMap<Model, Option<Price>>>,
+}
+
+impl PriceLookup {
+    pub fn new(prices: Prices) -> Self {
+        Self { prices, found: Mutex::default() }
+    }
+
+    pub fn price_of(&self, model: &Model) -> Option<Price> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(price) = found.get(model) {
+            return price.clone();
+        }
+        let price = self.prices.of(model).cloned();
+        found.insert(model.clone(), price.clone());
+        price
     }
 }
 

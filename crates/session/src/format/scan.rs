@@ -19,6 +19,10 @@ use super::seal::{self, Damage, SEAL_LENGTH};
 use crate::long_lines::{ShortLines, SkippedLine};
 use crate::{RawLine, Record, Watch};
 
+/// So many damaged lines are kept one by one. Behind that each run of damaged lines is one record, so that a journal of
+/// a million bad lines does not need memory for a million records.
+const KEPT_SINGLY: u64 = 1_000;
+
 /// Disks write in sectors; fewer zeros may have another reason.
 const SMALLEST_HOLE: usize = 8;
 
@@ -70,10 +74,11 @@ pub struct Found {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// The line is set aside.
+    /// The line is set aside, with as many lines behind it as are damaged too.
     Damaged {
         damage: Damage,
         bytes: u64,
+        lines: u64,
     },
     /// Two lines without a newline between; both were read.
     JoinedLines,
@@ -118,16 +123,23 @@ fn scan_watched(
     let mut scan = Scan {
         scanned: Scanned { records: Vec::new(), found: Vec::new(), end: from, tail: None },
         batch: Batch::default(),
+        damaged: 0,
+        run: None,
         blobs,
         watch,
     };
     scan.run(bytes, skipped, from)?;
+    scan.end_run();
     Ok(scan.scanned)
 }
 
 struct Scan<'b> {
     scanned: Scanned,
     batch: Batch,
+    /// Damaged lines so far.
+    damaged: u64,
+    /// The bytes of the damaged lines that the last record stands for, if more may follow.
+    run: Option<Vec<u8>>,
     blobs: &'b dyn Blobs,
     watch: &'b Watch,
 }
@@ -213,7 +225,8 @@ impl Scan<'_> {
 
     /// A line that was too long to be read. It may have been the last of its batch, like any damaged line.
     fn take_skipped(&mut self, note: &Segment<'_>, length: u64) {
-        let flaw = Flaw::Damaged { damage: Damage::TooLong, bytes: length };
+        self.end_run();
+        let flaw = Flaw::Damaged { damage: Damage::TooLong, bytes: length, lines: 1 };
         self.batch.found.push(Found { line: note.line, offset: note.offset, flaw });
         self.batch.records.push(Record::unknown(RawLine::new([note.bytes, b"\n"].concat())));
         let offset = note.offset + length + 1;
@@ -239,11 +252,8 @@ impl Scan<'_> {
                     return Ok(Some(TornBy::UnfinishedLine));
                 }
                 Err(Undecodable::Damaged(damage)) => {
-                    let flaw = Flaw::Damaged { damage, bytes: bytes.len() as u64 };
-                    self.batch.found.push(segment.found(piece, flaw));
-                    let mut kept = bytes.to_vec();
-                    kept.push(b'\n');
-                    self.batch.records.push(Record::unknown(RawLine::new(kept)));
+                    let flaw = Flaw::Damaged { damage, bytes: bytes.len() as u64, lines: 1 };
+                    self.set_aside(bytes, segment.found(piece, flaw));
                     // It may have been the last of its batch: what was acknowledged must not wait for more.
                     self.close_batch(segment.behind(piece, is_last));
                 }
@@ -252,7 +262,35 @@ impl Scan<'_> {
         Ok(None)
     }
 
+    /// A damaged line becomes a record of its own, or part of the record of the damaged lines before it.
+    fn set_aside(&mut self, line: &[u8], found: Found) {
+        self.damaged += 1;
+        let before = self.scanned.found.last_mut().map(|found| &mut found.flaw);
+        if let (Some(run), Some(Flaw::Damaged { bytes, lines, .. })) = (&mut self.run, before)
+            && self.batch.records.is_empty()
+        {
+            run.extend_from_slice(line);
+            run.push(b'\n');
+            *bytes += line.len() as u64 + 1;
+            *lines += 1;
+            return;
+        }
+        self.end_run();
+        let kept = [line, b"\n"].concat();
+        self.run = (self.damaged > KEPT_SINGLY).then(|| kept.clone());
+        self.batch.found.push(found);
+        self.batch.records.push(Record::unknown(RawLine::new(kept)));
+    }
+
+    /// What follows is not damaged, so the last record stands for all damaged lines before it.
+    fn end_run(&mut self) {
+        if let (Some(run), Some(record)) = (self.run.take(), self.scanned.records.last_mut()) {
+            *record = Record::unknown(RawLine::new(run));
+        }
+    }
+
     fn take_line(&mut self, decoded: Decoded, segment: &Segment<'_>, piece: Piece, is_last: bool) {
+        self.end_run();
         if !is_last {
             self.batch.found.push(segment.found(piece, Flaw::JoinedLines));
         } else if !segment.has_newline || piece.next > piece.end {
@@ -275,6 +313,16 @@ impl Scan<'_> {
         self.scanned.records.append(&mut self.batch.records);
         self.scanned.found.append(&mut self.batch.found);
         self.scanned.end = end;
+    }
+}
+
+impl Flaw {
+    /// How many lines it is about.
+    pub fn lines(&self) -> u64 {
+        match self {
+            Self::Damaged { lines, .. } => *lines,
+            Self::JoinedLines | Self::LostNewline | Self::Blob { .. } | Self::UnknownKind(_) => 1,
+        }
     }
 }
 
@@ -357,7 +405,12 @@ impl fmt::Display for Found {
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Damaged { damage, bytes } => write!(f, "{bytes} bytes are damaged ({damage}); set aside"),
+            Self::Damaged { damage, bytes, lines: 1 } => {
+                write!(f, "{bytes} bytes are damaged ({damage}); set aside")
+            }
+            Self::Damaged { damage, bytes, lines } => {
+                write!(f, "{lines} lines, {bytes} bytes, are damaged ({damage} first); set aside")
+            }
             Self::JoinedLines => f.write_str("the newline behind it is lost; both lines were read"),
             Self::LostNewline => f.write_str("its newline is lost; it was read"),
             Self::Blob { name, trouble } => write!(f, "blob `{name}`: {trouble}"),

@@ -1,6 +1,8 @@
 //! Whatever an agent says, in whatever order: the turn writes only below its own prompt, and ends once.
 
-use offshoot_session::agent::{AgentEvent, Ending, Said, Speaker};
+use offshoot_session::agent::{
+    AgentEvent, AgentEventKind as Kind, AgentTurn, AgentTurnEnd, DeltaField, ModelUsage, Speaker,
+};
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::turn::{Effect, Phase};
 use offshoot_session::{
@@ -22,58 +24,73 @@ fn words() -> impl Strategy<Value = String> {
     prop_oneof![Just(String::new()), Just(" ".to_owned()), "[a-z]{1,4}"]
 }
 
-fn message() -> impl Strategy<Value = Option<String>> {
-    proptest::option::of(prop_oneof![Just("m1".to_owned()), Just("m2".to_owned())])
+fn message() -> impl Strategy<Value = String> {
+    prop_oneof![Just("m1".to_owned()), Just("m2".to_owned())]
+}
+
+fn usage() -> impl Strategy<Value = Option<Usage>> {
+    proptest::option::of(Just(Usage { input: 1, ..Usage::default() }))
 }
 
 fn call() -> impl Strategy<Value = String> {
     prop_oneof![Just("c1".to_owned()), Just("c2".to_owned())]
 }
 
-fn said() -> impl Strategy<Value = Said> {
-    let usage = Usage { input: 1, ..Usage::default() };
+fn body() -> impl Strategy<Value = Body> {
     prop_oneof![
-        proptest::option::of(words())
-            .prop_map(|session| Said::Started { agent_session: session.map(Into::into), model: None }),
-        (message(), words()).prop_map(|(message, text)| Said::Words { message, text }),
-        (message(), words()).prop_map(|(message, text)| Said::Thinking { message, text }),
-        (message(), call()).prop_map(|(message, id)| {
-            let tool_use = offshoot_session::ToolUse {
-                id: id.as_str().into(),
-                name: "task".into(),
-                input: json!({ "prompt": "do it" }),
-            };
-            Said::ToolUse { message, tool_use }
+        3 => (words(), usage()).prop_map(|(text, usage)| {
+            Body::Reply(Reply { blocks: vec![Block::Text(text)], usage, ..Reply::default() })
         }),
-        (message(), words()).prop_map(|(message, text)| Said::Message {
-            message,
-            reply: Reply { blocks: vec![Block::Text(text)], ..Reply::default() }
+        1 => call().prop_map(|id| {
+            let (id, name) = (id.as_str().into(), "task".to_owned());
+            let tool_use = offshoot_session::ToolUse { id, name, input: json!({ "prompt": "do it" }) };
+            Body::Reply(Reply { blocks: vec![Block::ToolUse(tool_use)], ..Reply::default() })
         }),
-        (call(), words()).prop_map(|(call, text)| Said::ToolResult(ToolResult {
+        1 => (call(), words()).prop_map(|(call, text)| Body::ToolResult(ToolResult {
             call: call.as_str().into(),
             tool: String::new(),
             blocks: vec![Block::Text(text)],
             failed: false,
             usage: None
         })),
-        words().prop_map(|request| Said::Asks {
+    ]
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    let field = prop_oneof![Just(DeltaField::Text), Just(DeltaField::Thinking), Just(DeltaField::ToolInput)];
+    let id = proptest::option::of(prop_oneof![Just("x1"), Just("x2"), Just("a1")]);
+    prop_oneof![
+        1 => Just(Kind::STARTED),
+        6 => (message(), 0..3u32, field, words()).prop_map(|(message, part, field, text)| {
+            Kind::Delta { message: message.as_str().into(), part, field, text }
+        }),
+        4 => (id, proptest::option::of(message()), body()).prop_map(|(id, message, body)| {
+            let message = message.map(|message| message.as_str().into());
+            Kind::Entry { id: id.map(Into::into), message, body }
+        }),
+        2 => (message(), usage()).prop_map(|(message, usage)| {
+            Kind::MessageEnded { message: message.as_str().into(), stop: None, usage }
+        }),
+        1 => message().prop_map(|message| Kind::Discarded { message: message.as_str().into() }),
+        1 => words().prop_map(|request| Kind::Ask {
             request,
-            asking: Asking::Permission(Permission {
+            ask: Asking::Permission(Permission {
                 tool: "shell".into(),
                 input: json!({}),
                 call: None,
                 reason: None
             }),
         }),
-        words().prop_map(|request| Said::Confirms { request }),
-        words().prop_map(|request| Said::Withdraws { request }),
-        Just(Said::Used(usage)),
-        Just(Said::Compacting),
-        words().prop_map(|summary| Said::Compacted { summary, tokens_before: 1 }),
-        words().prop_map(Said::Notice),
-        Just(Said::Ended(Ending::Done)),
-        Just(Said::Ended(Ending::Interrupted)),
-        words().prop_map(|message| Said::Failed { message }),
+        1 => words().prop_map(|request| Kind::AskConfirmed { request }),
+        1 => words().prop_map(|request| Kind::AskWithdrawn { request }),
+        1 => usage().prop_map(|usage| {
+            Kind::Spent(usage.map(|usage| ModelUsage { model: None, usage }).into_iter().collect())
+        }),
+        1 => Just(Kind::Compacting),
+        1 => words().prop_map(|summary| Kind::Compacted { summary, tokens_before: 1 }),
+        1 => Just(Kind::Ended(AgentTurnEnd::Done)),
+        1 => Just(Kind::Ended(AgentTurnEnd::Interrupted)),
+        1 => words().prop_map(|message| Kind::Failed(crate::scene::failure(&message))),
     ]
 }
 
@@ -83,8 +100,8 @@ fn step() -> impl Strategy<Value = Step> {
         1 => call().prop_map(|call| Speaker::SubAgent(call.as_str().into())),
     ];
     let turn = prop_oneof![9 => Just("t"), 1 => Just("stale")];
-    let hear = (turn, speaker, said()).prop_map(|(turn, speaker, said)| {
-        Step::Hear(Box::new(AgentEvent { turn: turn.into(), speaker, said }))
+    let hear = (turn, speaker, kind()).prop_map(|(turn, speaker, kind)| {
+        Step::Hear(Box::new(AgentEvent { turn: AgentTurn::Prompted(turn.into()), speaker, kind }))
     });
     prop_oneof![30 => hear, 1 => Just(Step::Interrupt), 1 => Just(Step::GiveUp)]
 }
@@ -106,7 +123,7 @@ proptest! {
         for step in steps {
             let was_over = scene.turn.phase() == Phase::Ended;
             let came = match step {
-                Step::Hear(event) if event.turn.as_str() == "stale" => {
+                Step::Hear(event) if event.turn == AgentTurn::Prompted("stale".into()) => {
                     let came = scene.take(*event);
                     prop_assert!(came.is_empty(), "a stale event did {came:?}");
                     came

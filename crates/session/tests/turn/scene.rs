@@ -1,7 +1,7 @@
 //! A drawn tree, a turn in it, and what came of what was heard.
 
-use offshoot_session::agent::{AgentEvent, AgentInput, Said};
-use offshoot_session::turn::{Effect, Shown, Turn};
+use offshoot_session::agent::{AgentEvent, AgentEventKind, AgentFailure, AgentInfo, AgentInput, FailureKind};
+use offshoot_session::turn::{Effect, End, Shown, Turn};
 use offshoot_session::{Block, Body, Change, Fact, Provenance, Record, Reply, SessionTree};
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 
@@ -11,6 +11,11 @@ pub(crate) struct Scene {
     pub(crate) told: Vec<AgentInput>,
     stamps: FixedStamps,
     log: Vec<String>,
+}
+
+/// A failure whose kind does not matter.
+pub(crate) fn failure(message: &str) -> AgentFailure {
+    AgentFailure::new(FailureKind::Process, message)
 }
 
 pub(crate) fn reply(text: &str) -> Reply {
@@ -25,28 +30,36 @@ impl Scene {
         Self { tree, turn, told: Vec::new(), stamps, log: Vec::new() }
     }
 
-    pub(crate) fn hear(&mut self, said: Said) {
-        self.take(AgentEvent::new("t".into(), said));
+    /// The agent is ready with this session of its own and has taken the prompt.
+    pub(crate) fn start(&mut self, agent_session: Option<&str>) {
+        let info = AgentInfo { session: agent_session.map(Into::into), ..AgentInfo::default() };
+        let effects = self.turn.opened(&info, &mut self.stamps);
+        self.perform(&effects);
+        self.hear(AgentEventKind::STARTED);
     }
 
-    pub(crate) fn hear_sub_agent(&mut self, call: &str, said: Said) {
-        self.take(AgentEvent::of_sub_agent("t".into(), call.into(), said));
+    pub(crate) fn hear(&mut self, kind: AgentEventKind) {
+        self.take(AgentEvent::new("t".into(), kind));
+    }
+
+    pub(crate) fn hear_sub_agent(&mut self, call: &str, kind: AgentEventKind) {
+        self.take(AgentEvent::of_sub_agent("t".into(), call.into(), kind));
     }
 
     pub(crate) fn take(&mut self, event: AgentEvent) -> Vec<Effect> {
-        let effects = self.turn.on(event, &mut self.stamps);
+        let effects = self.turn.on(event, &self.tree, &mut self.stamps);
         self.perform(&effects);
         effects
     }
 
     pub(crate) fn interrupt(&mut self) -> Vec<Effect> {
-        let effects = self.turn.interrupt(&mut self.stamps);
+        let effects = self.turn.interrupt();
         self.perform(&effects);
         effects
     }
 
     pub(crate) fn give_up(&mut self, message: &str) -> Vec<Effect> {
-        let effects = self.turn.give_up(message, &mut self.stamps);
+        let effects = self.turn.give_up(failure(message), &mut self.stamps);
         self.perform(&effects);
         effects
     }
@@ -93,12 +106,15 @@ fn line(effect: &Effect) -> String {
         Effect::Show(Shown::Entry(entry)) => format!("show {} {:?}", entry.id, entry.body.text()),
         Effect::Show(Shown::Words { entry, text }) => format!("show {entry} + {text:?}"),
         Effect::Show(Shown::Thinking { entry, text }) => format!("think {entry} + {text:?}"),
-        Effect::Show(Shown::Notice(text)) => format!("notice {text:?}"),
+        Effect::Show(Shown::Discarded(entry)) => format!("discard {}", entry.id),
+        Effect::Show(Shown::Retrying { attempt, of, .. }) => format!("retry {attempt} of {of}"),
+        Effect::Replace { live, entry } => format!("replace {live} by {entry}"),
         Effect::Show(Shown::Confirmed(ask)) => format!("confirmed {ask}"),
         Effect::Show(Shown::NoLongerAsked(ask)) => format!("no longer asked {ask}"),
         Effect::Tell(input) => format!("tell {input:?}"),
         Effect::Ask(ask) => format!("ask {}", ask.id),
         Effect::Checkpoint { at } => format!("checkpoint {at}"),
+        Effect::Close(End::Failed(failure)) => format!("close failed {:?}", failure.text),
         Effect::Close(end) => format!("close {end:?}"),
     }
 }

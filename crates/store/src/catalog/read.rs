@@ -357,8 +357,8 @@ fn journal(store: &JournalStore, id: &offshoot_session::SessionId) -> Outcome {
         Ok(None) => Outcome::NoSession,
         Ok(Some(loaded)) if loaded.tree.is_taken_back() => Outcome::NoSession,
         Ok(Some(loaded)) => {
-            let damaged = loaded.findings.iter().filter(|finding| is_damage(finding)).count();
-            Outcome::All(Box::new(told_by(&loaded.tree, damaged as u64)))
+            let damaged = loaded.findings.iter().map(damaged_lines).sum();
+            Outcome::All(Box::new(told_by(&loaded.tree, damaged)))
         }
         Err(ReadError::Newer { source, .. }) => Outcome::Unreadable(source.to_string()),
         Err(ReadError::File(error)) => Outcome::Unreadable(error.source.to_string()),
@@ -366,11 +366,17 @@ fn journal(store: &JournalStore, id: &offshoot_session::SessionId) -> Outcome {
     }
 }
 
-/// Whether something of the journal cannot be read, and is not only odd.
-fn is_damage(finding: &Finding) -> bool {
+/// How many lines of the journal cannot be read, and are not only odd.
+fn damaged_lines(finding: &Finding) -> u64 {
     match finding {
-        Finding::Flaw(found) => matches!(found.flaw, Flaw::Damaged { .. } | Flaw::Blob { .. }),
-        Finding::TornTail(_) | Finding::Odd(_) | Finding::Theirs(_) | Finding::Source(_) => false,
+        Finding::Flaw(found) if matches!(found.flaw, Flaw::Damaged { .. } | Flaw::Blob { .. }) => {
+            found.flaw.lines()
+        }
+        Finding::Flaw(_)
+        | Finding::TornTail(_)
+        | Finding::Odd(_)
+        | Finding::Theirs(_)
+        | Finding::Source(_) => 0,
     }
 }
 

@@ -8,7 +8,7 @@ use crate::support::{
 };
 use offshoot_session::format::{Flaw, InBatch, encode, encode_batch};
 use offshoot_session::long_lines::LONGEST_LINE;
-use offshoot_session::{EntryId, HeadMove, Record, SessionId};
+use offshoot_session::{Change, EntryId, HeadMove, Record, SessionId};
 use offshoot_store::fsck::MOST_IN_FILE;
 use offshoot_store::{
     AppendError, CreateError, Finding, Home, Journal, JournalStore, LockError, Locking, ReadError, Refreshed,
@@ -162,6 +162,39 @@ fn many_problems_are_counted_and_some_are_listed() {
     let report = fsck(&store, &mut |_| {}).unwrap();
     assert_eq!((report.problem_count, report.problems.len()), (5_000, MOST_IN_FILE));
     assert!(!report.is_clean());
+}
+
+/// D14: `fsck` of a million bad lines needed half a gigabyte. Behind the first thousand, lines that follow each other share a
+/// record, which has all their bytes.
+#[test]
+fn a_run_of_bad_lines_is_one_record_and_keeps_its_bytes() {
+    let disk = SimDisk::new();
+    let store = store_on(disk.clone());
+    let path = store.home().journal(&session());
+    drop(begun(&store));
+    let bad: Vec<u8> = (0..20_000).flat_map(|number| format!("bad {number}\n").into_bytes()).collect();
+    let mut bytes = disk.read(&path);
+    bytes.extend(&bad);
+    disk.overwrite(&path, bytes);
+    // What is written behind them is read, and the lines behind it are a run of their own.
+    let mut journal = store.journal(&session()).unwrap().unwrap();
+    add(&mut journal, step("1", None, None));
+    let mut bytes = disk.read(&path);
+    bytes.extend(b"x\ny\nz\n");
+    disk.overwrite(&path, bytes);
+    let loaded = store.read(&session()).unwrap().unwrap();
+    assert_eq!(loaded.tree.len(), 2);
+    let unknown = |record: &&Record| record.change == Change::Unknown;
+    let kept: Vec<&Record> = loaded.tree.log().filter(unknown).collect();
+    assert_eq!(kept.len(), 1_000 + 1 + 1, "one by one, then two runs");
+    let content = |record: &&Record| record.source.as_ref().unwrap().bytes().to_vec();
+    let all: Vec<u8> = kept.iter().flat_map(content).collect();
+    assert!(all == [&bad[..], b"x\ny\nz\n"].concat(), "no byte is lost");
+    let report = fsck(&store, &mut |_| {}).unwrap();
+    assert_eq!((report.problem_count, report.records), (20_003, 1_000 + 2 + 1 + 3));
+    let Some(Finding::Flaw(last)) = loaded.findings.last() else { panic!("{:?}", loaded.findings.last()) };
+    assert_eq!(last.flaw.lines(), 3);
+    assert!(last.flaw.to_string().starts_with("3 lines, 6 bytes, are damaged"), "{}", last.flaw);
 }
 
 #[test]

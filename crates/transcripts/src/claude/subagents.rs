@@ -9,7 +9,9 @@ use std::collections::{HashMap, VecDeque};
 use offshoot_session::{Body, Entry, EntryId, Note, Reply, ToolCallId, ToolUse};
 use serde_json::Value;
 
+use super::draft::Draft;
 use crate::json::{Map, text};
+use crate::lines::{Content, lines};
 
 /// A file that lies beside that of a session: `agent-<id>.jsonl`, and what the program notes down about it in
 /// `agent-<id>.meta.json`.
@@ -161,13 +163,23 @@ pub(crate) fn session_of_workflow(path: &str) -> Option<&str> {
 }
 
 /// The session in `<session>/subagents/agent-<id>.jsonl`, also where a workflow run has started the sub-agent.
-pub(super) fn session_in_path(file_name: &str) -> Option<&str> {
+pub fn session_in_path(file_name: &str) -> Option<&str> {
     if let Some(session) = session_of_workflow(file_name) {
         return Some(session);
     }
     let mut parts = file_name.rsplit(['/', '\\']).skip(1);
     let folder = parts.next()?;
     parts.next().filter(|session| folder == "subagents" && !session.is_empty())
+}
+
+/// The session that the first entry of a sub-agent's file names. `None` if the entry is not of a sub-agent.
+pub fn session_of_sub_agent(bytes: &[u8]) -> Option<String> {
+    let objects = lines(bytes).filter_map(|line| match line.content {
+        Content::Object(map) => Some(map),
+        Content::Blank | Content::Unreadable(_) | Content::Torn => None,
+    });
+    let draft = objects.map(|map| Draft::new(&map)).find(Draft::is_entry)?;
+    draft.session.filter(|_| draft.is_sidechain).map(|session| session.to_string())
 }
 
 pub(super) fn stem(file_name: &str) -> Option<&str> {

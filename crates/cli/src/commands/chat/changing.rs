@@ -9,7 +9,7 @@ use super::session::Chat;
 use crate::failure::Failure;
 use crate::look::Ink;
 use crate::refusals::{cannot_answer, unknown_agent};
-use crate::talk::{open, refused};
+use crate::talk::{open_at, refused};
 use crate::words::chatting as words;
 
 impl Chat<'_> {
@@ -59,11 +59,11 @@ impl Chat<'_> {
         Err(unknown_agent(agent).hint(words::agents_hint(&names.join(", "))))
     }
 
-    /// What is in force where the next message goes.
+    /// Tells what is in force where the next message of this chat goes.
     pub(super) async fn tell_settings(&mut self, usage: &str) -> Result<(), Failure> {
         let session = self.session.clone().unwrap_or_default();
         let view = match self.reached() {
-            Ok(reached) => open(reached, &session, Some(0)).await,
+            Ok(reached) => open_at(reached, &session, self.point_here()).await,
             Err(error) => Err(error),
         };
         match view {

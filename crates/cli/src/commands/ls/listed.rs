@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use offshoot_api::views::StatusView;
 use offshoot_session::Lineage;
-use offshoot_session::cost::Spent;
+use offshoot_session::cost::{PriceLookup, Spent};
 use offshoot_store::Archive;
 use offshoot_store::catalog::{self, SessionRow, SpentText};
 use offshoot_transcripts::gist::HeaderGist;
@@ -15,7 +15,6 @@ use serde_json::{Value, json};
 use crate::commands::json::lineage;
 use crate::known::Known;
 use crate::naming::{Lies, Name, Standing};
-use crate::prices::Looked;
 use crate::words;
 
 #[derive(Debug)]
@@ -195,7 +194,7 @@ impl Listed {
         called: &str,
         parent: Option<&str>,
         status: Option<&StatusView>,
-        looked: &Looked,
+        prices: &PriceLookup,
     ) -> Value {
         let about = self.about();
         let (damaged, error) = match &self.state {
@@ -221,7 +220,7 @@ impl Listed {
             "opened_at": about.and_then(|about| about.opened_at).map(|at| at.to_string()),
             "parent": parent.or(named),
             "lineage": lineage(self.lineage().as_ref()),
-            "cost_micros": about.and_then(|about| about.cost(looked)),
+            "cost_micros": about.and_then(|about| about.cost(prices)),
             "damaged_records": damaged,
             "error": error,
             "path": self.path.to_string_lossy(),
@@ -245,10 +244,10 @@ impl About {
     }
 
     /// In millionths of a dollar; `None` where nobody knows a price.
-    pub(super) fn cost(&self, looked: &Looked) -> Option<i64> {
+    pub(super) fn cost(&self, prices: &PriceLookup) -> Option<i64> {
         let mut all = Spent::default();
         self.spent.iter().for_each(|spent| all.plus(&spent.understood()));
-        all.money(|model| looked.price_of(model))
+        all.money(|model| prices.price_of(model))
     }
 
     /// The model of the header, else that of the last reply.
