@@ -10,11 +10,14 @@ pub mod built_in;
 pub mod known;
 
 use std::fmt;
+use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
 
-use offshoot_session::Model;
-use offshoot_session::agent::{Abilities, AgentInput, AgentStart, FromAgent};
+use jiff::Timestamp;
+use offshoot_session::agent::{Abilities, AgentInput, AgentStart, Environment, FromAgent};
+use offshoot_session::turn::CaughtUp;
+use offshoot_session::{AgentSessionId, EntryId, Model};
 use thiserror::Error;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -42,8 +45,40 @@ pub trait Agent: Send + Sync {
     /// What it can do with this model; `None` is the model it uses unless told otherwise.
     fn abilities(&self, model: Option<&Model>) -> Abilities;
 
+    /// Looks at one of the agent's own sessions where the agent keeps them: who else runs it, and what its transcript has
+    /// behind a message. Changes nothing. May block. An agent that keeps no sessions sees nothing.
+    fn look(&self, _look: &Look<'_>) -> Seen {
+        Seen::default()
+    }
+
     /// Connects the agent for a branch. It does nothing before the first prompt.
     fn connect(&self, start: AgentStart) -> Connecting<'_>;
+}
+
+/// What to look at.
+pub struct Look<'l> {
+    pub session: &'l AgentSessionId,
+    /// The folder in which the agent works.
+    pub workspace: Option<&'l Path>,
+    pub environment: &'l Environment,
+    /// The message behind which the transcript counts, by the agent's own name.
+    pub after: Option<&'l EntryId>,
+    /// Messages that are known are left out.
+    pub is_known: &'l dyn Fn(&EntryId) -> bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Seen {
+    /// Another process runs the session now.
+    pub elsewhere: Option<Elsewhere>,
+    pub caught_up: CaughtUp,
+}
+
+/// A process that we did not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Elsewhere {
+    pub pid: u32,
+    pub since: Option<Timestamp>,
 }
 
 /// What was found out about an agent that is installed.
@@ -120,6 +155,12 @@ impl AgentConnection {
     /// Ends the agent at once, wherever it is.
     pub fn abort(&self) {
         self.task.abort();
+    }
+}
+
+impl fmt::Debug for Look<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Look").field("session", &self.session).finish_non_exhaustive()
     }
 }
 

@@ -3,8 +3,11 @@
 //! Whoever looks sees all of it, and nothing is written: a turn that nobody ends any more is shown as it will be when
 //! the session is opened to be written.
 
+use std::path::Path;
+
 use offshoot_api::views::{StatusRow, StatusView};
 use offshoot_api::{Request, Response};
+use offshoot_engine::Transcripts;
 use offshoot_session::turn::{Writer, has_unfinished_turn, shown_of_unfinished, unfinished_turns};
 use offshoot_session::{Entry, EntryId, SessionId, SessionTree};
 use offshoot_store::{Journal, LazySession, Loaded};
@@ -14,6 +17,7 @@ use crate::failure::Failure;
 use crate::here::Here;
 use crate::look::{Ink, Look, Sign};
 use crate::opened::{Opened, open_this, told};
+use crate::settings::engine::engine_settings;
 use crate::stored::journal;
 use crate::talk::wait_for;
 use crate::which::Which;
@@ -103,9 +107,19 @@ fn seen(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
     let read = if writer == Writer::Alive { read } else { journal(here, id)? };
     let left = drafts_of(here, id, &read);
     let loaded = read.into_loaded();
-    let records = shown_of_unfinished(&loaded.tree, &left, writer);
+    let transcripts = transcripts(here, &loaded.tree);
+    let caught_up = transcripts.map(|transcripts| transcripts.catch_up(&loaded.tree, &left));
+    let records = shown_of_unfinished(&loaded.tree, &left, &caught_up.unwrap_or_default(), writer);
     let tree = loaded.tree.extended(&records).unwrap_or_else(|_| loaded.tree.clone());
     Ok(Loaded { tree, ..loaded })
+}
+
+/// Transcripts of agents, in which a turn may be further than the session knows. Settings that cannot be read are reported by
+/// the next writer.
+fn transcripts(here: &Here, tree: &SessionTree) -> Option<Transcripts> {
+    let project = tree.header().and_then(|header| header.project.as_deref()).map(Path::new);
+    let settings = engine_settings(&here.settings.read(project)).ok()?;
+    Some(Transcripts::of(offshoot_engine::installed(), &here.context(), &settings))
 }
 
 /// What drafts have of turns without an end. Drafts that cannot be read are missed by the next writer, who says so.

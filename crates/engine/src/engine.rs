@@ -53,7 +53,7 @@ pub type MakeStamps = Arc<dyn Fn(&CallerContext) -> Box<dyn Stamps + Send> + Sen
 /// What all sessions share.
 pub(crate) struct Shared {
     pub(crate) shelf: Arc<dyn Shelf>,
-    pub(crate) agents: BTreeMap<String, Arc<dyn Agent>>,
+    pub(crate) agents: Arc<BTreeMap<String, Arc<dyn Agent>>>,
     pub(crate) stamps: MakeStamps,
     pub(crate) rules: RuleBook,
     pub(crate) settings: SettingsSource,
@@ -103,7 +103,16 @@ impl Engine {
             agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
         let (workplaces, numbers) = (Workplaces::default(), EventNumbers::of_epoch(epoch));
         let steps = Arc::default();
-        let shared = Arc::new(Shared { shelf, agents, stamps, rules, settings, workplaces, numbers, steps });
+        let shared = Arc::new(Shared {
+            shelf,
+            agents: Arc::new(agents),
+            stamps,
+            rules,
+            settings,
+            workplaces,
+            numbers,
+            steps,
+        });
         let (count, version) = (shared.agents.len() as u64, env!("CARGO_PKG_VERSION"));
         match shared.is_process() {
             true => info!(name: "engine begins", count, version),

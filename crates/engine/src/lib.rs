@@ -25,6 +25,7 @@
 //! | programs that are told what happens | [`hooks`] |
 //! | texts that an agent writes for us | `summary` |
 //! | what can be set | [`settings`] |
+//! | what agents' own transcripts have | [`Transcripts`] |
 //! | with what a conversation begins | `usual` |
 //! | sessions as they are seen | `view` |
 //! | images that come with a prompt | `images` |
@@ -47,6 +48,7 @@ pub mod settings;
 pub mod shelf;
 mod summary;
 mod told;
+mod transcripts;
 mod usual;
 mod view;
 mod workplaces;
@@ -57,3 +59,4 @@ pub use installed::installed;
 pub use rules::RuleBook;
 pub use settings::{Settings, SettingsSource};
 pub use shelf::{Book, Glance, MemoryShelf, Shelf};
+pub use transcripts::Transcripts;

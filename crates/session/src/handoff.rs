@@ -29,8 +29,9 @@ use crate::{AgentSessionId, Binding, Body, Entry, EntryId, Missing, Provenance, 
 pub enum Handoff {
     /// The branch is empty: the agent begins a session.
     New { session: Option<AgentSessionId> },
-    /// The agent continues its own session.
-    Continue { session: AgentSessionId },
+    /// The agent continues its own session. `at` is the last message of the branch, by the agent's own name, where that is
+    /// known: a session that has gone further than that is forked there.
+    Continue { session: AgentSessionId, at: Option<EntryId> },
     /// The agent continues `from` in a new session. `at` is the last entry of it that counts, by the agent's own name;
     /// `None` is the end.
     Fork { from: AgentSessionId, at: Option<EntryId>, session: Option<AgentSessionId> },
@@ -114,12 +115,11 @@ pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &HandoffAgent<'
     if !counts.iter().any(|entry| is_heard(&entry.body)) {
         return Handoff::New { session: new() };
     }
-    let known = known_session(tree, &path).filter(|known| known.agent == Some(agent.name));
-    match known {
-        Some(Known { session, at: At::Tip, .. })
+    match known_to(agent, tree, &path) {
+        Some(Known { session, at: At::Tip, message, .. })
             if can.resume || (can.many_turns && agent.live == Some(&session)) =>
         {
-            Handoff::Continue { session }
+            Handoff::Continue { session, at: message.map(Into::into) }
         }
         Some(Known { session, at: At::Tip, .. }) if can.fork_at_tip => {
             Handoff::Fork { from: session, at: None, session: new() }
@@ -140,6 +140,31 @@ pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &HandoffAgent<'
             let text = reconstruct(&path, &earlier_attachments(tree, prompt));
             Handoff::Replay { text, reason }
         }
+    }
+}
+
+/// The agent's own session that a prompt below this entry would continue, and the last message of the branch in it.
+pub fn continued_session(
+    tree: &SessionTree,
+    below: Option<&EntryId>,
+    agent: &HandoffAgent<'_>,
+) -> Option<(AgentSessionId, Option<EntryId>)> {
+    match known_to(agent, tree, &tree.path_to(below))? {
+        Known { session, at: At::Tip, message, .. } => Some((session, message.map(Into::into))),
+        Known { at: At::Within, .. } => None,
+    }
+}
+
+/// The session of this agent in which a path was said.
+fn known_to<'t>(
+    agent: &HandoffAgent<'_>,
+    tree: &'t SessionTree,
+    path: &[&'t Arc<Entry>],
+) -> Option<Known<'t>> {
+    let known = known_session(tree, path).filter(|known| known.agent == Some(agent.name));
+    match agent.abilities.entry_ids {
+        true => known.or_else(|| known_in_file(tree, path, agent.name)).map(|known| known.named(path)),
+        false => known,
     }
 }
 
@@ -192,6 +217,65 @@ struct Known<'t> {
     session: AgentSessionId,
     at: At,
     message: Option<String>,
+}
+
+impl Known<'_> {
+    /// Names the last message by its entry, for agents whose ids the entries have: so a point within a turn has a name too.
+    fn named(self, path: &[&Arc<Entry>]) -> Self {
+        let is_message = |entry: &&&Arc<Entry>| match entry.body {
+            Body::Prompt(_) | Body::Reply(_) | Body::ToolResult(_) => true,
+            Body::Interrupted(_)
+            | Body::BranchSummary(_)
+            | Body::Compaction(_)
+            | Body::Merge(_)
+            | Body::CustomMessage(_)
+            | Body::System(_)
+            | Body::Cleared
+            | Body::Setting(_)
+            | Body::Note(_)
+            | Body::ContextEdit(_)
+            | Body::Foreign(_)
+            | Body::Shell(_) => false,
+        };
+        let message = path.iter().rev().find(is_message).map(|entry| entry.id.to_string());
+        Self { message, ..self }
+    }
+}
+
+/// The session file that this session refers to, where all of the path was said in it.
+fn known_in_file<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>], agent: &str) -> Option<Known<'t>> {
+    let source = tree.header()?.foreign.as_deref().filter(|source| source.agent == agent)?;
+    // What was written here belongs to a turn or to a step.
+    let here: HashSet<&EntryId> = tree
+        .log()
+        .filter(|record| record.operation.is_some())
+        .filter_map(|record| record.as_entry().map(|entry| &entry.id))
+        .collect();
+    let is_theirs = |entry: &Entry| entry.turn.is_none() && !here.contains(&entry.id);
+    let mut heard = path.iter().filter(|entry| is_heard(&entry.body));
+    if !heard.all(|entry| is_theirs(entry)) {
+        return None;
+    }
+    let session = AgentSessionId::from(source.session.as_str());
+    let last = path.iter().rfind(|entry| is_heard(&entry.body))?;
+    let goes_on = is_continued(tree, &last.id, is_theirs)
+        || tree.bindings().any(|(_, other)| other.agent_session.as_ref() == Some(&session));
+    let at = if goes_on { At::Within } else { At::Tip };
+    Some(Known { agent: Some(source.agent.as_str()), session, at, message: None })
+}
+
+/// Whether anything that an agent hears follows an entry, among the entries that count.
+fn is_continued(tree: &SessionTree, at: &EntryId, counts: impl Fn(&Entry) -> bool) -> bool {
+    let mut below: Vec<&Arc<Entry>> = tree.children(Some(at));
+    while let Some(entry) = below.pop() {
+        match counts(entry) && is_heard(&entry.body) {
+            true => return true,
+            // Notes and settings may stand between two messages.
+            false if counts(entry) => below.extend(tree.children(Some(&entry.id))),
+            false => {}
+        }
+    }
+    false
 }
 
 enum At {

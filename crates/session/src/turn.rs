@@ -22,6 +22,7 @@
 //! Sub-agents are trees of their own, below a note that names the call that started them, with a turn id of their own:
 //! several write at the same time, and each is a chain. They end by themselves or with the turn.
 
+mod catch_up;
 mod effect;
 mod message;
 mod recovery;
@@ -30,9 +31,11 @@ mod usage;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+pub use catch_up::{CaughtUp, CaughtUpEntry, TranscriptOf, plan_catch_up};
 pub use effect::{Effect, End, Shown};
 pub use recovery::{
-    Unfinished, Writer, has_unfinished_turn, plan_recovery, shown_of_unfinished, unfinished_turns,
+    CaughtUpTurns, Unfinished, Writer, has_unfinished_turn, plan_recovery, shown_of_unfinished,
+    unfinished_turns,
 };
 
 use crate::agent::{
@@ -215,6 +218,9 @@ impl Turn {
     /// What the agent says about itself. Its session is written when the turn starts, or at once where it has started.
     pub fn opened(&mut self, info: &AgentInfo, stamps: &mut dyn Stamps) -> Vec<Effect> {
         self.bound.model = info.model.clone().or_else(|| self.bound.model.take());
+        if let Some(provenance) = info.provenance.filter(|_| !self.bound.is_started) {
+            (self.provenance, self.bound.missing) = (provenance, info.missing);
+        }
         let session = info.session.clone().or_else(|| self.bound.session.clone());
         self.bind_to(session, stamps)
     }

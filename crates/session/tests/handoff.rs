@@ -69,7 +69,7 @@ fn way_with(tree: &SessionTree, prompt: &str, name: &str, can: &Abilities, live:
     let live: Option<AgentSessionId> = live.map(Into::into);
     match plan_handoff(tree, &prompt.into(), &agent(name, can, live.as_ref())) {
         Handoff::New { .. } => "begin".into(),
-        Handoff::Continue { session } => format!("continue {session}"),
+        Handoff::Continue { session, .. } => format!("continue {session}"),
         Handoff::Fork { from, at, .. } => {
             format!("fork {from} at {}", at.unwrap_or("the end".into()))
         }

@@ -31,7 +31,7 @@ pub(super) async fn converse(
     let mut limits = Limits::default();
     limits.set(&start.settings);
     let mut session = match &start.handoff {
-        Handoff::Continue { session } => Some(session.clone()),
+        Handoff::Continue { session, .. } => Some(session.clone()),
         Handoff::New { session } | Handoff::Fork { session, .. } | Handoff::Rebuild { session, .. } => {
             session.clone()
         }

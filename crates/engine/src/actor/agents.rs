@@ -226,7 +226,7 @@ impl SessionActor {
                 running.tries += 1;
                 running.returns_to = Some(session.clone());
                 let prompt = running.turn.prompt().clone();
-                self.reach(&turn, &prompt, Handoff::Continue { session });
+                self.reach(&turn, &prompt, Handoff::Continue { session, at: None });
             }
             Some(_) | None => {
                 let text = format!("{} ended unexpectedly", running.agent.title());

@@ -214,10 +214,10 @@ impl SessionActor {
         if !self.turns.is_empty() {
             return Ok(());
         }
-        let (known, whole) = (self.generation, self.whole);
+        let (known, whole, transcripts) = (self.generation, self.whole, self.transcripts());
         let refreshed = self.with_book(move |book| match book.refresh() {
             Ok(_) => {
-                let unended = Unended::of(book, whole);
+                let unended = Unended::of(book, whole, &transcripts);
                 Ok((Snapshot::newer(book, known), unended))
             }
             Err(error) => Err(not_read(&error)),

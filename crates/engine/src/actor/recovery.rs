@@ -14,6 +14,7 @@ use super::SessionActor;
 use super::commit::Snapshot;
 use crate::failure::{not_drafted, not_locked, not_read, not_written};
 use crate::shelf::{Book, Written};
+use crate::transcripts::Transcripts;
 
 /// A crash had left something half written at the end of the journal.
 pub(super) const REPAIRED: &str = "the end of this session was damaged and has been repaired: 1 unfinished record was set \
@@ -35,7 +36,7 @@ impl Unended {
 
     /// Looks, and leaves everything as it is. Drafts that cannot be read are told by the first change. `whole`: a state
     /// in which every turn had its end, so that a long session is not searched again and again.
-    pub(super) fn of(book: &mut dyn Book, whole: Option<Generation>) -> Self {
+    pub(super) fn of(book: &mut dyn Book, whole: Option<Generation>, transcripts: &Transcripts) -> Self {
         let left = book.drafts_left().unwrap_or_default();
         if left.is_empty() && whole == Some(book.generation()) {
             return Self::default();
@@ -50,7 +51,9 @@ impl Unended {
             let _ = book.refresh();
         }
         let left = book.drafts_left().unwrap_or_default();
-        Self { shown: shown_of_unfinished(book.tree(), &left, writer), has_drafts: !left.is_empty() }
+        let caught_up = transcripts.catch_up(book.tree(), &left);
+        let shown = shown_of_unfinished(book.tree(), &left, &caught_up, writer);
+        Self { shown, has_drafts: !left.is_empty() }
     }
 }
 
@@ -63,15 +66,21 @@ impl SessionActor {
         }
     }
 
+    /// Those that agents keep, as the caller sees them.
+    pub(super) fn transcripts(&self) -> Transcripts {
+        Transcripts::new(self.shared.agents.clone(), self.scope().environment())
+    }
+
     /// Before anything is changed: turns that a crash has cut off get their end.
     pub(super) async fn recover(&mut self) -> Result<(), ApiError> {
         if !self.turns.is_empty() || self.unended.is_nothing() {
             return Ok(());
         }
         let (known, seen) = (self.generation, self.settled().log_length());
+        let transcripts = self.transcripts();
         let recovered = self.with_book(move |book| {
             book.hold().map_err(|error| not_locked(&error))?;
-            let ended = end_unfinished_turns(book);
+            let ended = end_unfinished_turns(book, &transcripts);
             book.release();
             ended.map(|(written, records)| (written, records, Snapshot::newer(book, known)))
         });
@@ -89,10 +98,13 @@ impl SessionActor {
     }
 }
 
-fn end_unfinished_turns(book: &mut dyn Book) -> Result<(Written, Vec<Record>), ApiError> {
+fn end_unfinished_turns(
+    book: &mut dyn Book,
+    transcripts: &Transcripts,
+) -> Result<(Written, Vec<Record>), ApiError> {
     book.refresh().map_err(|error| not_read(&error))?;
     let left = book.drafts_left().map_err(|error| not_drafted(&error))?;
-    let records = plan_recovery(book.tree(), &left);
+    let records = plan_recovery(book.tree(), &left, &transcripts.catch_up(book.tree(), &left));
     let written = match records.is_empty() {
         true => Written::default(),
         false => book.append(Basis::Lock, &records).map_err(|error| not_written(&error))?,

@@ -14,6 +14,7 @@ mod broken;
 mod callers;
 mod children;
 mod configured;
+mod connections;
 mod delegating;
 mod disk;
 mod ear;

@@ -116,7 +116,7 @@ impl ScriptedAgent {
 
     fn session_of(&self, start: &AgentStart) -> AgentSessionId {
         match &start.handoff {
-            Handoff::Continue { session } => session.clone(),
+            Handoff::Continue { session, .. } => session.clone(),
             Handoff::New { .. }
             | Handoff::Fork { .. }
             | Handoff::Rebuild { .. }
@@ -146,7 +146,7 @@ impl Agent for ScriptedAgent {
     fn connect(&self, start: AgentStart) -> Connecting<'_> {
         let way = match &start.handoff {
             Handoff::New { .. } => "new session".to_owned(),
-            Handoff::Continue { session } => format!("continue {session}"),
+            Handoff::Continue { session, .. } => format!("continue {session}"),
             Handoff::Fork { from, at: None, .. } => format!("fork {from}"),
             Handoff::Fork { from, at: Some(message), .. } => format!("fork {from} at {message}"),
             Handoff::Rebuild { .. } => "rebuilt".to_owned(),

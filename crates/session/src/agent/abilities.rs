@@ -24,6 +24,8 @@ pub struct Abilities {
     pub inject: bool,
     /// Gives its entries ids of its own and uses the id of the prompt that it is sent. Prompts get a UUID as id.
     pub entry_ids: bool,
+    /// Takes the id of a new session from us.
+    pub session_ids: bool,
     /// Keeps the state of files and can restore it.
     pub file_checkpoints: bool,
     pub interrupt: bool,

@@ -1,7 +1,7 @@
 //! Events of a connection, which belong to no turn.
 
 use super::{AgentFailure, FailureKind};
-use crate::{AgentSessionId, Model, Setting, TaskId, ToolCallId};
+use crate::{AgentSessionId, Missing, Model, Provenance, Setting, TaskId, ToolCallId};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConnectionEvent {
@@ -35,6 +35,10 @@ pub struct AgentInfo {
     pub permission_mode: Option<String>,
     /// The account it is signed in with, as people call it.
     pub account: Option<String>,
+    /// How it came to know the branch, where that is not how it was asked to: a session that is gone is rebuilt, for example.
+    pub provenance: Option<Provenance>,
+    /// What it was not told of the branch then.
+    pub missing: Missing,
 }
 
 /// Why an agent changed its session.

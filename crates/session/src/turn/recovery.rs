@@ -5,6 +5,9 @@
 //! what nobody has answered here: a turn that another program has not ended may be going on there, and one that was
 //! copied or imported has its end elsewhere.
 //!
+//! An agent with a transcript of its own may have written more than it reported: what it has of the turn is appended
+//! ([`CaughtUp`]), and a turn whose answer is complete there is no longer cut off.
+//!
 //! The records of such an end follow from the turn alone: the entry is named after the turn (its id and `-end`), and its
 //! time is that of the last thing the turn wrote. So a reader, who writes nothing, shows exactly what the next writer
 //! will append.
@@ -15,6 +18,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::CaughtUp;
 use crate::skeleton::Skeleton;
 use crate::{Block, Body, Entry, EntryId, Fact, Interruption, Note, Record, SessionTree, TurnId};
 
@@ -29,6 +33,9 @@ pub struct Unfinished {
     /// It is the turn of a sub-agent.
     pub is_sub_agent: bool,
 }
+
+/// What the transcripts of agents have of unfinished turns, by turn.
+pub type CaughtUpTurns = BTreeMap<TurnId, CaughtUp>;
 
 /// Turns that an agent has begun to answer here and that have not ended, by whoever opens the session to write and by
 /// whoever looks. `left` is what drafts have kept.
@@ -83,24 +90,35 @@ pub enum Writer {
 
 /// What a reader sees below turns without an end: what has arrived so far, and if nobody writes it any more, the end that
 /// the next writer will append.
-pub fn shown_of_unfinished(tree: &SessionTree, left: &[Entry], writer: Writer) -> Vec<Record> {
+pub fn shown_of_unfinished(
+    tree: &SessionTree,
+    left: &[Entry],
+    caught_up: &CaughtUpTurns,
+    writer: Writer,
+) -> Vec<Record> {
     match writer {
         Writer::Alive => arrived_so_far(tree, unfinished_turns(tree, left), left),
-        Writer::Gone => plan_recovery(tree, left),
+        Writer::Gone => plan_recovery(tree, left, caught_up),
     }
 }
 
 /// The records that end them, to be appended before a session is changed; empty where none is unfinished. Drafts of turns
 /// that the tree does not know are given up.
-pub fn plan_recovery(tree: &SessionTree, left: &[Entry]) -> Vec<Record> {
+pub fn plan_recovery(tree: &SessionTree, left: &[Entry], caught_up: &CaughtUpTurns) -> Vec<Record> {
     let mut records = Vec::new();
     for Unfinished { turn, mut tip, last_at, is_sub_agent } in unfinished_turns(tree, left) {
-        let drafts = arrived(tree, &turn, &mut tip, left);
-        let drafted_at = drafts.iter().filter_map(Record::as_entry).map(|entry| entry.written_at).max();
-        let at = drafted_at.map_or(last_at, |drafted_at| drafted_at.max(last_at));
-        records.extend(drafts);
+        let caught_up = caught_up.get(&turn);
+        let in_transcript = caught_up.map(|caught_up| caught_up.below(tree, &mut tip, &turn));
+        let in_transcript = in_transcript.unwrap_or_default();
+        let drafts = arrived(tree, &turn, &mut tip, left, &in_transcript);
+        let arrived = in_transcript.into_iter().chain(drafts);
+        let before = records.len();
+        records.extend(arrived.map(Record::entry));
+        let new = records.iter().skip(before).filter_map(Record::as_entry).map(|entry| entry.written_at);
+        let at = new.max().map_or(last_at, |arrived_at| arrived_at.max(last_at));
+        let is_cut_off = !caught_up.is_some_and(|caught_up| caught_up.is_complete);
         // One interruption is told once, on the branch of the person.
-        if !is_sub_agent {
+        if !is_sub_agent && is_cut_off {
             let (id, parent) = (end_of_turn_id(tree, &turn), Some(tip));
             let body = Body::Interrupted(Interruption::Crash);
             records.push(Record::entry(Entry { id, parent, written_at: at, turn: Some(turn.clone()), body }));
@@ -120,19 +138,27 @@ fn end_of_turn_id(tree: &SessionTree, turn: &TurnId) -> EntryId {
 
 /// What has arrived of turns that somebody still writes, for whoever looks on. Nothing of it is to be appended.
 fn arrived_so_far(tree: &SessionTree, unfinished: Vec<Unfinished>, left: &[Entry]) -> Vec<Record> {
-    let of_one = |Unfinished { turn, mut tip, .. }| arrived(tree, &turn, &mut tip, left);
-    unfinished.into_iter().flat_map(of_one).collect()
+    let of_one = |Unfinished { turn, mut tip, .. }| arrived(tree, &turn, &mut tip, left, &[]);
+    unfinished.into_iter().flat_map(of_one).map(Record::entry).collect()
 }
 
-/// The drafts of a turn below its last entry, and each other.
-fn arrived(tree: &SessionTree, turn: &TurnId, tip: &mut EntryId, left: &[Entry]) -> Vec<Record> {
+/// The drafts of a turn below its last entry, and each other. `caught_up` are entries that the turn gets besides.
+fn arrived(
+    tree: &SessionTree,
+    turn: &TurnId,
+    tip: &mut EntryId,
+    left: &[Entry],
+    caught_up: &[Entry],
+) -> Vec<Entry> {
     let drafts = left.iter().filter(|draft| draft.turn.as_ref() == Some(turn));
     let below = |draft: &Entry| {
         let parent = Some(std::mem::replace(tip, draft.id.clone()));
-        Record::entry(Entry { parent, ..draft.clone() })
+        Entry { parent, ..draft.clone() }
     };
-    let is_lost =
-        |draft: &&Entry| !tree.contains(&draft.id) && shows_something(draft) && !is_written(tree, draft);
+    let is_lost = |draft: &&Entry| {
+        let is_new = !tree.contains(&draft.id) && shows_something(draft);
+        is_new && !is_written(tree, draft) && !caught_up.iter().any(|entry| replaces(entry, draft))
+    };
     drafts.filter(is_lost).map(below).collect()
 }
 
@@ -147,14 +173,17 @@ fn shows_something(draft: &Entry) -> bool {
 /// Whether a reply of the same turn begins with the text of the draft: an agent with ids of its own writes live text
 /// under another id. A draft that began after the reply is another text.
 fn is_written(tree: &SessionTree, draft: &Entry) -> bool {
-    let text = text_and_thinking(&draft.body);
-    let begins_with_it = |entry: &&Arc<Entry>| {
-        entry.turn == draft.turn
-            && entry.written_at >= draft.written_at
-            && matches!(entry.body, Body::Reply(_))
-            && text_and_thinking(&entry.body).starts_with(&text)
+    let replaces = |entry: &&Arc<Entry>| {
+        entry.turn == draft.turn && entry.written_at >= draft.written_at && replaces(entry, draft)
     };
-    !text.is_empty() && tree.entries().any(|entry| begins_with_it(&entry))
+    tree.entries().any(|entry| replaces(&entry))
+}
+
+fn replaces(entry: &Entry, draft: &Entry) -> bool {
+    let text = text_and_thinking(&draft.body);
+    !text.is_empty()
+        && matches!(entry.body, Body::Reply(_))
+        && text_and_thinking(&entry.body).starts_with(&text)
 }
 
 fn text_and_thinking(body: &Body) -> String {

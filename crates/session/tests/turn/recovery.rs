@@ -1,7 +1,9 @@
 //! What a crash has left is given an end.
 
-use offshoot_session::turn::{Writer, plan_recovery, shown_of_unfinished, unfinished_turns};
-use offshoot_session::{Body, Entry, Fact, Interruption, Missing, Note, Provenance, Record};
+use offshoot_session::turn::{
+    CaughtUp, CaughtUpEntry, CaughtUpTurns, TranscriptOf, Writer, plan_catch_up, unfinished_turns,
+};
+use offshoot_session::{Body, Entry, Fact, Interruption, Missing, Note, Provenance, Record, SessionTree};
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 
 fn draft(id: &str, turn: &str, text: &str) -> Entry {
@@ -12,6 +14,14 @@ fn draft(id: &str, turn: &str, text: &str) -> Entry {
         turn: Some(turn.into()),
         body: Body::reply(text),
     }
+}
+
+fn plan_recovery(tree: &SessionTree, left: &[Entry]) -> Vec<Record> {
+    offshoot_session::turn::plan_recovery(tree, left, &CaughtUpTurns::new())
+}
+
+fn shown_of_unfinished(tree: &SessionTree, left: &[Entry], writer: Writer) -> Vec<Record> {
+    offshoot_session::turn::shown_of_unfinished(tree, left, &CaughtUpTurns::new(), writer)
 }
 
 #[test]
@@ -118,4 +128,57 @@ fn an_end_whose_id_is_taken_has_a_number() {
     tree.apply(&Record::entry(Entry { turn: None, ..draft("t1-end", "", "mine") })).unwrap();
     let tree = tree.extended(&plan_recovery(&tree, &[draft("d", "t1", "half")])).unwrap();
     assert_eq!(tree.entry(&"t1-end-2".into()).unwrap().body, Body::Interrupted(Interruption::Crash));
+}
+
+fn caught_up(entries: &[(&str, Body)], is_complete: bool) -> CaughtUp {
+    let written_at = FixedStamps::start() + jiff::SignedDuration::from_secs(60);
+    let entry =
+        |(id, body): &(&str, Body)| CaughtUpEntry { id: (*id).into(), written_at, body: body.clone() };
+    CaughtUp { entries: entries.iter().map(entry).collect(), is_complete }
+}
+
+/// The agent finished its answer although nobody listened: its transcript has it.
+#[test]
+fn a_turn_whose_answer_is_complete_in_the_transcript_ends_as_done() {
+    let tree = tree_of("u1/t1 - a1/t1*").extended(&[bound("u1", Some("claude-code"), false)]).unwrap();
+    let left = [draft("d", "t1", "half a sen")];
+    let transcript = caught_up(&[("a1", Body::reply("known")), ("a2", Body::reply("half a sentence"))], true);
+    let turns = CaughtUpTurns::from([("t1".into(), transcript)]);
+    let records = offshoot_session::turn::plan_recovery(&tree, &left, &turns);
+    assert_eq!(records, offshoot_session::turn::shown_of_unfinished(&tree, &left, &turns, Writer::Gone));
+    let tree = tree.extended(&records).unwrap();
+    assert_eq!(draw(&tree), "u1 - a1 - a2\"half a sentence\"*\n");
+    assert!(tree.turn_ended(&"t1".into()));
+}
+
+#[test]
+fn an_answer_that_the_transcript_has_in_part_is_interrupted_behind_it() {
+    let tree = tree_of("u1/t1*").extended(&[bound("u1", Some("claude-code"), false)]).unwrap();
+    let turns = CaughtUpTurns::from([("t1".into(), caught_up(&[("a1", Body::reply("I look"))], false))]);
+    let left = [draft("d", "t1", "something else")];
+    let tree = tree.extended(&offshoot_session::turn::plan_recovery(&tree, &left, &turns)).unwrap();
+    assert_eq!(draw(&tree), "u1 - a1\"I look\" - d\"something else\" - t1-end*\n");
+}
+
+#[test]
+fn turns_that_were_held_in_the_agents_own_program_are_turns_of_the_branch() {
+    let tree = tree_of("u1/t1 - a1/t1*");
+    let bodies = [
+        ("a1", Body::reply("known")),
+        ("u2", Body::prompt("there")),
+        ("a2", Body::reply("yes")),
+        ("u3", Body::prompt("more")),
+        ("a3", Body::reply("of course")),
+    ];
+    let (session, mut stamps) = ("s1".into(), FixedStamps::default());
+    let of = TranscriptOf { agent: "claude-code", session: &session };
+    let records = plan_catch_up(&tree, &"a1".into(), &caught_up(&bodies, true), of, &mut stamps);
+    let tree = tree.extended(&records).unwrap();
+    assert_eq!(draw(&tree), "u1 - a1 - u2\"there\" - a2\"yes\" - u3\"more\" - a3\"of course\"*\n");
+    for prompt in ["u2", "u3"] {
+        assert_eq!(tree.binding(&prompt.into()).unwrap().agent_session, Some("s1".into()));
+        assert!(tree.turn_ended(tree.entry(&prompt.into()).unwrap().turn.as_ref().unwrap()));
+    }
+    let again = plan_catch_up(&tree, &"a3".into(), &caught_up(&bodies, true), of, &mut stamps);
+    assert!(again.is_empty(), "{again:?}");
 }

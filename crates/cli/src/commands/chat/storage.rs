@@ -3,7 +3,7 @@
 //! engine goes through [`Storage`].
 
 use offshoot_engine::{Book, MemoryShelf, Shelf};
-use offshoot_session::turn::{Writer, shown_of_unfinished};
+use offshoot_session::turn::{CaughtUpTurns, Writer, shown_of_unfinished};
 use offshoot_session::{SessionId, SessionTree};
 
 use crate::args::{BranchArgs, JsonArgs, SessionArg, TreeArgs, Words};
@@ -105,6 +105,8 @@ fn opened(shelf: &MemoryShelf, id: &SessionId) -> Result<Box<dyn Book>, Failure>
 /// The session with what a running turn has shown so far.
 fn with_drafts(shelf: &MemoryShelf, id: &SessionId) -> Result<SessionTree, Failure> {
     let book = opened(shelf, id)?;
-    let shown = shown_of_unfinished(book.tree(), &book.drafts_left().unwrap_or_default(), Writer::Alive);
+    let left = book.drafts_left().unwrap_or_default();
+    // The turn runs here, so nothing of it is missing.
+    let shown = shown_of_unfinished(book.tree(), &left, &CaughtUpTurns::new(), Writer::Alive);
     Ok(book.tree().extended(&shown).unwrap_or_else(|_| book.tree().clone()))
 }

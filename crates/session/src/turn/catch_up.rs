@@ -1,0 +1,105 @@
+//! Entries that an agent's own transcript has and the session does not.
+//!
+//! The session records what an agent reports while it is connected. Its transcript may have more: the end of a turn
+//! during which the engine died, or turns that were held in the agent's own program.
+
+use jiff::Timestamp;
+
+use crate::{
+    AgentSessionId, Body, Entry, EntryId, Fact, HeadMove, HeadName, Missing, Provenance, Record, SessionTree,
+    Stamps, TurnId,
+};
+
+/// A part of an agent's transcript, oldest first.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CaughtUp {
+    pub entries: Vec<CaughtUpEntry>,
+    /// The last answer is complete.
+    pub is_complete: bool,
+}
+
+/// `id` is the agent's own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CaughtUpEntry {
+    pub id: EntryId,
+    pub written_at: Timestamp,
+    pub body: Body,
+}
+
+/// The session of an agent that a transcript belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct TranscriptOf<'a> {
+    pub agent: &'a str,
+    pub session: &'a AgentSessionId,
+}
+
+impl CaughtUp {
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entries as a part of one turn below its tip, which moves along. Entries that the tree has are skipped.
+    pub(super) fn below(&self, tree: &SessionTree, tip: &mut EntryId, turn: &TurnId) -> Vec<Entry> {
+        let new = self.entries.iter().filter(|entry| !tree.is_id_taken(&entry.id));
+        let below = |entry: &CaughtUpEntry| Entry {
+            id: entry.id.clone(),
+            parent: Some(std::mem::replace(tip, entry.id.clone())),
+            written_at: entry.written_at,
+            turn: Some(turn.clone()),
+            body: entry.body.clone(),
+        };
+        new.map(below).collect()
+    }
+}
+
+/// Turns that were held in the agent's own program behind the end of a branch: each prompt begins a turn that is bound to
+/// the same session. A head that is at the end of the branch follows.
+pub fn plan_catch_up(
+    tree: &SessionTree,
+    below: &EntryId,
+    caught_up: &CaughtUp,
+    of: TranscriptOf<'_>,
+    stamps: &mut dyn Stamps,
+) -> Vec<Record> {
+    let new = caught_up.entries.iter().filter(|entry| !tree.is_id_taken(&entry.id));
+    let (mut records, mut tip, mut open) = (Vec::new(), below.clone(), None);
+    for CaughtUpEntry { id, written_at, body } in new {
+        if body.is_prompt() {
+            records.extend(open.replace(stamps.turn_id()).map(|turn| ended(turn, *written_at)));
+        }
+        let parent = Some(std::mem::replace(&mut tip, id.clone()));
+        let (turn, is_prompt) = (open.clone(), body.is_prompt());
+        let entry = Entry { id: id.clone(), parent, written_at: *written_at, turn, body: body.clone() };
+        records.push(Record::entry(entry));
+        if is_prompt {
+            records.push(Record::marked(*written_at, bound(id, of)));
+        }
+    }
+    let Some(last_at) = caught_up.entries.last().map(|entry| entry.written_at).filter(|_| tip != *below)
+    else {
+        return records;
+    };
+    records.extend(open.map(|turn| ended(turn, last_at)));
+    let head = HeadName::main();
+    if tree.head(&head) == Some(below) {
+        let (from, to) = (Some(below.clone()), Some(tip));
+        records.push(Record::head_moved(HeadMove { head, moved_at: stamps.now(), from, to }));
+    }
+    records
+}
+
+fn bound(prompt: &EntryId, of: TranscriptOf<'_>) -> Fact {
+    Fact::Bound {
+        at: prompt.clone(),
+        agent_session: Some(of.session.clone()),
+        provenance: Provenance::Continued,
+        last_message: None,
+        agent: Some(of.agent.to_owned()),
+        missing: Missing::default(),
+        inherited: false,
+    }
+}
+
+fn ended(turn: TurnId, at: Timestamp) -> Record {
+    Record::marked(at, Fact::TurnEnded { turn })
+}
