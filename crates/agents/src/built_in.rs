@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_session::Model;
-use offshoot_session::agent::{Abilities, AgentStart, list};
+use offshoot_session::agent::{Abilities, AgentStart, Environment, Host, list};
 use tokio::sync::Semaphore;
 
 pub use heard::Heard;
@@ -73,7 +73,7 @@ impl Agent for BuiltIn {
     }
 
     /// It comes with this program.
-    fn probe(&self) -> Probing<'_> {
+    fn probe<'a>(&'a self, _host: &'a Host, _environment: &'a Environment) -> Probing<'a> {
         let version = Some(env!("CARGO_PKG_VERSION").to_owned());
         Box::pin(async { Ok(Probe { version, models: Some(vec![speech::model()]) }) })
     }

@@ -15,7 +15,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use offshoot_session::agent::{Abilities, AgentInput, AgentStart, Environment, FromAgent};
+use offshoot_session::agent::{Abilities, AgentInput, AgentStart, Environment, FromAgent, Host};
 use offshoot_session::turn::CaughtUp;
 use offshoot_session::{AgentSessionId, EntryId, Model};
 use thiserror::Error;
@@ -38,7 +38,7 @@ pub trait Agent: Send + Sync {
 
     /// Finds out which version is installed and which models it has. May start a program; the result is cached by the
     /// caller. An agent that says nothing about itself leaves it out.
-    fn probe(&self) -> Probing<'_> {
+    fn probe<'a>(&'a self, _host: &'a Host, _environment: &'a Environment) -> Probing<'a> {
         Box::pin(async { Ok(Probe::default()) })
     }
 

@@ -36,6 +36,7 @@ async fn main() {
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
+        host: Default::default(),
         epoch: 0,
     });
     // What the first session needs is needed by all of them once.

@@ -90,6 +90,7 @@ impl Streaming {
             stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
             rules: RuleBook::in_memory(),
             settings: Settings { default_agent: Some("chatter".to_owned()), ..Settings::default() }.into(),
+            host: Default::default(),
             epoch: 0,
         });
         let caller = Caller::local("bench");

@@ -14,6 +14,7 @@ use offshoot_api::{
     Answering, ApiError, Caller, CallerContext, ErrorCode, EventStream, Following, Point, Request, Response,
     Service, request,
 };
+use offshoot_session::agent::Host;
 use offshoot_session::asks::RuleId;
 use offshoot_session::plan::born;
 use offshoot_session::{Fact, Record, SessionHeader, SessionId, Setting, Stamps, TitleSource};
@@ -43,6 +44,8 @@ pub struct Parts {
     pub stamps: MakeStamps,
     pub rules: RuleBook,
     pub settings: SettingsSource,
+    /// How programs of agents are started; without their paths, which are settings.
+    pub host: Host,
     /// Counts the engine processes of a home, so that no two of them give an event the same number. An engine inside a
     /// command has 0: no other process sees its numbers.
     pub epoch: u64,
@@ -57,6 +60,7 @@ pub(crate) struct Shared {
     pub(crate) stamps: MakeStamps,
     pub(crate) rules: RuleBook,
     pub(crate) settings: SettingsSource,
+    pub(crate) host: Host,
     pub(crate) workplaces: Workplaces,
     pub(crate) numbers: EventNumbers,
     /// Held by the request that undoes or redoes a step of two sessions.
@@ -98,7 +102,7 @@ pub struct Engine {
 
 impl Engine {
     pub fn new(parts: Parts) -> Self {
-        let Parts { shelf, agents, stamps, rules, settings, epoch } = parts;
+        let Parts { shelf, agents, stamps, rules, settings, host, epoch } = parts;
         let agents: BTreeMap<String, Arc<dyn Agent>> =
             agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
         let (workplaces, numbers) = (Workplaces::default(), EventNumbers::of_epoch(epoch));
@@ -109,6 +113,7 @@ impl Engine {
             stamps,
             rules,
             settings,
+            host,
             workplaces,
             numbers,
             steps,
@@ -229,8 +234,10 @@ impl Engine {
     async fn agents(&self, caller: &Caller) -> Result<Response, ApiError> {
         let (shared, context) = (self.shared.clone(), caller.context.clone());
         let settings = shared.settings_about(context.folder.as_deref(), &context).await;
-        let environment = environment_for(&context, settings.map_err(bad_settings)?.as_ref());
-        let probes = probed(&shared.agents).await;
+        let settings = settings.map_err(bad_settings)?;
+        let environment = environment_for(&context, &settings);
+        let host_for = |agent: &str| settings.host_for(agent, &shared.host);
+        let probes = probed(&shared.agents, host_for, &environment).await;
         let agents = blocking(move || Ok(listed(&shared.agents, &probes, &environment))).await?;
         Ok(Response::Agents { agents })
     }

@@ -12,7 +12,7 @@ pub use offshoot_agents::known;
 use offshoot_agents::known::Found;
 use offshoot_agents::{Agent, Probe};
 use offshoot_api::views::{AgentView, abilities};
-use offshoot_session::agent::Environment;
+use offshoot_session::agent::{Environment, Host};
 
 /// Answers where nobody has chosen an agent: it is always there.
 pub const USUAL: &str = NAME;
@@ -30,10 +30,15 @@ pub fn can_answer(name: &str) -> bool {
 }
 
 /// What those that answer say about themselves. One that cannot be probed says nothing.
-pub(crate) async fn probed(answering: &BTreeMap<String, Arc<dyn Agent>>) -> BTreeMap<String, Probe> {
+pub(crate) async fn probed(
+    answering: &BTreeMap<String, Arc<dyn Agent>>,
+    host_for: impl Fn(&str) -> Host,
+    environment: &Environment,
+) -> BTreeMap<String, Probe> {
     let mut probes = BTreeMap::new();
     for (name, agent) in answering {
-        probes.insert(name.clone(), agent.probe().await.unwrap_or_default());
+        let host = host_for(name);
+        probes.insert(name.clone(), agent.probe(&host, environment).await.unwrap_or_default());
     }
     probes
 }

@@ -1,11 +1,14 @@
 //! What can be set. Whoever builds the engine reads it from wherever settings are kept.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_api::CallerContext;
 use offshoot_session::Model;
+use offshoot_session::agent::Host;
 use offshoot_session::compaction::CompactionSettings;
 use offshoot_session::cost::Prices;
 pub use offshoot_session::plan::ConfigChangeBranching;
@@ -49,6 +52,8 @@ pub struct Settings {
     pub hooks: Vec<Hook>,
     /// Patterns of variables that agents and hooks do not inherit from their caller; `*` stands for anything.
     pub agent_environment: Vec<String>,
+    /// Where the programs of agents are, by agent, for those that the person has set.
+    pub agent_programs: BTreeMap<String, PathBuf>,
     /// What tokens cost where nobody says it.
     pub prices: Prices,
     /// How long an agent may take to be there.
@@ -80,10 +85,18 @@ impl Default for Settings {
             context_window: None,
             hooks: Vec::new(),
             agent_environment: Vec::new(),
+            agent_programs: BTreeMap::new(),
             prices: Prices::listed(),
             reach_wait: Duration::from_secs(60),
             reach_again: 3,
         }
+    }
+}
+
+impl Settings {
+    /// How an agent is run here: `host` is what the engine knows, and the person may have set its program.
+    pub(crate) fn host_for(&self, agent: &str, host: &Host) -> Host {
+        Host { program: self.agent_programs.get(agent).cloned(), ..host.clone() }
     }
 }
 

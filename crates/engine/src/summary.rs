@@ -11,7 +11,7 @@ use offshoot_agents::{Agent, AgentConnection};
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::agent::{
     AgentEventKind, AgentInput, AgentStart, AgentTurnEnd, ConnectionEvent, DeltaField, Environment,
-    FromAgent, Speaker,
+    FromAgent, Host, Speaker,
 };
 use offshoot_session::asks::Answer;
 use offshoot_session::handoff::Handoff;
@@ -33,6 +33,7 @@ pub(crate) struct Writer {
     pub(crate) session: SessionId,
     pub(crate) settings: Vec<Setting>,
     pub(crate) environment: Environment,
+    pub(crate) host: Host,
     pub(crate) is_watched: bool,
     pub(crate) wait: Duration,
 }
@@ -56,6 +57,7 @@ impl Writer {
             context: Arc::new(Vec::new()),
             settings: self.settings.clone(),
             environment: self.environment.clone(),
+            host: self.host.clone(),
             is_watched: self.is_watched,
         };
         let reached = self.agent.connect(start).await;
@@ -65,7 +67,13 @@ impl Writer {
         let prompt = Prompt { blocks: vec![words], attachments: Vec::new(), said_at: None };
         let asked = connection
             .inputs
-            .send(AgentInput::Prompt { turn, entry: SUMMARY.into(), prompt, before: Vec::new() })
+            .send(AgentInput::Prompt {
+                turn,
+                entry: SUMMARY.into(),
+                delivered_as: SUMMARY.into(),
+                prompt,
+                before: Vec::new(),
+            })
             .await;
         asked.map_err(|_| failed("the agent is gone"))?;
         let text = listen(&mut connection).await?;

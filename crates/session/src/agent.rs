@@ -25,7 +25,7 @@ pub use event::{
     TurnCause,
 };
 pub use failure::{AgentFailure, FailureKind};
-pub use input::{AgentInput, AgentStart, EntryIter, PathSource, TreePath};
+pub use input::{AgentInput, AgentStart, EntryIter, Host, PathSource, TreePath};
 
 /// How much an agent may be told to think.
 pub const THINKING_LEVELS: [&str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];

@@ -44,6 +44,7 @@ impl Talk {
             context: Arc::new(TreePath { tree: SessionTree::default(), to: None }),
             settings: Vec::new(),
             environment: Environment::default(),
+            host: Default::default(),
             is_watched: true,
         };
         let connection = BuiltIn { pace }.connect(start).await.unwrap();
@@ -77,7 +78,13 @@ impl Talk {
             },
         );
         let mut turn = Turn::begin(sent.turn.clone(), sent.prompt.clone(), handoff.provenance());
-        let input = AgentInput::Prompt { turn: sent.turn, entry: sent.prompt, prompt, before: Vec::new() };
+        let input = AgentInput::Prompt {
+            turn: sent.turn,
+            delivered_as: sent.prompt.clone(),
+            entry: sent.prompt,
+            prompt,
+            before: Vec::new(),
+        };
         self.tell(input).await;
         let mut words = 0;
         loop {

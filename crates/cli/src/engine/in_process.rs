@@ -48,6 +48,7 @@ fn on_shelf(shelf: Arc<dyn Shelf>, rules: RuleBook, home: &Path) -> Arc<Engine> 
         agents: installed(),
         stamps: Arc::new(|context: &CallerContext| Box::new(SystemStamps::counting(context.stamps.clone()))),
         rules,
+        host: Default::default(),
         epoch: 0,
         settings: settings::engine::source(home),
     }))

@@ -82,6 +82,7 @@ async fn serve_home(here: &Here, home: &Path) -> Result<(), Failure> {
         stamps: Arc::new(|context: &CallerContext| Box::new(SystemStamps::counting(context.stamps.clone()))),
         rules,
         settings: settings::engine::source(home),
+        host: Default::default(),
         epoch,
     }));
     let mut signals = Signals::listen().map_err(not_written)?;

@@ -135,7 +135,13 @@ impl SessionActor {
             Some(Body::Prompt(prompt)) => prompt.clone(),
             _ => Prompt { blocks: Vec::new(), attachments: Vec::new(), said_at: None },
         };
-        AgentInput::Prompt { turn: turn.clone(), entry: entry.clone(), prompt, before: Vec::new() }
+        AgentInput::Prompt {
+            turn: turn.clone(),
+            entry: entry.clone(),
+            delivered_as: entry.clone(),
+            prompt,
+            before: Vec::new(),
+        }
     }
 
     /// Whether a turn runs on this connection, ours or one of its own.
@@ -146,7 +152,8 @@ impl SessionActor {
     /// Reaches an agent, elsewhere; it comes back as [`Message::Reached`].
     fn reach(&mut self, turn: &TurnId, prompt: &EntryId, handoff: Handoff) {
         let above = self.tree.parent(prompt).map(|parent| parent.id.clone());
-        let Some(scope) = self.turns.get(turn).map(|running| running.scope.clone()) else { return };
+        let Some(running) = self.turns.get(turn) else { return };
+        let scope = running.scope.clone();
         let start = AgentStart {
             session: self.id.clone(),
             workspace: self.project().map(Into::into),
@@ -154,6 +161,7 @@ impl SessionActor {
             context: Arc::new(TreePath { tree: self.tree.clone(), to: above }),
             settings: settings_of(&self.tree, Some(prompt)),
             environment: scope.environment(),
+            host: scope.settings.host_for(running.agent.name(), &self.shared.host),
             is_watched: scope.context.interactive,
         };
         let wait = self.settings.reach_wait;
@@ -250,7 +258,8 @@ impl SessionActor {
         connection.turn = connection.turn.take().filter(|of| of != turn);
         let model = connection.info.model.as_ref();
         let takes_more = agents.get(&connection.agent).is_some_and(|agent| agent.abilities(model).many_turns);
-        if !(may_stay && takes_more && connection.info.session.is_some()) && !is_at_work {
+        let stays = may_stay && takes_more && connection.info.session.is_some();
+        if !stays && !is_at_work {
             self.connections.remove(&id);
         }
         // One that runs something in the background is not idle.

@@ -703,7 +703,8 @@ impl SessionActor {
         let wait = self.settings.summary_wait;
         let (agent, session) = (agent.map_err(no_model)?, self.id.clone());
         let (environment, is_watched) = (self.scope().environment(), self.context.interactive);
-        Ok(Writer { agent, session, settings, environment, is_watched, wait })
+        let host = self.settings.host_for(agent.name(), &self.shared.host);
+        Ok(Writer { agent, session, settings, environment, host, is_watched, wait })
     }
 }
 

@@ -65,6 +65,7 @@ async fn survives(at: Place) -> EventKind {
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| {
             Box::new(stamps.clone()) as Box<dyn Stamps + Send>
         }),
+        host: Default::default(),
         epoch: 0,
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("scripted".to_owned()), ..Settings::default() }.into(),

@@ -105,6 +105,7 @@ async fn each_with_its_own(agent: Arc<ScriptedAgent>) -> Engine {
         stamps: Arc::new(move |_: &CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings,
+        host: Default::default(),
         epoch: 0,
     })
 }

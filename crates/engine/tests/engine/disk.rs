@@ -91,6 +91,7 @@ fn engine(store: &JournalStore, stamps: &SharedStamps, words: &Arc<Semaphore>) -
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
+        host: Default::default(),
         epoch: 0,
     })
 }

@@ -204,6 +204,7 @@ fn engine(shelf: &FaultyShelf, agent: &Arc<ScriptedAgent>, stamps: &SharedStamps
             ..Settings::default()
         }
         .into(),
+        host: Default::default(),
         epoch: 0,
     })
 }

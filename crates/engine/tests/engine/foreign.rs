@@ -63,6 +63,7 @@ fn theirs() -> Theirs {
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings::default().into(),
+        host: Default::default(),
         epoch: 0,
     });
     Theirs { _folder: folder, home, engine, session }
@@ -120,6 +121,7 @@ async fn an_edit_where_no_agent_is_named_keeps_the_agents_session() {
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
+        host: Default::default(),
         epoch: 0,
     });
     let session = || "made-by-hand".to_owned();

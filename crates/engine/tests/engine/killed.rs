@@ -71,6 +71,7 @@ fn engine(home: &Path) -> Engine {
             ..Settings::default()
         }
         .into(),
+        host: Default::default(),
         epoch: 0,
     })
 }

@@ -74,6 +74,7 @@ impl Crashed {
             agents: vec![Arc::new(ScriptedAgent::new().on("wait", words))],
             stamps: Arc::new(move |_| Box::new(stamps.clone())),
             rules: RuleBook::in_memory(),
+            host: Default::default(),
             epoch: 0,
             settings: Settings {
                 default_agent: Some("scripted".to_owned()),

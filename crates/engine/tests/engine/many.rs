@@ -82,6 +82,7 @@ async fn two_hundred_commands_that_run_leave_no_process_behind() {
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings { default_agent: Some("built_in".to_owned()), ..Settings::default() }.into(),
+        host: Default::default(),
         epoch: 0,
     });
     let mut sessions = Vec::new();

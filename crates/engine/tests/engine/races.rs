@@ -66,6 +66,7 @@ impl Race {
             agents: vec![agent.clone()],
             stamps: Arc::new(move |_| Box::new(stamps.clone())),
             rules: RuleBook::in_memory(),
+            host: Default::default(),
             epoch: 0,
             settings: Settings { default_agent: Some("scripted".to_owned()), ..settings }.into(),
         });

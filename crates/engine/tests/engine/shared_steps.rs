@@ -103,6 +103,7 @@ fn engine(shelf: RivalShelf, agent: Arc<ScriptedAgent>) -> Engine {
         agents: vec![agent],
         stamps: Arc::new(move |_| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
+        host: Default::default(),
         epoch: 0,
         settings: Settings { default_agent: Some("scripted".to_owned()), ..Settings::default() }.into(),
     })

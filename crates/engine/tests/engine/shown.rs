@@ -352,6 +352,7 @@ async fn every_agent_that_is_known_is_listed() {
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: RuleBook::in_memory(),
         settings: Settings::default().into(),
+        host: Default::default(),
         epoch: 0,
     });
     let path = folder.path().to_str().unwrap().to_owned();

@@ -191,6 +191,7 @@ pub(crate) fn engine(
         stamps: Arc::new(move |_: &offshoot_api::CallerContext| Box::new(stamps.clone())),
         rules: rules.clone(),
         settings: settings.clone().into(),
+        host: Default::default(),
         epoch: 0,
     })
 }

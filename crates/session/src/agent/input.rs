@@ -12,11 +12,13 @@ use crate::{Entry, EntryId, Prompt, SessionId, SessionTree, Setting, TaskId, Tur
 /// An agent has at most one prompt of ours at a time: the next one is sent when the turn of the last one has ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentInput {
-    /// `entry` is the prompt's id in the tree. `before` are entries of the branch that the agent has not seen, root
-    /// first; only agents that can inject them get any.
+    /// `entry` is the prompt's id in the tree, and `delivered_as` the id that an agent with ids of its own gives it: the
+    /// same at the first delivery, a new one whenever the prompt is sent again. `before` are entries of the branch that
+    /// the agent has not seen, root first; only agents that can inject them get any.
     Prompt {
         turn: TurnId,
         entry: EntryId,
+        delivered_as: EntryId,
         prompt: Prompt,
         before: Vec<Arc<Entry>>,
     },
@@ -51,8 +53,21 @@ pub struct AgentStart {
     pub context: Arc<dyn PathSource>,
     /// For the agent and the programs it runs. It keeps this one as long as it is connected.
     pub environment: Environment,
+    pub host: Host,
     /// Whether a person watches what it writes.
     pub is_watched: bool,
+}
+
+/// How the program of an agent is found and run here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// Set by the person; otherwise the program is found on the `PATH` of the environment.
+    pub program: Option<PathBuf>,
+    /// Our own executable: started as `LAUNCHER agent-exec …` it becomes the program, and ends when the engine dies.
+    /// `None` starts the program directly.
+    pub launcher: Option<PathBuf>,
+    /// The folder of run files: one for each process, from which the next engine ends what a crash has left.
+    pub runs: Option<PathBuf>,
 }
 
 /// The entries of a path, for agents that need them. An agent that continues a session of its own needs none, so nothing
