@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use offshoot_session::agent::Environment;
+use offshoot_session::agent::{Environment, canonical_name};
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// An agent that people use.
@@ -59,6 +59,7 @@ const VERSION_BYTES: u64 = 4096;
 
 /// By its own name, or as people write it.
 pub fn named(name: &str) -> Option<&'static Program> {
+    let name = canonical_name(name);
     let is_it = |program: &&Program| {
         [program.name, program.title, program.command].iter().any(|other| other.eq_ignore_ascii_case(name))
     };
@@ -102,7 +103,8 @@ pub fn look_in(folders: &[PathBuf], environment: &Environment) -> Vec<Found> {
     heard.collect()
 }
 
-fn is_executable(file: &Path) -> bool {
+/// Whether this is a file that can be run.
+pub fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
@@ -188,7 +190,7 @@ mod tests {
 
     #[test]
     fn an_agent_is_known_by_each_of_its_names() {
-        for name in ["claude-code", "Claude Code", "claude"] {
+        for name in ["claude-code", "Claude Code", "claude", "claude_code"] {
             assert_eq!(named(name).map(|program| program.name), Some("claude-code"));
         }
         assert_eq!(named("nobody"), None);

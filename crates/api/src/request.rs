@@ -717,6 +717,18 @@ impl Request {
         }
     }
 
+    /// The agent that it names.
+    pub fn agent_mut(&mut self) -> Option<&mut String> {
+        match self {
+            Self::Begin(Begin { agent, .. })
+            | Self::Send(Send { agent, .. })
+            | Self::Edit(Edit { agent, .. })
+            | Self::Retry(Retry { agent, .. })
+            | Self::Configure(Configure { agent, .. }) => agent.as_mut(),
+            _ => None,
+        }
+    }
+
     /// Whether an agent has to run for it, so that only an engine process can answer it.
     pub fn needs_agent(&self) -> bool {
         match self {

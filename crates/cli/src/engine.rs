@@ -10,6 +10,7 @@
 //! A front end owns nothing of the engine: to leave it is to close a connection.
 
 mod attended;
+mod host;
 mod in_process;
 pub(crate) mod process;
 mod run_directory;

@@ -9,7 +9,7 @@
 //! | files, variables and flags | [`reader`] |
 //! | as the engine takes it | [`engine`] |
 //!
-//! Only [`reader`] sees a disk; the others decide.
+//! Only [`reader`] reads files; the others decide. [`value`] looks whether a program is there.
 
 pub(crate) mod engine;
 pub(crate) mod file;

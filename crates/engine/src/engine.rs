@@ -14,7 +14,7 @@ use offshoot_api::{
     Answering, ApiError, Caller, CallerContext, ErrorCode, EventStream, Following, Point, Request, Response,
     Service, request,
 };
-use offshoot_session::agent::Host;
+use offshoot_session::agent::{Host, canonical_name};
 use offshoot_session::asks::RuleId;
 use offshoot_session::plan::born;
 use offshoot_session::{Fact, Record, SessionHeader, SessionId, Setting, Stamps, TitleSource};
@@ -366,9 +366,12 @@ impl Engine {
 }
 
 impl Service for Engine {
-    fn call<'s>(&'s self, caller: &'s Caller, request: Request) -> Answering<'s> {
+    fn call<'s>(&'s self, caller: &'s Caller, mut request: Request) -> Answering<'s> {
         Box::pin(async move {
             caller.may(&request)?;
+            if let Some(agent) = request.agent_mut() {
+                *agent = canonical_name(agent).to_owned();
+            }
             let told = Told::of(&request);
             let answer = self.answer(caller, request).await;
             told.answered(&answer);

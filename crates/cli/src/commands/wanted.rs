@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use offshoot_engine::installed::known::PROGRAMS;
+use offshoot_session::agent::canonical_name;
 
 use crate::ago;
 use crate::cataloged::{NAMED_AGENTS, agent_name};
@@ -41,14 +42,16 @@ pub(super) fn part(text: &str) -> String {
 /// Parts of names under which programs are listed: an agent may be called as it calls itself, or as people write it.
 pub(super) fn agents(text: &str) -> Vec<String> {
     let asked = part(text);
-    let by_name =
-        NAMED_AGENTS.into_iter().filter(|agent| agent_name(agent).to_lowercase().contains(asked.as_str()));
+    let is_it = |agent: &&str| {
+        *agent == canonical_name(&asked) || agent_name(agent).to_lowercase().contains(asked.as_str())
+    };
+    let by_name = NAMED_AGENTS.into_iter().filter(is_it);
     by_name.map(str::to_owned).chain([asked.clone()]).collect()
 }
 
 /// Whether this is part of the name of an agent that Offshoot knows.
 pub(super) fn is_known_agent(text: &str) -> bool {
-    let asked = part(text);
+    let asked = part(canonical_name(&part(text)));
     let programs = PROGRAMS.iter().flat_map(|program| [program.name, program.title]);
     let named = NAMED_AGENTS.into_iter().flat_map(|agent| [agent, agent_name(agent)]);
     programs.chain(named).any(|name| name.to_lowercase().contains(asked.as_str()))
@@ -63,6 +66,7 @@ mod tests {
         for (said, meant) in [
             ("Claude Code", "claude-code, claude code"),
             ("claude", "claude-code, claude"),
+            ("claude_code", "claude-code, claude_code"),
             (" gemini cli ", "gemini, gemini-cli, gemini cli"),
             ("Built-in", "built_in, built-in"),
             ("pi", "pi"),

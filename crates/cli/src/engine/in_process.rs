@@ -8,6 +8,7 @@ use offshoot_api::CallerContext;
 use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Shelf, installed};
 use offshoot_session::SessionId;
 
+use super::host::host;
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::settings;
@@ -48,7 +49,7 @@ fn on_shelf(shelf: Arc<dyn Shelf>, rules: RuleBook, home: &Path) -> Arc<Engine> 
         agents: installed(),
         stamps: Arc::new(|context: &CallerContext| Box::new(SystemStamps::counting(context.stamps.clone()))),
         rules,
-        host: Default::default(),
+        host: host(home),
         epoch: 0,
         settings: settings::engine::source(home),
     }))

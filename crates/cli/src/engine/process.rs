@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 use tracing::info;
 
 use super::attended::Attended;
+use super::host::host;
 use super::run_directory::{RunDirectory, try_lock};
 use super::socket::{self, Socket};
 use super::start::{Started, answers};
@@ -74,6 +75,7 @@ async fn serve_home(here: &Here, home: &Path) -> Result<(), Failure> {
         announce(&Started::Ready);
         return Ok(());
     };
+    run.prepare_agents().map_err(not_written)?;
     let epoch = run.next_epoch().map_err(not_written)?;
     let rules = RuleBook::at(home.join("permissions.json"));
     let engine = Arc::new(Engine::new(Parts {
@@ -82,7 +84,7 @@ async fn serve_home(here: &Here, home: &Path) -> Result<(), Failure> {
         stamps: Arc::new(|context: &CallerContext| Box::new(SystemStamps::counting(context.stamps.clone()))),
         rules,
         settings: settings::engine::source(home),
-        host: Default::default(),
+        host: host(home),
         epoch,
     }));
     let mut signals = Signals::listen().map_err(not_written)?;

@@ -23,6 +23,11 @@ impl RunDirectory {
         Ok(Self(path))
     }
 
+    /// Creates the folder of run files of agents.
+    pub(super) fn prepare_agents(&self) -> io::Result<()> {
+        make_private(&self.0.join(AGENTS))
+    }
+
     /// Held by the one command that starts an engine. `None` while another one does.
     pub(super) fn lock_start(&self) -> io::Result<Option<File>> {
         try_lock(&self.0.join("start.lock"))
@@ -53,6 +58,13 @@ pub(super) fn epoch(home: &Path) -> u64 {
 }
 
 const NO_EPOCH: &str = "`run/epoch` is not a number";
+
+/// Run files of agents, one for each process. Engines in a command's own process leave it to the first agent to create it.
+pub(super) fn agents_path(home: &Path) -> PathBuf {
+    path(home).join(AGENTS)
+}
+
+const AGENTS: &str = "agents";
 
 pub(super) fn path(home: &Path) -> PathBuf {
     home.join("run")

@@ -1,7 +1,7 @@
 //! Settings as the engine takes them: for each project and each caller, read again when a file has changed.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -56,6 +56,11 @@ pub(crate) fn engine_settings(settings: &Settings) -> Result<EngineSettings, Fai
         context_window: tokens(&keys::COMPACTION_CONTEXT_WINDOW)?,
         hooks: hooks.into_iter().map(|hook| hook.into_hook(limit)).collect(),
         agent_environment: settings.get(&keys::AGENT_ENVIRONMENT)?.unwrap_or_default(),
+        agent_programs: settings
+            .get(&keys::CLAUDE_CODE_PATH)?
+            .map(|path: String| ("claude-code".to_owned(), PathBuf::from(path)))
+            .into_iter()
+            .collect(),
         reach_wait: time(&keys::CONNECT_WAIT)?.unwrap_or(usual.reach_wait),
         reach_again: count(&keys::CONNECT_AGAIN)?.unwrap_or(usual.reach_again),
         ..usual

@@ -56,16 +56,13 @@ pub(crate) fn with(text: &str, key: &Key, value: &Value) -> Result<String, NoTom
         let end = if text.ends_with('\n') { "" } else { "\n" };
         return Ok(format!("{text}{end}{}", with("", key, value)?));
     }
-    let (above, name) = place_of(key);
-    let table = match above {
-        None => Some(document.as_table_mut() as &mut dyn TableLike),
-        Some(above) => {
-            let item = document.entry(above).or_insert_with(|| Item::Table(Table::new()));
-            item.as_table_like_mut()
-        }
-    };
-    let in_the_way = || NoToml { line: 1, what: format!("`{}` is no table", above.unwrap_or_default()) };
-    let table = table.ok_or_else(in_the_way)?;
+    let (tables, name) = place_of(key);
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for above in tables {
+        let item = table.entry(above).or_insert_with(implicit_table);
+        let in_the_way = || NoToml { line: 1, what: format!("`{above}` is no table") };
+        table = item.as_table_like_mut().ok_or_else(in_the_way)?;
+    }
     let mut new = value.to_toml();
     match table.get_mut(name) {
         // What stands around the old value stands around the new one: a comment behind it, for one.
@@ -82,11 +79,11 @@ pub(crate) fn with(text: &str, key: &Key, value: &Value) -> Result<String, NoTom
 /// The text without it. `None`: it was not there.
 pub(crate) fn without(text: &str, key: &Key) -> Result<Option<String>, NoToml> {
     let mut document = parsed(text)?;
-    let (above, name) = place_of(key);
-    let table = match above {
-        None => Some(document.as_table_mut() as &mut dyn TableLike),
-        Some(above) => document.get_mut(above).and_then(Item::as_table_like_mut),
-    };
+    let (tables, name) = place_of(key);
+    let mut table: Option<&mut dyn TableLike> = Some(document.as_table_mut());
+    for above in tables {
+        table = table.and_then(|table| table.get_mut(above)).and_then(Item::as_table_like_mut);
+    }
     let removed = table.and_then(|table| table.remove(name));
     Ok(removed.map(|_| document.to_string()))
 }
@@ -95,12 +92,18 @@ fn parsed(text: &str) -> Result<DocumentMut, NoToml> {
     text.parse().map_err(|error| no_toml(text, &error))
 }
 
-/// The table it stands in, and its name there.
-fn place_of(key: &Key) -> (Option<&'static str>, &'static str) {
-    match key.name.split_once('.') {
-        Some((above, name)) => (Some(above), name),
-        None => (None, key.name),
-    }
+/// The tables around it, the outer one first, and its name in the last of them.
+fn place_of(key: &Key) -> (Vec<&'static str>, &'static str) {
+    let mut parts: Vec<&str> = key.name.split('.').collect();
+    let name = parts.pop().unwrap_or_default();
+    (parts, name)
+}
+
+/// Its header is written only if it holds values of its own.
+fn implicit_table() -> Item {
+    let mut table = Table::new();
+    table.set_implicit(true);
+    Item::Table(table)
 }
 
 fn no_toml(text: &str, error: &toml_edit::TomlError) -> NoToml {

@@ -37,7 +37,7 @@ impl Key {
 
     /// The variable of this key, also where setting it has no effect.
     pub(crate) fn variable(&self) -> String {
-        format!("{PREFIX}{}", self.name.replace('.', "_").to_uppercase())
+        format!("{PREFIX}{}", self.name.replace(['.', '-'], "_").to_uppercase())
     }
 
     /// The variable that sets it. `None`: only the user's file does.
@@ -46,7 +46,7 @@ impl Key {
     }
 }
 
-pub(crate) static KEYS: [&Key; 30] = [
+pub(crate) static KEYS: [&Key; 31] = [
     &AGENT,
     &MODEL,
     &THINKING,
@@ -64,6 +64,7 @@ pub(crate) static KEYS: [&Key; 30] = [
     &HOOKS,
     &HOOK_TIME_LIMIT,
     &AGENT_ENVIRONMENT,
+    &CLAUDE_CODE_PATH,
     &CONNECT_WAIT,
     &CONNECT_AGAIN,
     &INTERRUPT_WAIT,
@@ -216,6 +217,14 @@ pub(crate) static AGENT_ENVIRONMENT: Key = Key {
     default: Some(""),
     whose: Whose::Person,
     meaning: "Variables that agents and hooks do not inherit from your shell; `*` stands for anything, as in `AWS_*`.",
+};
+
+pub(crate) static CLAUDE_CODE_PATH: Key = Key {
+    name: "agents.claude-code.path",
+    kind: Kind::Program,
+    default: None,
+    whose: Whose::Person,
+    meaning: "The program of Claude Code, if not the `claude` that is found on `PATH`.",
 };
 
 pub(crate) static CONNECT_WAIT: Key = Key {

@@ -27,7 +27,10 @@ pub(crate) const SET: &str = "--set";
 const LONGEST: u64 = 1024 * 1024;
 
 /// Variables that begin like those of settings and are none.
-const OTHER_VARIABLES: [&str; 3] = ["OFFSHOOT_HOME", "OFFSHOOT_SOURCES", "OFFSHOOT_FIXED_STAMPS"];
+const OTHER_VARIABLES: [&str; 4] = ["OFFSHOOT_HOME", "OFFSHOOT_SOURCES", "OFFSHOOT_FIXED_STAMPS", AGENT_RUN];
+
+/// Which run of an agent a process belongs to. Commands that an agent's tool starts inherit it.
+const AGENT_RUN: &str = "OFFSHOOT_AGENT_RUN";
 
 #[derive(Clone, Debug)]
 pub(crate) struct Reader {
@@ -235,6 +238,7 @@ mod tests {
             variable("OFFSHOOT_AGNET", "x"),
             variable("OFFSHOOT_SOURCES", "x"),
             variable("OFFSHOOT_XY", "x"),
+            variable("OFFSHOOT_AGENT_RUN", "x"),
             variable("OFFSHOOT_SOMETHING_ELSE_ALTOGETHER", "x"),
             variable("HOME", "x"),
         ]);

@@ -1,8 +1,10 @@
 //! What a setting can be: read from a file or from a text, and written again.
 
+use std::path::Path;
 use std::time::Duration;
 
-use offshoot_engine::installed::can_answer;
+use offshoot_engine::installed::{can_answer, known};
+use offshoot_session::agent::canonical_name;
 use toml_edit::{Array, Item, Value as Toml};
 
 use super::hook::{HookSetting, read_hooks};
@@ -15,6 +17,8 @@ pub(crate) enum Kind {
     Agent,
     /// `PROVIDER/NAME`.
     Model,
+    /// The path of an executable file.
+    Program,
     OneOf(&'static [&'static str]),
     Number,
     Time,
@@ -53,6 +57,7 @@ impl Kind {
             Self::Text => "a text".to_owned(),
             Self::Agent => "the name of an agent that Offshoot can run".to_owned(),
             Self::Model => "a text such as `PROVIDER/NAME`".to_owned(),
+            Self::Program => "the absolute path of a program".to_owned(),
             Self::OneOf(words) => {
                 let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
                 match words.split_last() {
@@ -88,14 +93,16 @@ pub(crate) fn read_item(kind: Kind, item: &Item) -> Result<Value, Wrong> {
                 list.iter().map(|item| item.as_str().map(str::to_owned)).collect();
             texts.map(Value::List).ok_or_else(not_it)
         }
-        (Kind::Text | Kind::Agent | Kind::Model | Kind::OneOf(_) | Kind::Time, Toml::String(text)) => {
-            read_text(kind, text.value())
-        }
+        (
+            Kind::Text | Kind::Agent | Kind::Model | Kind::Program | Kind::OneOf(_) | Kind::Time,
+            Toml::String(text),
+        ) => read_text(kind, text.value()),
         (
             Kind::OnOff
             | Kind::Text
             | Kind::Agent
             | Kind::Model
+            | Kind::Program
             | Kind::OneOf(_)
             | Kind::Number
             | Kind::Time
@@ -117,7 +124,14 @@ pub(crate) fn read_text(kind: Kind, text: &str) -> Result<Value, Wrong> {
             _ => None,
         },
         Kind::Text => (!text.is_empty()).then(|| Value::Text(text.to_owned())),
-        Kind::Agent => can_answer(text).then(|| Value::Text(text.to_owned())),
+        Kind::Agent => {
+            let name = canonical_name(text);
+            can_answer(name).then(|| Value::Text(name.to_owned()))
+        }
+        Kind::Program => {
+            let path = Path::new(text);
+            (path.is_absolute() && known::is_executable(path)).then(|| Value::Text(text.to_owned()))
+        }
         Kind::Model => {
             let name = text.rsplit('/').next().unwrap_or_default();
             (!name.trim().is_empty()).then(|| Value::Text(text.to_owned()))
@@ -234,6 +248,7 @@ mod tests {
             (Kind::List, "read, write,", "read,write"),
             (Kind::OneOf(&["a", "b"]), "b", "b"),
             (Kind::Model, "anthropic/sonnet", "anthropic/sonnet"),
+            (Kind::Program, "/bin/sh", "/bin/sh"),
         ] {
             let value = read_text(kind, text).expect(text);
             assert_eq!(value.told(), told);
@@ -260,6 +275,9 @@ mod tests {
             (Kind::Model, "anthropic/"),
             (Kind::Hooks, "nonsense"),
             (Kind::Hooks, "[1]"),
+            (Kind::Program, "claude"),
+            (Kind::Program, "/"),
+            (Kind::Program, "/nowhere/claude"),
         ] {
             wrong(kind, text);
         }

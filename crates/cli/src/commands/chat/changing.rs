@@ -4,6 +4,7 @@
 use offshoot_api::request::{ConfigBranching, Configure};
 use offshoot_api::{ErrorCode, Hint, Request, Response};
 use offshoot_engine::installed::known::named;
+use offshoot_session::agent::canonical_name;
 
 use super::session::Chat;
 use crate::failure::Failure;
@@ -44,6 +45,7 @@ impl Chat<'_> {
 
     /// Refused by name before anything is begun for it.
     pub(super) async fn must_exist(&mut self, agent: &str) -> Result<(), Failure> {
+        let agent = canonical_name(agent);
         let agents = match self.call(Request::Agents).await {
             Ok(Response::Agents { agents }) => agents,
             Ok(_) => return Ok(()),

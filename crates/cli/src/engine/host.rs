@@ -1,0 +1,36 @@
+//! How programs of agents are started by the engines of this program.
+
+use std::path::{Path, PathBuf};
+
+use offshoot_session::agent::Host;
+
+use super::run_directory::agents_path;
+
+/// Our own executable starts agents. The program of an agent is a setting, so it is not known here.
+pub(super) fn host(home: &Path) -> Host {
+    Host { program: None, launcher: launcher(), runs: Some(agents_path(home)) }
+}
+
+/// On Linux this name leads to the executable that runs, also after an update has replaced or removed its file.
+const RUNNING_EXECUTABLE: &str = "/proc/self/exe";
+
+fn launcher() -> Option<PathBuf> {
+    let path = std::env::current_exe().ok()?;
+    Some(if cfg!(target_os = "linux") { PathBuf::from(RUNNING_EXECUTABLE) } else { path })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_launcher_is_the_executable_that_runs() {
+        let host = host(Path::new("/home"));
+        let launcher = host.launcher.expect("an executable");
+        assert_eq!(
+            std::fs::canonicalize(launcher).expect("a file"),
+            std::fs::canonicalize(std::env::current_exe().expect("ours")).expect("a file"),
+        );
+        assert_eq!(host.runs.as_deref(), Some(Path::new("/home/run/agents")));
+    }
+}
