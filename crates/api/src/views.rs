@@ -1,6 +1,7 @@
 //! Sessions, branches, entries and asks as they are seen from outside. Each is made from the domain by one function, and
 //! nothing of the domain is made from them but prompts and answers.
 
+pub mod ability;
 pub mod ask;
 pub mod engine;
 pub mod entry;
@@ -9,6 +10,7 @@ pub mod place;
 pub mod session;
 pub mod time;
 
+pub use ability::{AbilitiesView, AbilityView, AgentModelView, abilities_by_name, differing};
 pub use ask::{
     AnswerView, AskView, AskingView, ChoiceView, OfferName, OfferView, QuestionView, RuleView, ScopeView,
 };

@@ -238,7 +238,8 @@ impl Engine {
         let environment = environment_for(&context, &settings);
         let host_for = |agent: &str| settings.host_for(agent, &shared.host);
         let probes = probed(&shared.agents, host_for, &environment).await;
-        let agents = blocking(move || Ok(listed(&shared.agents, &probes, &environment))).await?;
+        let listed = move || Ok(listed(&shared.agents, &probes, &settings.agent_programs, &environment));
+        let agents = blocking(listed).await?;
         Ok(Response::Agents { agents })
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +11,10 @@ use offshoot_agents::built_in::{BuiltIn, NAME, Pace};
 pub use offshoot_agents::known;
 use offshoot_agents::known::Found;
 use offshoot_agents::{Agent, Probe};
-use offshoot_api::views::{AgentView, abilities};
+use offshoot_api::views::{
+    AbilitiesView, AgentModelView, AgentView, abilities, abilities_by_name, differing,
+};
+use offshoot_session::Model;
 use offshoot_session::agent::{Environment, Host};
 
 /// Answers where nobody has chosen an agent: it is always there.
@@ -47,6 +50,7 @@ pub(crate) async fn probed(
 pub(crate) fn listed(
     answering: &BTreeMap<String, Arc<dyn Agent>>,
     probes: &BTreeMap<String, Probe>,
+    programs: &BTreeMap<String, PathBuf>,
     environment: &Environment,
 ) -> Vec<AgentView> {
     let path = environment.get("PATH").unwrap_or_default();
@@ -56,24 +60,42 @@ pub(crate) fn listed(
     let others = found.iter().filter(|found| !answering.contains_key(found.program.name)).map(known_only);
     let answering = answering.values().map(|agent| {
         let program = found.iter().find(|found| found.program.name == agent.name());
-        answers(agent.as_ref(), probes.get(agent.name()), program)
+        let own = programs.get(agent.name()).map(PathBuf::as_path);
+        answers(agent.as_ref(), probes.get(agent.name()), program, own)
     });
     answering.chain(others).collect()
 }
 
-/// One that is a program of its own may not be there all the same.
-fn answers(agent: &dyn Agent, probe: Option<&Probe>, program: Option<&Found>) -> AgentView {
+/// One that is a program of its own may not be there all the same. `own` is the program that the person has set.
+fn answers(
+    agent: &dyn Agent,
+    probe: Option<&Probe>,
+    program: Option<&Found>,
+    own: Option<&Path>,
+) -> AgentView {
     let version = probe.and_then(|probe| probe.version.clone());
+    // The version of another file says nothing about this one.
+    let found = program.filter(|_| own.is_none());
+    let can = agent.abilities(None);
+    let all = abilities_by_name(&can);
+    let models = probe.and_then(|probe| probe.models.as_deref()).unwrap_or_default();
     AgentView {
         name: agent.name().to_owned(),
         title: agent.title().to_owned(),
-        version: version.or_else(|| program.and_then(|found| found.version.clone())),
-        installed: program.is_none_or(|found| found.file.is_some()),
+        version: version.or_else(|| found.and_then(|found| found.version.clone())),
+        installed: own.is_some() || program.is_none_or(|found| found.file.is_some()),
         install: program.map(|found| found.program.install.to_owned()),
-        can: abilities(&agent.abilities(None)),
+        can: abilities(&can),
         answers: true,
-        path: program.and_then(path_of),
+        models: models.iter().map(|model| model_of(agent, model, &all)).collect(),
+        abilities: all,
+        path: own.map(|own| own.to_string_lossy().into_owned()).or_else(|| program.and_then(path_of)),
     }
+}
+
+fn model_of(agent: &dyn Agent, model: &Model, usual: &AbilitiesView) -> AgentModelView {
+    let can = agent.abilities(Some(model));
+    AgentModelView { model: model.into(), window: can.context_window, abilities: differing(&can, usual) }
 }
 
 /// Installing it would not make it answer, so nothing says how.
@@ -86,6 +108,8 @@ fn known_only(found: &Found) -> AgentView {
         install: None,
         can: Vec::new(),
         answers: false,
+        abilities: AbilitiesView::default(),
+        models: Vec::new(),
         path: path_of(found),
     }
 }

@@ -9,6 +9,7 @@ use offshoot_session::sub_agents::SubAgent;
 use offshoot_session::{Binding, HeadName, Missing, Provenance, SessionTree, Usage};
 use serde::{Deserialize, Serialize};
 
+use super::ability::{AbilitiesView, AgentModelView};
 use super::{AskView, EntryView, ModelView, PlaceView, PromptView, VersionBrief};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -301,6 +302,12 @@ pub struct AgentView {
     /// Whether it can be asked from here. Of one that cannot only the sessions are read.
     #[serde(default)]
     pub answers: bool,
+    /// What it can do with the model that it uses unless told otherwise. Empty for one that cannot be asked.
+    #[serde(default)]
+    pub abilities: AbilitiesView,
+    /// The models that can be selected, where it says.
+    #[serde(default)]
+    pub models: Vec<AgentModelView>,
     /// Where it was found, where it is a program of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -409,34 +416,5 @@ impl HeadView {
 
 /// The words of what an agent can do, in a fixed order.
 pub fn abilities(can: &Abilities) -> Vec<String> {
-    let Abilities {
-        many_turns,
-        resume,
-        fork_at_tip,
-        fork_at_message,
-        rebuilt_transcript,
-        file_checkpoints,
-        interrupt,
-        permissions,
-        questions,
-        images,
-        sub_agents,
-        compaction,
-        ..
-    } = *can;
-    let all = [
-        ("many_turns", many_turns),
-        ("resume", resume),
-        ("fork_at_tip", fork_at_tip),
-        ("fork_at_message", fork_at_message),
-        ("rebuilt_transcript", rebuilt_transcript),
-        ("file_checkpoints", file_checkpoints),
-        ("interrupt", interrupt),
-        ("permissions", permissions),
-        ("questions", questions),
-        ("images", images),
-        ("sub_agents", sub_agents),
-        ("compaction", compaction),
-    ];
-    all.into_iter().filter(|(_, can)| *can).map(|(word, _)| word.to_owned()).collect()
+    super::ability::words(can).into_iter().filter(|(_, can)| *can).map(|(word, _)| word.to_owned()).collect()
 }

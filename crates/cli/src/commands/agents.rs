@@ -35,7 +35,7 @@ fn listed(here: &Here) -> Result<Vec<AgentView>, Failure> {
 }
 
 fn as_json(agent: &AgentView) -> Value {
-    let AgentView { name, title, version, installed, install, can, answers, path } = agent;
+    let AgentView { name, title, version, installed, install, can, answers, abilities, models, path } = agent;
     json!({
         "name": name,
         "title": title,
@@ -44,6 +44,8 @@ fn as_json(agent: &AgentView) -> Value {
         "install": install,
         "can": can,
         "answers": answers,
+        "abilities": abilities,
+        "models": models,
         "path": path,
     })
 }
@@ -61,5 +63,15 @@ fn told(agent: &AgentView, here: &Here) -> String {
         (false, _, None, _) => words::ONLY_READ.to_owned(),
     };
     let line = |text: &str| harmless_line(text, here.look.ascii) + "\n";
-    line(&format!("{}  {}  {state}", agent.name, agent.title)) + &line(&format!("  {about}"))
+    let mut text = line(&format!("{}  {}  {state}", agent.name, agent.title)) + &line(&format!("  {about}"));
+    let settings = words::settings(&agent.abilities);
+    let is_there = agent.answers && agent.installed;
+    let path = agent.path.as_deref().filter(|_| is_there).map(words::runs_at);
+    for more in path.into_iter().chain(settings).filter(|_| is_there) {
+        text.push_str(&line(&format!("  {more}")));
+    }
+    for model in agent.models.iter().filter(|_| is_there) {
+        text.push_str(&line(&format!("  {}", words::model(model))));
+    }
+    text
 }

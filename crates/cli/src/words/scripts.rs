@@ -1,8 +1,10 @@
 //! Sentences of commands for scripts.
 
+use offshoot_api::views::{AbilitiesView, AbilityView, AgentModelView};
 use offshoot_session::{Binding, Missing, Provenance};
 
-use crate::numbers::counted;
+use crate::numbers::{counted, thousands};
+use crate::words::talking::model_name;
 
 /// Who answers, where nobody knows who it is.
 pub(crate) const THE_AGENT: &str = "the agent";
@@ -83,9 +85,65 @@ fn ability_in_words(ability: &str) -> &str {
         "questions" => "asks questions",
         "images" => "sees images",
         "sub_agents" => "starts sub-agents",
+        "background_tasks" => "works in the background",
         "compaction" => "shortens its own context",
+        "rename" => "keeps a title",
         other => other,
     }
+}
+
+pub(crate) fn runs_at(path: &str) -> String {
+    format!("runs {path}")
+}
+
+/// Which settings can be changed, and when a change is in force: one line for each way.
+pub(crate) fn settings(abilities: &AbilitiesView) -> Vec<String> {
+    let named: Vec<(&str, &AbilityView)> = SETTINGS
+        .iter()
+        .filter_map(|(ability, word)| abilities.get(*ability).map(|view| (*word, view)))
+        .collect();
+    let ways =
+        [("live", "at once"), ("next_prompt", "with the next message"), ("restart", "after a restart")];
+    let changed = ways.iter().filter_map(|(how, when)| {
+        let is_so = |view: &AbilityView| view.how.as_deref() == Some(how);
+        let words: Vec<&str> = named.iter().filter(|(_, view)| is_so(view)).map(|(word, _)| *word).collect();
+        (!words.is_empty()).then(|| format!("changes {when}: {}", words.join(", ")))
+    });
+    let fixed = named.iter().filter(|(_, view)| !view.can).map(|(word, view)| {
+        let reason = view.reason.as_deref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("does not change {word}{reason}")
+    });
+    changed.chain(fixed).collect()
+}
+
+const SETTINGS: [(&str, &str); 6] = [
+    ("set_model", "model"),
+    ("thinking", "thinking"),
+    ("set_tools", "tools"),
+    ("set_permission_mode", "permission mode"),
+    ("set_mode", "mode"),
+    ("set_service_tier", "service tier"),
+];
+
+/// A model, and what is different with it.
+pub(crate) fn model(model: &AgentModelView) -> String {
+    let window = model.window.map(|window| format!(", {} tokens", thousands(window))).unwrap_or_default();
+    let with = |can: bool| {
+        let differing = model.abilities.iter().filter(move |(_, view)| view.can == can);
+        let words = differing.map(|(ability, _)| {
+            let setting = SETTINGS.iter().find(|(name, _)| name == ability).map(|(_, word)| *word);
+            setting.unwrap_or_else(|| ability_in_words(ability))
+        });
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let part =
+        |sign: &str, words: String| if words.is_empty() { words } else { format!("; {sign}: {words}") };
+    format!(
+        "model {}{window}{}{}",
+        model_name(&model.model),
+        part("also", with(true)),
+        part("not", with(false))
+    )
 }
 
 pub(crate) const CALLED_OFF: &str = "called off; nothing has changed";
