@@ -2,6 +2,7 @@
 
 pub(crate) mod asking;
 pub(crate) mod choices;
+pub(crate) mod given;
 pub(crate) mod looking_on;
 pub(crate) mod printing;
 pub(crate) mod telling;

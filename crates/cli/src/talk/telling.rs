@@ -13,6 +13,7 @@ use offshoot_api::views::{
 use offshoot_session::Interruption;
 use serde_json::Value;
 
+use super::given::{Change, ENDS_PLAN, change_in, given, plan_of};
 use super::wrapping::Wrapping;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, moment_after};
@@ -409,6 +410,13 @@ impl<'l> Telling<'l> {
     }
 
     fn tool(&mut self, name: &str, input: &Value) -> String {
+        if let Some(plan) = plan_of(input) {
+            let mut out = self.line(Ink::Faint, &format!("[{name}]"));
+            for line in harmless_lines(plan, self.look.ascii) {
+                out.push_str(&self.line(Ink::Plain, &format!("  {line}")));
+            }
+            return out;
+        }
         let line = format!("[{name}] {}", given(input));
         let line = cut(&harmless_command(&line, self.look.ascii), TOOL_WIDTH, self.look.sign(Sign::Cut));
         self.line(Ink::Faint, line.trim_end())
@@ -446,7 +454,11 @@ impl<'l> Telling<'l> {
         let is_person = self.listener != Listener::Script;
         match &ask.asking {
             AskingView::Permission { tool, input, always, .. } => {
-                let mut out = self.permission(tool, &given(input));
+                let mut out = match tool.as_str() {
+                    ENDS_PLAN => self.line(Ink::Accent, talking::PLAN_IS_READY),
+                    tool => self.permission(tool, &given(input)),
+                };
+                out.push_str(&self.change(&change_in(input).unwrap_or_default()));
                 if is_person {
                     out.push_str(&self.line(Ink::Plain, chatting::PERMISSION_ANSWERS));
                     out.push_str(&self.line(Ink::Plain, chatting::ALWAYS_ALLOW));
@@ -481,6 +493,15 @@ impl<'l> Telling<'l> {
             out.push_str(&self.line(Ink::Accent, &format!("  {}{line}", self.look.sign(Sign::Line))));
         }
         out
+    }
+
+    /// What would be different in a file, all of it.
+    fn change(&mut self, change: &[Change]) -> String {
+        let ink = |change: &Change| match change {
+            Change::Same(_) => Ink::Faint,
+            Change::Removed(_) | Change::Added(_) => Ink::Plain,
+        };
+        change.iter().map(|line| self.line(ink(line), &format!("    {}", line.line()))).collect()
     }
 
     fn question(&mut self, question: &QuestionView) -> String {
@@ -518,15 +539,6 @@ fn text_of(blocks: &[BlockView]) -> String {
         .iter()
         .filter_map(|block| if let BlockView::Text { text } = block { Some(text.as_str()) } else { None })
         .collect()
-}
-
-/// Fields of what a tool is given that tell most of it.
-pub(crate) const TELLING_FIELDS: [&str; 6] = ["command", "file", "path", "file_path", "task", "description"];
-
-/// What matters of what a tool is given: a command, a file; else all of it.
-pub(crate) fn given(input: &Value) -> String {
-    let told = TELLING_FIELDS.iter().find_map(|name| input.get(name).and_then(Value::as_str));
-    told.map_or_else(|| input.to_string(), str::to_owned)
 }
 
 pub(crate) fn setting_told(setting: &SettingView) -> String {

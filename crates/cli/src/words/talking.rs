@@ -81,6 +81,8 @@ pub(crate) fn asks_permission_for(tool: &str) -> String {
     format!("May it use {tool}?")
 }
 
+pub(crate) const PLAN_IS_READY: &str = "The plan is ready. May it carry it out?";
+
 pub(crate) fn set(what: &str, to: &str) -> String {
     format!("{what} from here on: {to}")
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::typed::first_word;
 use crate::talk::choices;
-use crate::talk::telling::TELLING_FIELDS;
+use crate::talk::given::TELLING_FIELDS;
 use crate::words::chatting as words;
 
 /// The message says what is wrong with it.
