@@ -8,6 +8,7 @@
 
 pub mod built_in;
 pub mod known;
+pub mod process;
 
 use std::fmt;
 use std::path::Path;
