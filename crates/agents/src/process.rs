@@ -37,7 +37,7 @@ use lines::{Line, Lines};
 use owner::Owner;
 use tail::Tail;
 
-pub use owner::wait_until_ended;
+pub use owner::{is_ours, wait_until_ended};
 pub use sweep::{Leftover, processes_of_run, sweep_leftovers};
 
 /// The variable that holds the run id. The agent's tools inherit it.

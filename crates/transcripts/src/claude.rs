@@ -19,6 +19,7 @@
 
 mod attachment;
 mod billed;
+mod branch;
 mod chain;
 mod draft;
 pub mod excerpt;
@@ -34,6 +35,7 @@ mod titles;
 mod write;
 
 pub use billed::billed_as;
+pub use branch::Point;
 pub use draft::is_known_type;
 pub use index::{IndexRecord, NotAnIndex, read_index, retitled_index};
 pub(crate) use read::Reading;

@@ -15,9 +15,9 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::{oneshot, watch};
 
-use super::Launch;
 use super::run_file::{Identity, Run, RunFile};
 use super::sweep::{self, INTERRUPT_WAIT};
+use super::{Launch, RUN_VARIABLE, processes};
 
 /// Tells the thread to end the process, at the latest when it is dropped.
 #[derive(Debug)]
@@ -54,18 +54,15 @@ impl Drop for Owner {
 
 pub(super) async fn start(launch: Launch) -> io::Result<Started> {
     let (ready, started) = oneshot::channel();
-    let counted = Counted::begin();
-    std::thread::Builder::new().name("agent".to_owned()).spawn(move || {
-        own(&launch, ready);
-        drop(counted);
-    })?;
+    let counted = Counted::begin(&run_id()?);
+    std::thread::Builder::new().name("agent".to_owned()).spawn(move || own(&launch, &counted, ready))?;
     started.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the process broke down")))
 }
 
-fn own(launch: &Launch, ready: oneshot::Sender<io::Result<Started>>) {
+fn own(launch: &Launch, counted: &Counted, ready: oneshot::Sender<io::Result<Started>>) {
     let (send, events) = channel();
     let (tell_exit, exited) = watch::channel(None);
-    let (mut running, pipes) = match Running::start(launch, &send) {
+    let (mut running, pipes) = match Running::start(launch, counted, &send) {
         Ok(running) => running,
         Err(error) => {
             // Where nobody waits for it, nobody needs to know.
@@ -96,10 +93,11 @@ struct Pipes {
 }
 
 impl Running {
-    fn start(launch: &Launch, events: &Sender<Event>) -> io::Result<(Self, Pipes)> {
-        let run = run_id()?;
+    fn start(launch: &Launch, counted: &Counted, events: &Sender<Event>) -> io::Result<(Self, Pipes)> {
+        let run = counted.0.clone();
         let mut child = launch.command(&run).spawn()?;
         let pid = child.id().cast_signed();
+        counted.has_started(pid);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let mut running = Self { child, pid, run, _file: None };
         let begun = running.begin(launch, events, pipes);
@@ -173,33 +171,54 @@ fn run_id() -> io::Result<String> {
     Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
-/// Processes that have an owner.
-static OWNED: Mutex<usize> = Mutex::new(0);
+/// Processes that have an owner, by run and pid; the pid is not known before the start.
+static OWNED: Mutex<Vec<Owned>> = Mutex::new(Vec::new());
 static FEWER: Condvar = Condvar::new();
 
-struct Counted;
+#[derive(Debug)]
+struct Owned {
+    run: String,
+    pid: Option<i32>,
+}
+
+/// Counts a process until it is gone.
+struct Counted(String);
 
 impl Counted {
-    fn begin() -> Self {
-        *owned() += 1;
-        Self
+    fn begin(run: &str) -> Self {
+        owned().push(Owned { run: run.to_owned(), pid: None });
+        Self(run.to_owned())
+    }
+
+    fn has_started(&self, pid: i32) {
+        if let Some(one) = owned().iter_mut().find(|one| one.run == self.0) {
+            one.pid = Some(pid);
+        }
     }
 }
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        *owned() -= 1;
+        owned().retain(|one| one.run != self.0);
         FEWER.notify_all();
     }
 }
 
-fn owned() -> MutexGuard<'static, usize> {
+fn owned() -> MutexGuard<'static, Vec<Owned>> {
     OWNED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a process is an agent that we have started, or was started by one.
+pub fn is_ours(pid: u32) -> bool {
+    let pid = pid.cast_signed();
+    let owned = owned();
+    let mut all = owned.iter();
+    all.any(|one| one.pid == Some(pid) || processes::has_variable(pid, RUN_VARIABLE, &one.run))
 }
 
 /// Blocks until no agent's process is left, at most for this long: a program that exits earlier leaves the rest to the
 /// signal that agents get at its death. Whether none is left.
 pub fn wait_until_ended(limit: Duration) -> bool {
-    let waited = FEWER.wait_timeout_while(owned(), limit, |count| *count > 0);
-    *waited.unwrap_or_else(PoisonError::into_inner).0 == 0
+    let waited = FEWER.wait_timeout_while(owned(), limit, |all| !all.is_empty());
+    waited.unwrap_or_else(PoisonError::into_inner).0.is_empty()
 }
