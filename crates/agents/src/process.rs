@@ -16,6 +16,8 @@ mod processes;
 mod run_file;
 mod sweep;
 mod tail;
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
