@@ -85,6 +85,7 @@ pub(super) async fn connect(
         let Some(prepared) = prepared else { continue };
         let opening = Opening {
             session: prepared.session.clone(),
+            is_continued: !matches!(prepared.case, Case::New),
             model: model.clone(),
             permission_mode: permission_mode(&start.settings).to_owned(),
             settings: start.settings.clone(),
