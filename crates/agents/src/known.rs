@@ -91,7 +91,7 @@ pub fn look_in(folders: &[PathBuf], environment: &Environment) -> Vec<Found> {
         .iter()
         .map(|program| {
             let file = program.found_in(folders);
-            let asked = file.as_deref().and_then(|file| ask_version(file, environment));
+            let asked = file.as_deref().and_then(|file| ask_version(file, environment, VERSION_LIMIT));
             (program, file, asked)
         })
         .collect();
@@ -108,6 +108,11 @@ pub fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
+/// The version that a program states within this time. Blocks.
+pub(crate) fn version_of(file: &Path, environment: &Environment, limit: Duration) -> Option<String> {
+    ask_version(file, environment, limit)?.version()
+}
+
 /// A program that is asked for its version.
 struct Asked {
     child: Child,
@@ -116,7 +121,7 @@ struct Asked {
 }
 
 /// `None`: it cannot be started.
-fn ask_version(file: &Path, environment: &Environment) -> Option<Asked> {
+fn ask_version(file: &Path, environment: &Environment, limit: Duration) -> Option<Asked> {
     let mut command = Command::new(file);
     command.env_clear().envs(environment.iter());
     command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -129,7 +134,7 @@ fn ask_version(file: &Path, environment: &Environment) -> Option<Asked> {
         let _ = stdout.take(VERSION_BYTES).read_to_end(&mut text);
         let _ = tell.send(String::from_utf8_lossy(&text).into_owned());
     });
-    Some(Asked { child, told, until: Instant::now() + VERSION_LIMIT })
+    Some(Asked { child, told, until: Instant::now() + limit })
 }
 
 impl Asked {

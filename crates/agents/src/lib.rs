@@ -7,15 +7,17 @@
 //! whether they can be reached from here or not.
 
 pub mod built_in;
+pub mod claude_code;
 pub mod known;
+pub mod process;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use offshoot_session::agent::{Abilities, AgentInput, AgentStart, Environment, FromAgent, Host};
+use offshoot_session::agent::{Abilities, AgentInput, AgentStart, Environment, FailureKind, FromAgent, Host};
 use offshoot_session::turn::CaughtUp;
 use offshoot_session::{AgentSessionId, EntryId, Model};
 use thiserror::Error;
@@ -98,8 +100,29 @@ pub type Connecting<'a> = Pin<Box<dyn Future<Output = Result<AgentConnection, Co
 
 #[derive(Debug, Error)]
 pub enum ConnectError {
-    #[error("`{agent}` is not installed")]
-    NotInstalled { agent: String },
+    /// `install` is the command that installs it.
+    #[error("{agent} is not installed{}", .install.map(|by| format!("; install it with `{by}`")).unwrap_or_default())]
+    NotInstalled { agent: String, install: Option<&'static str> },
+    #[error(
+        "{agent} {} at `{}` is not supported: version {oldest} or later is needed; update it with `{install}`",
+        .version.as_deref().unwrap_or("of an unknown version"),
+        .program.display()
+    )]
+    NotSupported {
+        agent: String,
+        program: PathBuf,
+        version: Option<String>,
+        oldest: String,
+        install: &'static str,
+    },
+    /// Two processes that run one session would each lose what the other writes.
+    #[error(
+        "{agent} runs this session in another process ({elsewhere}); wait until that has ended, or fork the session"
+    )]
+    Elsewhere { agent: String, elsewhere: Elsewhere },
+    /// It was started and ended again. The text is a sentence about the agent.
+    #[error("{text}")]
+    Failed { kind: FailureKind, text: String },
     #[error("could not start `{agent}`")]
     NotStarted { agent: String, source: std::io::Error },
     #[error("`{agent}` cannot take up this branch: {reason}")]
@@ -155,6 +178,15 @@ impl AgentConnection {
     /// Ends the agent at once, wherever it is.
     pub fn abort(&self) {
         self.task.abort();
+    }
+}
+
+impl fmt::Display for Elsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.since {
+            Some(since) => write!(f, "process {}, since {since:.0}", self.pid),
+            None => write!(f, "process {}", self.pid),
+        }
     }
 }
 

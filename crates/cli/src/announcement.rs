@@ -22,7 +22,11 @@ const ANNOUNCED: &str = "announced";
 pub(crate) fn announce_once(command: &Command, here: &Here) {
     let is_about_program = matches!(
         command,
-        Command::Completions(_) | Command::Man(_) | Command::Engine(_) | Command::Doctor(_)
+        Command::Completions(_)
+            | Command::Man(_)
+            | Command::Engine(_)
+            | Command::AgentExec(_)
+            | Command::Doctor(_)
     );
     if is_about_program || command.writes_no_file() {
         return;

@@ -33,7 +33,7 @@ pub(crate) use config::{
 
 pub(crate) use shorthand::expanded;
 
-pub(crate) use engine::{EngineArgs, EngineCommand, EngineStopArgs};
+pub(crate) use engine::{AgentExecArgs, EngineArgs, EngineCommand, EngineStopArgs};
 
 pub(crate) use talking::{
     AbortArgs, AgentsArgs, AnswerArgs, AnswerName, ChatArgs, PermissionsArgs, PermissionsCommand, QueueArgs,
@@ -103,6 +103,9 @@ pub(crate) enum Command {
     /// Say what the engine process of the home does, stop or restart it
     #[command(hide = true)]
     Engine(EngineArgs),
+    /// Become the program of an agent, which is interrupted when the engine dies
+    #[command(hide = true)]
+    AgentExec(AgentExecArgs),
     /// Begin a session about this folder
     New(NewArgs),
     /// List the sessions, forks below what they came from

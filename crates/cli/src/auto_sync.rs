@@ -75,7 +75,7 @@ fn is_due_after(command: &Command) -> bool {
         // these have looked themselves, as far as was needed
         Command::Ls(_) | Command::Search(_) | Command::Sync(_) | Command::Forget(_) => false,
         // these are about the program
-        Command::Completions(_) | Command::Man(_) | Command::Engine(_) => false,
+        Command::Completions(_) | Command::Man(_) | Command::Engine(_) | Command::AgentExec(_) => false,
         command if command.writes_no_file() => false,
         Command::Chat(_)
         | Command::Send(_)

@@ -6,6 +6,7 @@ mod json;
 mod wanted;
 
 pub(crate) mod abort;
+pub(crate) mod agent_exec;
 pub(crate) mod agents;
 pub(crate) mod answer;
 pub(crate) mod chat;

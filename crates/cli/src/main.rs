@@ -85,6 +85,9 @@ use crate::look::Look;
 fn main() -> ExitCode {
     let words = args::expanded(std::env::args_os());
     let args = Args::parse_from(&words);
+    if let Command::AgentExec(args) = &args.command {
+        return commands::agent_exec::run(args);
+    }
     let (here, notes) = Here::new(&args);
     if let Err(failure) = limits::prepare() {
         return say(&failure.into(), &here.look);
@@ -136,6 +139,8 @@ fn run(command: &Command, here: &Here) -> Result<Answer, Failure> {
         Command::Permissions(args) => permissions::run(args, here),
         Command::Agents(args) => agents::run(args, here),
         Command::Engine(args) => commands::engine::run(args, here),
+        // It needs no home and writes no log: `main` has run it.
+        Command::AgentExec(_) => Ok(Answer::default()),
         Command::New(args) => new::run(args, here),
         Command::Ls(args) => ls::run(args, here),
         Command::Search(args) => search::run(args, here),

@@ -56,6 +56,7 @@ mod workplaces;
 pub use engine::{Engine, Parts};
 pub use hooks::{Hook, HookEvent, Run};
 pub use installed::installed;
+pub use offshoot_agents::process;
 pub use rules::RuleBook;
 pub use settings::{Settings, SettingsSource};
 pub use shelf::{Book, Glance, MemoryShelf, Shelf};

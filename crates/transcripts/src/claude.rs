@@ -19,11 +19,13 @@
 
 mod attachment;
 mod billed;
+mod branch;
 mod chain;
 mod draft;
 pub mod excerpt;
 pub(crate) mod follow;
 mod index;
+mod line;
 mod message;
 mod read;
 pub mod recent;
@@ -34,8 +36,10 @@ mod titles;
 mod write;
 
 pub use billed::billed_as;
+pub use branch::Point;
 pub use draft::is_known_type;
 pub use index::{IndexRecord, NotAnIndex, read_index, retitled_index};
+pub use line::{LineEntries, entries_of_line};
 pub(crate) use read::Reading;
 pub use read::{read, read_with_agents};
 pub(crate) use subagents::session_of_workflow;

@@ -1,5 +1,7 @@
 //! What can be asked of the engine process.
 
+use std::ffi::OsString;
+
 use clap::{Args as ClapArgs, Subcommand};
 
 use super::JsonArgs;
@@ -28,4 +30,14 @@ pub(crate) struct EngineStopArgs {
     pub(crate) force: bool,
     #[command(flatten)]
     pub(crate) json: JsonArgs,
+}
+
+#[derive(ClapArgs, Debug)]
+pub(crate) struct AgentExecArgs {
+    /// The process that starts the agent
+    #[arg(long, value_name = "PID")]
+    pub(crate) parent: u32,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) command: Vec<OsString>,
 }

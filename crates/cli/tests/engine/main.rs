@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run the program has failed")]
 
+mod agents;
 mod callers;
 mod home;
 mod leaving;

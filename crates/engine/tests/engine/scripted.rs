@@ -157,7 +157,7 @@ impl Agent for ScriptedAgent {
         self.reached_with.lock().unwrap().clone_from(&start.settings);
         self.environments.lock().unwrap().push(start.environment.clone());
         if *self.refuses.lock().unwrap() {
-            let refused = ConnectError::NotInstalled { agent: "scripted".to_owned() };
+            let refused = ConnectError::NotInstalled { agent: "scripted".to_owned(), install: None };
             return Box::pin(async { Err(refused) });
         }
         if *self.hides.lock().unwrap() {

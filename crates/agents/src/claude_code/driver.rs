@@ -1,0 +1,267 @@
+//! The task that serves a connection: it carries lines, inputs and timers to the [`Protocol`] and performs its acts.
+
+use std::collections::BTreeMap;
+
+use offshoot_session::agent::{AgentInput, ExitStatus, FailureKind, FromAgent};
+use offshoot_session::{Block, Prompt};
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::outbox::Outbox;
+use super::protocol::{Act, Opening, Protocol, Timer};
+use super::{Limits, TITLE};
+use crate::ConnectError;
+use crate::process::{AgentProcess, Launch, Output, sleep_until};
+
+/// Asks the CLI to end with its tools.
+const END_SESSION: &str =
+    r#"{"type":"control_request","request_id":"offshoot-end","request":{"subtype":"end_session"}}"#;
+
+pub(super) struct Driver {
+    protocol: Protocol,
+    process: AgentProcess,
+    timers: BTreeMap<Timer, Instant>,
+    outbox: Outbox,
+    limits: Limits,
+    leaving: Leaving,
+    /// The branch as text, for the first prompt.
+    replay: Option<String>,
+}
+
+/// How far the process is on its way to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leaving {
+    No,
+    /// It was asked to end, and has until then.
+    Asked(Instant),
+    Forced,
+}
+
+/// Why a process did not open.
+pub(super) enum NotOpened {
+    /// What the CLI was asked to continue is not there, or its new name is taken.
+    NoSession(ConnectError),
+    Failed(ConnectError),
+}
+
+/// What happens next.
+enum Event {
+    Input(Option<AgentInput>),
+    Output(Output),
+    Elapsed(Timer),
+    EndTaken,
+    Sent,
+    /// Nobody takes events any more.
+    Alone,
+}
+
+impl Driver {
+    /// Starts a process and returns when it has said who it is.
+    pub(super) async fn open(
+        launch: Launch,
+        opening: Opening,
+        replay: Option<String>,
+        limits: Limits,
+    ) -> Result<Self, NotOpened> {
+        let process = AgentProcess::start(launch).await.map_err(|source| {
+            NotOpened::Failed(ConnectError::NotStarted { agent: TITLE.to_owned(), source })
+        })?;
+        let mut driver = Self {
+            protocol: Protocol::new(opening),
+            process,
+            timers: BTreeMap::new(),
+            outbox: Outbox::default(),
+            limits,
+            leaving: Leaving::No,
+            replay,
+        };
+        let first = driver.protocol.start();
+        driver.perform(first);
+        let mut reason = None;
+        while driver.protocol.opened().is_none() {
+            let next = driver.timers.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (*timer, *at));
+            let acts = tokio::select! {
+                output = driver.process.next(true) => match output {
+                    Output::Line(line) => driver.protocol.line(&line),
+                    Output::TooLong(bytes) => driver.protocol.line_too_long(bytes),
+                    Output::Exited { status, stderr } => return Err(exited(reason, status, &stderr)),
+                },
+                () = sleep_until(next.map(|(_, at)| at)) => match next {
+                    Some((Timer::Opening, _)) => {
+                        reason = Some(format!("it did not answer within {} s", limits.opening.as_secs_f32()));
+                        driver.timers.remove(&Timer::Opening);
+                        driver.process.end();
+                        Vec::new()
+                    }
+                    Some((timer, _)) => {
+                        driver.timers.remove(&timer);
+                        driver.protocol.elapsed(timer)
+                    }
+                    None => Vec::new(),
+                },
+            };
+            if acts.contains(&Act::End) {
+                reason.get_or_insert_with(|| "its output could not be read".to_owned());
+                driver.process.end();
+            } else {
+                driver.perform(acts);
+            }
+        }
+        driver.timers.remove(&Timer::Opening);
+        Ok(driver)
+    }
+
+    /// Serves the connection until the process has ended.
+    pub(super) async fn serve(
+        mut self,
+        mut inputs: mpsc::Receiver<AgentInput>,
+        events: mpsc::Sender<FromAgent>,
+    ) {
+        let mut is_heard = true;
+        loop {
+            match self.next(&mut inputs, is_heard.then_some(&events)).await {
+                Event::Input(Some(input)) => {
+                    let acts = self.protocol.input(with_replay(input, &mut self.replay));
+                    self.perform(acts);
+                }
+                Event::Output(Output::Line(line)) => {
+                    let acts = self.protocol.line(&line);
+                    self.perform(acts);
+                }
+                Event::Output(Output::TooLong(bytes)) => {
+                    let acts = self.protocol.line_too_long(bytes);
+                    self.perform(acts);
+                }
+                Event::Elapsed(timer) => {
+                    self.timers.remove(&timer);
+                    let acts = self.protocol.elapsed(timer);
+                    self.perform(acts);
+                }
+                Event::EndTaken => {
+                    self.leaving = Leaving::Forced;
+                    self.process.end();
+                }
+                Event::Sent => {}
+                Event::Input(None) => self.leave(),
+                Event::Alone => {
+                    is_heard = false;
+                    self.outbox.clear();
+                    self.leave();
+                }
+                Event::Output(Output::Exited { status, stderr }) => {
+                    let acts = self.protocol.exited(status, stderr.trim());
+                    self.perform(acts);
+                    break;
+                }
+            }
+            if !is_heard {
+                self.outbox.clear();
+            }
+        }
+        while let Some(event) = self.outbox.pop().filter(|_| is_heard) {
+            is_heard = events.send(event).await.is_ok();
+        }
+    }
+
+    async fn next(
+        &mut self,
+        inputs: &mut mpsc::Receiver<AgentInput>,
+        events: Option<&mpsc::Sender<FromAgent>>,
+    ) -> Event {
+        let Self { process, timers, outbox, leaving, .. } = self;
+        let next = timers.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (*timer, *at));
+        let end_at = match leaving {
+            Leaving::Asked(until) => Some(*until),
+            Leaving::No | Leaving::Forced => None,
+        };
+        let send = async {
+            match events {
+                Some(events) if !outbox.is_empty() => Some(events.reserve().await.ok()),
+                Some(events) => {
+                    events.closed().await;
+                    Some(None)
+                }
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            permit = send => match permit.flatten() {
+                Some(permit) => {
+                    if let Some(event) = outbox.pop() {
+                        permit.send(event);
+                    }
+                    Event::Sent
+                }
+                None => Event::Alone,
+            },
+            input = inputs.recv(), if *leaving == Leaving::No => Event::Input(input),
+            output = process.next(outbox.has_room()) => Event::Output(output),
+            () = sleep_until(end_at) => Event::EndTaken,
+            () = sleep_until(next.map(|(_, at)| at)) => match next {
+                Some((timer, _)) => Event::Elapsed(timer),
+                None => Event::Sent,
+            },
+        }
+    }
+
+    fn perform(&mut self, acts: Vec<Act>) {
+        for act in acts {
+            match act {
+                Act::Write(line) => self.process.write(line),
+                Act::Report(event) => self.outbox.push(event),
+                Act::Arm(timer, wait) => {
+                    let wait = if timer == Timer::Opening { self.limits.opening } else { wait };
+                    self.timers.insert(timer, Instant::now() + wait);
+                }
+                Act::Disarm(timer) => {
+                    self.timers.remove(&timer);
+                }
+                Act::End => self.leave(),
+            }
+        }
+    }
+
+    /// Asks the process to end; if it has not ended in time it is interrupted, and killed in the end.
+    fn leave(&mut self) {
+        if self.leaving == Leaving::No {
+            self.process.write(format!("{END_SESSION}\n").into_bytes());
+            self.leaving = Leaving::Asked(Instant::now() + self.limits.end);
+        }
+    }
+}
+
+/// The first prompt of an agent that is told the branch as text begins with that text.
+fn with_replay(input: AgentInput, replay: &mut Option<String>) -> AgentInput {
+    match input {
+        AgentInput::Prompt { turn, entry, delivered_as, prompt, before } => {
+            let told = replay.take().map(Block::Text);
+            let blocks = told.into_iter().chain(prompt.blocks).collect();
+            let prompt = Prompt { blocks, ..prompt };
+            AgentInput::Prompt { turn, entry, delivered_as, prompt, before }
+        }
+        AgentInput::Answer { .. }
+        | AgentInput::Interrupt { .. }
+        | AgentInput::StopTask(_)
+        | AgentInput::Configure(_)
+        | AgentInput::Rename(_) => input,
+    }
+}
+
+fn exited(reason: Option<String>, status: ExitStatus, stderr: &str) -> NotOpened {
+    let text = match (reason, stderr.trim()) {
+        (Some(reason), "") => format!("{TITLE} could not be started: {reason}"),
+        (Some(reason), stderr) => format!("{TITLE} could not be started: {reason}: {stderr}"),
+        (None, stderr) => status.failure(TITLE, stderr).text,
+    };
+    let failed = ConnectError::Failed { kind: FailureKind::Process, text };
+    match is_no_session(stderr) {
+        true => NotOpened::NoSession(failed),
+        false => NotOpened::Failed(failed),
+    }
+}
+
+fn is_no_session(stderr: &str) -> bool {
+    let signs = ["No message found with message.uuid", "No conversation found with session ID"];
+    signs.iter().any(|sign| stderr.contains(sign))
+        || (stderr.contains("Session ID") && stderr.contains("is already in use"))
+}

@@ -1,0 +1,289 @@
+//! How Claude Code comes to know a branch: the rungs of a handoff, tried in order until its process opens.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use offshoot_session::agent::{AgentStart, Environment, PathSource};
+use offshoot_session::handoff::{Handoff, Reconstruction, reconstruct};
+use offshoot_session::{AgentSessionId, Body, EntryId, Missing, Model, Provenance, Setting};
+
+use super::driver::{Driver, NotOpened};
+use super::launch::{LaunchCase, LaunchSpec, Version, arguments, is_withheld, variables};
+use super::protocol::Opening;
+use super::sessions::{ClaudeHome, Point};
+use super::{DEFAULT_MODE, Limits, NAME, TITLE};
+use crate::process::{self, Launch, RUN_VARIABLE};
+use crate::{AgentConnection, ConnectError, Look};
+
+/// One way to open a session that has the branch.
+#[derive(Clone, Debug, PartialEq)]
+enum Rung {
+    New,
+    Continue {
+        session: AgentSessionId,
+    },
+    Fork {
+        from: AgentSessionId,
+        at: Option<EntryId>,
+    },
+    /// Its own lines, copied into a new transcript.
+    Extract {
+        from: AgentSessionId,
+        at: Option<EntryId>,
+    },
+    /// The entries of the branch, written as a new transcript.
+    Rebuild,
+    /// The branch as text, in front of the first prompt. `None`: it is made from the entries.
+    Replay(Option<Reconstruction>),
+}
+
+/// A rung whose files are written.
+struct Prepared {
+    session: AgentSessionId,
+    case: Case,
+    missing: Missing,
+    replay: Option<String>,
+}
+
+enum Case {
+    New,
+    Resume,
+    Fork { from: AgentSessionId, at: Option<EntryId> },
+}
+
+pub(super) async fn connect(
+    start: AgentStart,
+    program: PathBuf,
+    version: Version,
+    limits: Limits,
+) -> Result<AgentConnection, ConnectError> {
+    let environment = start.environment.clone();
+    let home = blocking(move || ClaudeHome::of(&environment)).await?;
+    let rungs = {
+        let (home, handoff) = (home.clone(), start.handoff.clone());
+        let (environment, workspace) = (start.environment.clone(), start.workspace.clone());
+        blocking(move || rungs(&handoff, home.as_ref(), &environment, workspace.as_deref())).await??
+    };
+    let model = model_of(&start);
+    let mut given = session_of(&start.handoff);
+    let mut last = None;
+    for rung in rungs {
+        // A name that a failed try may have taken is not used again.
+        let new_session = match given.take() {
+            Some(session) => session,
+            None => fresh_session()?,
+        };
+        let provenance = rung.provenance().filter(|by| *by != start.handoff.provenance());
+        let prepared = {
+            let (home, rung) = (home.clone(), rung.clone());
+            let (context, workspace) = (start.context.clone(), start.workspace.clone());
+            blocking(move || {
+                prepare(rung, home.as_ref(), context.as_ref(), new_session, workspace.as_deref())
+            })
+            .await?
+        };
+        let Some(prepared) = prepared else { continue };
+        let opening = Opening {
+            session: prepared.session.clone(),
+            is_continued: !matches!(prepared.case, Case::New),
+            model: model.clone(),
+            permission_mode: permission_mode(&start.settings).to_owned(),
+            settings: start.settings.clone(),
+            version,
+            provenance,
+            missing: prepared.missing,
+        };
+        let launch = launch(&start, &program, version, &prepared, model.as_ref());
+        match Driver::open(launch, opening, prepared.replay, limits).await {
+            Ok(driver) => {
+                return Ok(AgentConnection::served_by(move |inputs, events| driver.serve(inputs, events)));
+            }
+            Err(NotOpened::NoSession(error)) => last = Some(error),
+            Err(NotOpened::Failed(error)) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| ConnectError::NotTakenUp {
+        agent: TITLE.to_owned(),
+        reason: "there is no way to give it the branch".to_owned(),
+    }))
+}
+
+/// The rungs of a handoff, the most faithful first.
+fn rungs(
+    handoff: &Handoff,
+    home: Option<&ClaudeHome>,
+    environment: &Environment,
+    workspace: Option<&Path>,
+) -> Result<Vec<Rung>, ConnectError> {
+    let fork = |from: &AgentSessionId, at: Option<&EntryId>| {
+        let (from, at) = (from.clone(), at.cloned());
+        [Rung::Fork { from: from.clone(), at: at.clone() }, Rung::Extract { from, at }]
+    };
+    let mut rungs = match handoff {
+        // A name may be taken: the second try has another one.
+        Handoff::New { .. } | Handoff::Stateless => return Ok(vec![Rung::New, Rung::New]),
+        Handoff::Replay { text, .. } => return Ok(vec![Rung::Replay(Some(text.clone()))]),
+        Handoff::Continue { session, at } => {
+            if let Some(elsewhere) = home.and_then(|home| home.elsewhere(session, &process::is_ours)) {
+                return Err(ConnectError::Elsewhere { agent: TITLE.to_owned(), elsewhere });
+            }
+            let look = Look { session, workspace, environment, after: at.as_ref(), is_known: &|_| false };
+            let has_gone_further = at.is_some()
+                && home.is_some_and(|home| !home.look(&look, &process::is_ours).caught_up.is_empty());
+            match has_gone_further {
+                true => fork(session, at.as_ref()).to_vec(),
+                false => vec![
+                    Rung::Continue { session: session.clone() },
+                    Rung::Extract { from: session.clone(), at: at.clone() },
+                ],
+            }
+        }
+        Handoff::Fork { from, at, .. } => {
+            let [native, extraction] = fork(from, at.as_ref());
+            match (at, home) {
+                (Some(at), Some(home)) => match home.point(from, at) {
+                    Point::Active => vec![native, extraction],
+                    Point::OtherBranch | Point::BeforeCompaction => vec![extraction],
+                    Point::Missing => Vec::new(),
+                },
+                (None, _) | (_, None) => vec![native, extraction],
+            }
+        }
+        Handoff::Rebuild { .. } => Vec::new(),
+    };
+    rungs.extend([Rung::Rebuild, Rung::Replay(None)]);
+    Ok(rungs)
+}
+
+/// Writes the files that a rung needs. `None`: they cannot be written.
+fn prepare(
+    rung: Rung,
+    home: Option<&ClaudeHome>,
+    context: &dyn PathSource,
+    new_session: AgentSessionId,
+    workspace: Option<&Path>,
+) -> Option<Prepared> {
+    let prepared = |session, case| Prepared { session, case, missing: Missing::default(), replay: None };
+    match rung {
+        Rung::New => Some(prepared(new_session, Case::New)),
+        Rung::Continue { session } => Some(prepared(session, Case::Resume)),
+        Rung::Fork { from, at } => Some(prepared(new_session, Case::Fork { from, at })),
+        Rung::Extract { from, at } => {
+            home?.extract(&from, at.as_ref(), &new_session, workspace?).ok()?;
+            Some(prepared(new_session, Case::Resume))
+        }
+        Rung::Rebuild => {
+            let missing = home?.rebuild(context.entries(), &new_session, workspace?).ok()?;
+            Some(Prepared { missing, ..prepared(new_session, Case::Resume) })
+        }
+        Rung::Replay(text) => {
+            let text = text.unwrap_or_else(|| {
+                let path: Vec<_> = context.entries().collect();
+                reconstruct(&path.iter().collect::<Vec<_>>(), &[])
+            });
+            let (missing, replay) = (text.missing, Some(text.text));
+            Some(Prepared { missing, replay, ..prepared(new_session, Case::New) })
+        }
+    }
+}
+
+fn launch(
+    start: &AgentStart,
+    program: &Path,
+    version: Version,
+    prepared: &Prepared,
+    model: Option<&Model>,
+) -> Launch {
+    let session = &prepared.session;
+    let case = match &prepared.case {
+        Case::New => LaunchCase::New { session },
+        Case::Resume => LaunchCase::Resume { session },
+        Case::Fork { from, at } => LaunchCase::Fork { from, at: at.as_ref(), session },
+    };
+    let spec = LaunchSpec {
+        case,
+        model: model.map(|model| model.name.as_str()),
+        permission_mode: permission_mode(&start.settings),
+        version,
+    };
+    let theirs = start.environment.iter().filter(|(name, _)| !is_withheld(name));
+    let mut environment: Vec<_> = theirs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    // The run id is chosen when the process is started.
+    let added = variables("").into_iter().filter(|(name, _)| *name != RUN_VARIABLE);
+    environment.extend(added.map(|(name, value)| (name.into(), value.into())));
+    Launch {
+        program: program.to_owned(),
+        arguments: arguments(&spec),
+        variables: environment,
+        workspace: start.workspace.clone(),
+        host: start.host.clone(),
+        agent: NAME,
+        session: session.clone(),
+    }
+}
+
+impl Rung {
+    fn provenance(&self) -> Option<Provenance> {
+        match self {
+            Self::New | Self::Continue { .. } => Some(Provenance::Continued),
+            Self::Fork { .. } | Self::Extract { .. } => Some(Provenance::ForkedAtMessage),
+            Self::Rebuild => Some(Provenance::RebuiltTranscript),
+            Self::Replay(_) => Some(Provenance::ReplayedContext),
+        }
+    }
+}
+
+fn session_of(handoff: &Handoff) -> Option<AgentSessionId> {
+    match handoff {
+        Handoff::New { session } | Handoff::Fork { session, .. } | Handoff::Rebuild { session, .. } => {
+            session.clone()
+        }
+        Handoff::Continue { .. } | Handoff::Replay { .. } | Handoff::Stateless => None,
+    }
+}
+
+/// The model of the settings. Without one a session that is continued keeps that of its last answer: the program would
+/// choose by itself, and another model changes what the API is sent.
+fn model_of(start: &AgentStart) -> Option<Model> {
+    let chosen = start.settings.iter().rev().find_map(|setting| match setting {
+        Setting::Model { role: None, model } => Some(model.clone()),
+        _ => None,
+    });
+    let is_continued = !matches!(start.handoff, Handoff::New { .. });
+    chosen.or_else(|| {
+        let replies = start.context.entries().filter(|_| is_continued);
+        let models = replies.filter_map(|entry| match &entry.body {
+            Body::Reply(reply) => reply.model.clone(),
+            _ => None,
+        });
+        models.filter(|model| model.provider == "anthropic" && !model.name.starts_with('<')).last()
+    })
+}
+
+fn permission_mode(settings: &[Setting]) -> &str {
+    let chosen = settings.iter().rev().find_map(|setting| match setting {
+        Setting::PermissionMode(mode) => Some(mode.as_str()),
+        _ => None,
+    });
+    chosen.unwrap_or(DEFAULT_MODE)
+}
+
+/// A random UUID.
+fn fresh_session() -> Result<AgentSessionId, ConnectError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| not_started(io::Error::other(error.to_string())))?;
+    let bits = (u128::from_be_bytes(bytes) & !(0xf << 76) & !(0b11 << 62)) | (0x4 << 76) | (0b10 << 62);
+    let hex = format!("{bits:032x}");
+    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+    let parts = [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)];
+    Ok(parts.join("-").into())
+}
+
+fn not_started(source: io::Error) -> ConnectError {
+    ConnectError::NotStarted { agent: TITLE.to_owned(), source }
+}
+
+/// Disks may be slow.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, ConnectError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| not_started(io::Error::other(error)))
+}

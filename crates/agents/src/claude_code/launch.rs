@@ -1,0 +1,122 @@
+//! The command line and the environment of the CLI: the only place that knows its option names.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::str::FromStr;
+
+use offshoot_session::{AgentSessionId, EntryId};
+
+/// What the CLI is started for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct LaunchSpec<'a> {
+    pub(super) case: LaunchCase<'a>,
+    /// The model of the branch. A resumed session restores the model that it has saved, so only a session that begins may
+    /// leave the choice to the CLI.
+    pub(super) model: Option<&'a str>,
+    pub(super) permission_mode: &'a str,
+    pub(super) version: Version,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LaunchCase<'a> {
+    /// A session begins under this id.
+    New { session: &'a AgentSessionId },
+    /// A session is continued in its own file; also one whose file we have written.
+    Resume { session: &'a AgentSessionId },
+    /// `session` begins with what `from` has up to and including `at`; `None` is its end.
+    Fork { from: &'a AgentSessionId, at: Option<&'a EntryId>, session: &'a AgentSessionId },
+}
+
+/// The version of the CLI, as `--version` and `initialize` state it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Version {
+    pub(super) major: u32,
+    pub(super) minor: u32,
+    pub(super) patch: u32,
+}
+
+/// The first version that forwards text of sub-agents. Earlier ones exit on the option.
+const FORWARDS_SUB_AGENT_TEXT: Version = Version { major: 2, minor: 1, patch: 325 };
+
+pub(super) fn arguments(spec: &LaunchSpec<'_>) -> Vec<String> {
+    let mut arguments: Vec<String> = [
+        "--output-format",
+        "stream-json",
+        "--verbose",
+        "--input-format",
+        "stream-json",
+        "--include-partial-messages",
+        "--replay-user-messages",
+        "--permission-prompt-tool",
+        "stdio",
+        "--session-mirror",
+    ]
+    .map(str::to_owned)
+    .into();
+    if spec.version >= FORWARDS_SUB_AGENT_TEXT {
+        arguments.push("--forward-subagent-text".to_owned());
+    }
+    let mut option = |name: &str, value: &str| arguments.extend([name.to_owned(), value.to_owned()]);
+    if let Some(model) = spec.model {
+        option("--model", model);
+    }
+    option("--permission-mode", spec.permission_mode);
+    match spec.case {
+        LaunchCase::New { session } => option("--session-id", session.as_str()),
+        LaunchCase::Resume { session } => option("--resume", session.as_str()),
+        LaunchCase::Fork { from, at, session } => {
+            option("--resume", from.as_str());
+            option("--session-id", session.as_str());
+            if let Some(at) = at {
+                option("--resume-session-at", at.as_str());
+            }
+            arguments.push("--fork-session".to_owned());
+        }
+    }
+    arguments
+}
+
+/// Variables that the process gets on top of its environment. Its tools inherit the run id.
+pub(super) fn variables(run: &str) -> [(&'static str, String); 5] {
+    [
+        ("CLAUDE_CODE_EMIT_SESSION_STATE_EVENTS", "1".to_owned()),
+        ("CLAUDE_CODE_ENTRYPOINT", "offshoot".to_owned()),
+        ("CLAUDE_CODE_ENABLE_SDK_FILE_CHECKPOINTING", "1".to_owned()),
+        ("DISABLE_AUTOUPDATER", "1".to_owned()),
+        ("OFFSHOOT_AGENT_RUN", run.to_owned()),
+    ]
+}
+
+/// Whether a variable of the caller's environment is withheld from the process: our own, and what a Claude Code around
+/// us has set for its tools.
+pub(super) fn is_withheld(variable: &OsStr) -> bool {
+    let name = variable.to_string_lossy();
+    name == "CLAUDECODE" || name == "CLAUDE_CODE_ENTRYPOINT" || name.starts_with("OFFSHOOT_")
+}
+
+/// Reads `2.1.325` and `2.1.325 (Claude Code)`.
+impl FromStr for Version {
+    type Err = NotAVersion;
+
+    fn from_str(text: &str) -> Result<Self, NotAVersion> {
+        let not = || NotAVersion(text.to_owned());
+        let number = text.split_whitespace().next().ok_or_else(not)?;
+        let number = number.split(['-', '+']).next().unwrap_or(number);
+        let mut parts = number.split('.').map(|part| part.parse().ok());
+        let mut part = || parts.next().flatten();
+        match (part(), part(), part()) {
+            (Some(major), Some(minor), Some(patch)) => Ok(Self { major, minor, patch }),
+            _ => Err(not()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("`{0}` is not a version")]
+pub(super) struct NotAVersion(String);
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}

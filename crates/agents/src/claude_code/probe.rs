@@ -1,0 +1,90 @@
+//! Which Claude Code is installed. A version is asked for once and cached as long as the file is the same.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+
+use offshoot_session::agent::{Environment, Host};
+
+use super::launch::{Version, is_withheld};
+use super::{NAME, TITLE};
+use crate::ConnectError;
+use crate::known::{self, version_of};
+
+/// The first version that was measured; earlier ones lack options.
+const OLDEST: Version = Version { major: 2, minor: 1, patch: 197 };
+
+/// Versions by program and time of its last change.
+#[derive(Debug, Default)]
+pub(super) struct Probes(Mutex<BTreeMap<PathBuf, (SystemTime, String)>>);
+
+#[derive(Clone, Debug)]
+pub(super) struct Installed {
+    pub(super) program: PathBuf,
+    /// As it states it.
+    pub(super) stated: Option<String>,
+}
+
+impl Probes {
+    pub(super) async fn installed(
+        &self,
+        host: &Host,
+        environment: &Environment,
+        limit: Duration,
+    ) -> Result<Installed, ConnectError> {
+        let program = found(host, environment).ok_or_else(not_installed)?;
+        let changed_at = program.metadata().and_then(|about| about.modified()).ok();
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&program).cloned();
+        if let Some((_, stated)) = known.filter(|(at, _)| Some(*at) == changed_at) {
+            return Ok(Installed { program, stated: Some(stated) });
+        }
+        let environment = environment.iter().filter(|(name, _)| !is_withheld(name));
+        let environment: Environment =
+            environment.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let asked = program.clone();
+        let version = tokio::task::spawn_blocking(move || version_of(&asked, &environment, limit));
+        let stated = version.await.ok().flatten();
+        if let (Some(changed_at), Some(stated)) = (changed_at, &stated) {
+            let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            known.insert(program.clone(), (changed_at, stated.clone()));
+        }
+        Ok(Installed { program, stated })
+    }
+}
+
+impl Installed {
+    pub(super) fn supported(&self) -> Result<Version, ConnectError> {
+        let version = self.stated.as_deref().and_then(|stated| stated.parse::<Version>().ok());
+        version.filter(|version| *version >= OLDEST).ok_or_else(|| ConnectError::NotSupported {
+            agent: TITLE.to_owned(),
+            program: self.program.clone(),
+            version: self.stated.clone(),
+            oldest: OLDEST.to_string(),
+            install: install(),
+        })
+    }
+}
+
+fn found(host: &Host, environment: &Environment) -> Option<PathBuf> {
+    match &host.program {
+        Some(program) => Some(program.clone()).filter(|program| known::is_executable(program)),
+        None => {
+            let path = environment.get("PATH").unwrap_or_default();
+            let folders = path.as_bytes().split(|byte| *byte == b':');
+            let folders: Vec<PathBuf> =
+                folders.map(|folder| Path::new(OsStr::from_bytes(folder)).to_owned()).collect();
+            known::named(NAME)?.found_in(&folders)
+        }
+    }
+}
+
+fn not_installed() -> ConnectError {
+    ConnectError::NotInstalled { agent: TITLE.to_owned(), install: Some(install()) }
+}
+
+fn install() -> &'static str {
+    known::named(NAME).map_or("", |program| program.install)
+}

@@ -1,0 +1,94 @@
+//! The processes of this machine, as `/proc` lists them. Where there is none, nothing is known of any process.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+
+use rustix::process::{Pid, getpid};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Process {
+    pub(super) pid: i32,
+    pub(super) parent: i32,
+    pub(super) group: i32,
+    /// Clock ticks between the start of the machine and that of the process.
+    pub(super) started: u64,
+}
+
+/// All that run. Those that have ended and are only waited for are left out.
+pub(super) fn all() -> Vec<Process> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    pids.filter_map(process).collect()
+}
+
+pub(super) fn process(pid: i32) -> Option<Process> {
+    parsed(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// The name of the program is in parentheses and may contain anything.
+fn parsed(pid: i32, stat: &str) -> Option<Process> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    let field = |at: usize| fields.get(at)?.parse().ok();
+    if matches!(*fields.first()?, "Z" | "X") {
+        return None;
+    }
+    let started = fields.get(19)?.parse().ok()?;
+    Some(Process { pid, parent: field(1)?, group: field(2)?, started })
+}
+
+/// Names the time since the machine was started: process ids and start times begin again with it.
+pub(super) fn boot() -> Option<String> {
+    Some(fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?.trim().to_owned())
+}
+
+/// Whether this variable was in the environment when the process began.
+pub(super) fn has_variable(pid: i32, name: &str, value: &str) -> bool {
+    let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+    let variable = format!("{name}={value}");
+    environment.split(|byte| *byte == 0).any(|one| one == variable.as_bytes())
+}
+
+/// Whether it is an engine: our own executable, started as `offshoot engine`.
+pub(super) fn is_engine(pid: i32) -> bool {
+    let Ok(command) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
+    if command.split(|byte| *byte == 0).nth(1) != Some(b"engine") {
+        return false;
+    }
+    let program = |link: std::path::PathBuf| {
+        let name = link.file_name().map(OsStr::as_bytes).unwrap_or_default();
+        // An executable that was replaced.
+        name.strip_suffix(b" (deleted)").unwrap_or(name).to_owned()
+    };
+    let theirs = fs::read_link(format!("/proc/{pid}/exe")).map(program);
+    matches!((theirs, std::env::current_exe().map(program)), (Ok(theirs), Ok(ours)) if theirs == ours)
+}
+
+/// This process and those that started it.
+pub(super) fn us_and_above(processes: &[Process]) -> Vec<i32> {
+    let mut found = vec![getpid().as_raw_nonzero().get()];
+    let above = |pid: i32| processes.iter().find(|process| process.pid == pid).map(|process| process.parent);
+    while let Some(parent) = found.last().copied().and_then(above).filter(|pid| !found.contains(pid)) {
+        found.push(parent);
+    }
+    found
+}
+
+pub(super) fn as_pid(pid: i32) -> Option<Pid> {
+    // Zero and negative numbers are groups.
+    Pid::from_raw(pid).filter(|_| pid > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_program_may_look_like_its_end() {
+        let stat = "7 (a) S 9) S 3 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 100 5";
+        let found = parsed(7, stat);
+        assert_eq!(found, Some(Process { pid: 7, parent: 3, group: 7, started: 4711 }));
+        assert_eq!(parsed(7, &stat.replace(") S 3", ") Z 3")), None);
+    }
+}
