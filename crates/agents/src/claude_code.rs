@@ -1,5 +1,5 @@
 //! Claude Code, driven through its `stream-json` protocol.
 
-#![expect(dead_code, reason = "the driver that uses these follows")]
+#![cfg_attr(not(test), expect(dead_code, reason = "the driver that uses these follows"))]
 
 mod sessions;
