@@ -22,7 +22,9 @@ pub use reconstruction::{Reconstruction, reconstruct};
 use crate::agent::Abilities;
 use crate::context::Reach;
 use crate::versions::versions_of;
-use crate::{AgentSessionId, Binding, Body, Entry, EntryId, Missing, Provenance, SessionTree, Setting};
+use crate::{
+    AgentSessionId, Binding, Body, Entry, EntryId, Missing, Provenance, SessionTree, Setting, ToolCallId,
+};
 
 /// `session` is the id that a new session of the agent shall have, for agents that take one from us.
 #[derive(Clone, Debug, PartialEq)]
@@ -222,23 +224,53 @@ struct Known<'t> {
 impl Known<'_> {
     /// Names the last message by its entry, for agents whose ids the entries have: so a point within a turn has a name too.
     fn named(self, path: &[&Arc<Entry>]) -> Self {
-        let is_message = |entry: &&&Arc<Entry>| match entry.body {
-            Body::Prompt(_) | Body::Reply(_) | Body::ToolResult(_) => true,
-            Body::Interrupted(_)
-            | Body::BranchSummary(_)
-            | Body::Compaction(_)
-            | Body::Merge(_)
-            | Body::CustomMessage(_)
-            | Body::System(_)
-            | Body::Cleared
-            | Body::Setting(_)
-            | Body::Note(_)
-            | Body::ContextEdit(_)
-            | Body::Foreign(_)
-            | Body::Shell(_) => false,
+        let message = match self.at {
+            At::Tip => path.iter().rev().find(|entry| is_message(&entry.body)).map(|entry| &entry.id),
+            At::Within => resume_point(path),
         };
-        let message = path.iter().rev().find(is_message).map(|entry| entry.id.to_string());
-        Self { message, ..self }
+        Self { message: message.map(ToString::to_string), ..self }
+    }
+}
+
+/// Where an agent that uses the ids of entries resumes to know a path: at its last message. A tool call without a result on
+/// the path is no such point, because the agent would have to make up the result; then it is the message above the call.
+/// `None`: the agent begins a session.
+pub fn resume_point<'t>(path: &[&'t Arc<Entry>]) -> Option<&'t EntryId> {
+    let answered: HashSet<&ToolCallId> = path.iter().filter_map(|entry| answered_call(&entry.body)).collect();
+    let is_open = |entry: &Arc<Entry>| match &entry.body {
+        Body::Reply(reply) => reply.tool_uses().any(|call| !answered.contains(&call.id)),
+        _ => false,
+    };
+    let open = path.iter().position(|entry| is_open(entry)).unwrap_or(path.len());
+    // An old call that was never answered does not matter: the agent has continued behind it.
+    let behind = path.get(open..).unwrap_or_default();
+    let counts = match behind.iter().any(|entry| entry.body.is_prompt()) {
+        true => path,
+        false => path.get(..open).unwrap_or_default(),
+    };
+    counts.iter().rev().find(|entry| is_message(&entry.body)).map(|entry| &entry.id)
+}
+
+fn answered_call(body: &Body) -> Option<&ToolCallId> {
+    if let Body::ToolResult(result) = body { Some(&result.call) } else { None }
+}
+
+/// Whether an agent with ids of its own can be asked to resume at it.
+fn is_message(body: &Body) -> bool {
+    match body {
+        Body::Prompt(_) | Body::Reply(_) | Body::ToolResult(_) => true,
+        Body::Interrupted(_)
+        | Body::BranchSummary(_)
+        | Body::Compaction(_)
+        | Body::Merge(_)
+        | Body::CustomMessage(_)
+        | Body::System(_)
+        | Body::Cleared
+        | Body::Setting(_)
+        | Body::Note(_)
+        | Body::ContextEdit(_)
+        | Body::Foreign(_)
+        | Body::Shell(_) => false,
     }
 }
 

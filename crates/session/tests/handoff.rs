@@ -109,6 +109,27 @@ fn in_the_middle_of_a_turn_no_message_can_be_named() {
     assert_eq!(way(&tree, "u2", &forks()), "replay");
 }
 
+/// An agent whose entries have its own ids can be resumed at any of its messages, but not at a call without a result.
+#[test]
+fn an_agent_with_ids_of_its_own_is_forked_at_the_entry_above_the_prompt() {
+    let names = Abilities { entry_ids: true, rebuilt_transcript: true, ..forks() };
+    let asked = |drawing: &str, bindings: &str, prompt: &str| way(&tree(drawing, bindings), prompt, &names);
+    let edited = "u1/t1 - a1/t1 - u2/t2 - a2/t2\n a1 - u3/t3*";
+    assert_eq!(asked(edited, "u1:s1 u2:s1", "u3"), "fork s1 at a1");
+    assert_eq!(asked("u1/t1 - a1/t1 - u2/t2*", "u1:s1", "u2"), "continue s1");
+    let first = "u1/t1 - a1/t1\nu2/t2*";
+    assert_eq!(asked(first, "u1:s1", "u2"), "begin", "nothing is above the first prompt");
+    let in_a_turn = |above: &str| format!("u1/t1 - a1/t1 - c1/t1 - t1/t1 - a2/t1\n {above} - u2/t2*");
+    assert_eq!(asked(&in_a_turn("t1"), "u1:s1", "u2"), "fork s1 at t1");
+    assert_eq!(asked(&in_a_turn("c1"), "u1:s1", "u2"), "fork s1 at a1", "the call has no result there");
+    assert_eq!(asked(&in_a_turn("a1"), "u1:s1", "u2"), "fork s1 at a1");
+    // Across two forks: the branch is bound to the session of its deepest turn.
+    let twice = "u1/t1 - a1/t1 - u2/t2 - a2/t2\n a1 - u3/t3 - a3/t3 - u4/t4 - a4/t4\n a3 - u5/t5*";
+    assert_eq!(asked(twice, "u1:s1 u2:s1 u3:s2 u4:s2", "u5"), "fork s2 at a3");
+    let mixed = "u1/t1 - a1/t1 - s1 - u2/t2*";
+    assert_eq!(asked(mixed, "u1:s1", "u2"), "rebuild", "the agent has not seen the summary");
+}
+
 #[test]
 fn what_the_agent_has_not_heard_has_to_be_told() {
     assert_eq!(way(&tree("u1/t1 - a1/t1 - s1 - u2/t2*", "u1:s1:m1"), "u2", &forks()), "replay");

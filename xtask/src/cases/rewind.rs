@@ -14,7 +14,7 @@ pub(crate) fn kinds() -> Vec<Kind> {
     vec![Kind {
         product: "ccpocket",
         kind: "rewind-fork",
-        calls: "session::plan::{agent_rewind, agent_may_rewind, agent_may_preview}, api::frame::decode_call",
+        calls: "session::handoff::resume_point, session::plan::{agent_rewind, agent_may_rewind, agent_may_preview}, api::frame::decode_call",
         run,
         adjust: names_in_backticks,
     }]

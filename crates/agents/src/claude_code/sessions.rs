@@ -3,11 +3,22 @@
 //! [`ClaudeHome`] only adds files and title lines: a line that Claude Code wrote is never changed. Links are not followed
 //! out of its folder, and FIFOs and devices are not opened. Everything here blocks.
 
-use std::path::{Path, PathBuf};
+mod files;
+mod status;
+mod titles;
 
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
 use offshoot_session::agent::{EntryIter, Environment};
-use offshoot_session::{AgentSessionId, EntryId, Missing};
+use offshoot_session::turn::CaughtUp;
+use offshoot_session::{
+    AgentSessionId, Body, Entry, EntryId, Missing, Record, SessionHeader, SessionId, SessionTree,
+};
 pub(super) use offshoot_transcripts::claude::Point;
+use offshoot_transcripts::claude::{Branches, extract, project_folder, write_branch};
+use offshoot_transcripts::{Destination, Loss};
 use thiserror::Error;
 
 use crate::{Elsewhere, Look, Seen};
@@ -27,32 +38,42 @@ pub(super) enum NotWritten {
     NoTranscript { session: AgentSessionId },
     #[error("the transcript `{}` has no message `{at}`", .path.display())]
     NoMessage { path: PathBuf, at: EntryId },
-    #[error("the transcript `{}` has no message", .path.display())]
+    #[error("the transcript `{}` has no messages", .path.display())]
     Empty { path: PathBuf },
+    #[error("there is nothing to write into session `{session}`")]
+    NothingToWrite { session: AgentSessionId },
+    #[error("`{session}` cannot be the name of a session file")]
+    BadName { session: AgentSessionId },
 }
 
 impl ClaudeHome {
     pub(super) fn of(environment: &Environment) -> Option<Self> {
-        let _ = environment;
-        None
+        let given = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let folder = given("CLAUDE_CONFIG_DIR").or_else(|| Some(given("HOME")?.join(".claude")))?;
+        Some(Self { folder })
     }
 
-    /// The transcript of a session, in the folder of any project.
+    /// The transcript of a session, in the folder of any project. Where several folders have one, the newest.
     pub(super) fn transcript(&self, session: &AgentSessionId) -> Option<PathBuf> {
-        let _ = session;
-        None
+        let name = file_name(session)?;
+        let folders = std::fs::read_dir(self.projects()).ok()?.flatten();
+        let found = folders.filter_map(|folder| {
+            let path = folder.path().join(&name);
+            let about = files::about(&self.folder, &path).ok()?;
+            Some((about.modified().ok(), path))
+        });
+        found.max().map(|(_, path)| path)
     }
 
     /// Where Claude Code would write a new session that works in this folder.
     pub(super) fn new_transcript(&self, session: &AgentSessionId, workspace: &Path) -> PathBuf {
-        let _ = (session, workspace);
-        self.folder.clone()
+        let folder = project_folder(&workspace.to_string_lossy());
+        self.projects().join(folder).join(format!("{session}.jsonl"))
     }
 
     /// Where a message is in the transcript of a session. A transcript that cannot be read has no messages.
     pub(super) fn point(&self, session: &AgentSessionId, at: &EntryId) -> Point {
-        let _ = (session, at);
-        Point::Missing
+        self.branches(session).map_or(Point::Missing, |branches| branches.point(at))
     }
 
     /// Writes the branch of `from` that ends with `at` (`None`: its active branch) as the new session `to`, line by line
@@ -64,8 +85,16 @@ impl ClaudeHome {
         to: &AgentSessionId,
         workspace: &Path,
     ) -> Result<(), NotWritten> {
-        let _ = (at, to, workspace);
-        Err(NotWritten::NoTranscript { session: from.clone() })
+        let path = self.transcript(from).ok_or_else(|| NotWritten::NoTranscript { session: from.clone() })?;
+        let bytes = files::read(&self.folder, &path).map_err(failed("read", &path))?;
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        let lines = extract(name.as_deref(), &bytes, at, to.as_str()).ok_or_else(|| match at {
+            Some(at) => NotWritten::NoMessage { path: path.clone(), at: at.clone() },
+            None => NotWritten::Empty { path: path.clone() },
+        })?;
+        self.write(to, workspace, &lines)?;
+        self.link_backups(from, to);
+        Ok(())
     }
 
     /// Writes entries of any agents, root first, as the new session `to`. Returns what Claude Code is not told.
@@ -75,8 +104,26 @@ impl ClaudeHome {
         to: &AgentSessionId,
         workspace: &Path,
     ) -> Result<Missing, NotWritten> {
-        let _ = (entries, workspace);
-        Err(NotWritten::NoTranscript { session: to.clone() })
+        let nothing = || NotWritten::NothingToWrite { session: to.clone() };
+        let (tree, last) = line_of(entries, to).ok_or_else(nothing)?;
+        let destination = Destination {
+            id: SessionId::from(to.as_str()),
+            project: workspace.to_string_lossy().into_owned(),
+            opened_at: tree.entry(&last).map_or(Timestamp::UNIX_EPOCH, |entry| entry.written_at),
+            lineage: None,
+        };
+        let written = write_branch(&tree, &last, &destination);
+        self.write(to, workspace, &written.bytes)?;
+        let left_out = |what: &[Loss]| {
+            let counts = written.report.left_out.iter().filter(|lost| what.contains(&lost.what));
+            usize::try_from(counts.map(|lost| lost.count).sum::<u64>()).unwrap_or(usize::MAX)
+        };
+        Ok(Missing {
+            tool_results: left_out(&[Loss::ResultsWithoutCall]),
+            thoughts: left_out(&[Loss::Thinking]),
+            images: left_out(&[Loss::Images]),
+            forgotten: left_out(&[Loss::Forgotten]),
+        })
     }
 
     /// A process that runs the session and that `is_ours` does not know.
@@ -85,19 +132,93 @@ impl ClaudeHome {
         session: &AgentSessionId,
         is_ours: &dyn Fn(u32) -> bool,
     ) -> Option<Elsewhere> {
-        let _ = (session, is_ours);
-        None
+        status::running(&self.folder, session).into_iter().find(|running| !is_ours(running.pid))
     }
 
     /// Appends a title to the transcript of a session that no process runs. Returns whether anything was written.
     pub(super) fn set_title(&self, session: &AgentSessionId, title: &str) -> Result<bool, NotWritten> {
-        let _ = title;
-        Err(NotWritten::NoTranscript { session: session.clone() })
+        let path =
+            self.transcript(session).ok_or_else(|| NotWritten::NoTranscript { session: session.clone() })?;
+        let is_new = titles::append(&self.folder, &path, session, title).map_err(failed("write", &path))?;
+        let index = path.with_file_name(titles::INDEX);
+        Ok(titles::mirror(&self.folder, &index, session, title).map_err(failed("write", &index))? || is_new)
     }
 
-    /// What [`crate::Agent::look`] returns.
+    /// What [`crate::Agent::look`] returns. `is_ours` tells whether a process was started by us.
     pub(super) fn look(&self, look: &Look<'_>, is_ours: &dyn Fn(u32) -> bool) -> Seen {
-        let _ = (look, is_ours);
-        Seen::default()
+        let behind = self.branches(look.session).map(|branches| branches.behind(look.after));
+        Seen {
+            elsewhere: self.elsewhere(look.session, is_ours),
+            caught_up: behind.map(|behind| unknown(behind, look.is_known)).unwrap_or_default(),
+        }
+    }
+
+    fn projects(&self) -> PathBuf {
+        self.folder.join("projects")
+    }
+
+    fn branches(&self, session: &AgentSessionId) -> Option<Branches> {
+        let path = self.transcript(session)?;
+        let bytes = files::read(&self.folder, &path).ok()?;
+        Some(Branches::read(path.file_name().map(|name| name.to_string_lossy()).as_deref(), &bytes))
+    }
+
+    fn write(&self, session: &AgentSessionId, workspace: &Path, lines: &[u8]) -> Result<(), NotWritten> {
+        if file_name(session).is_none() {
+            return Err(NotWritten::BadName { session: session.clone() });
+        }
+        let path = self.new_transcript(session, workspace);
+        files::write_new(&self.folder, &path, lines).map_err(failed("write", &path))
+    }
+
+    /// Gives a session the backups of files that another one has. Without them only Claude Code's own rewind of files lacks
+    /// something, so a failure is not reported.
+    fn link_backups(&self, from: &AgentSessionId, to: &AgentSessionId) {
+        let backups = self.folder.join("file-history");
+        let _ = files::link_all(&self.folder, &backups.join(from.as_str()), &backups.join(to.as_str()));
     }
 }
+
+/// Ids come from journals and transcripts, so they must not lead out of the folder.
+fn file_name(session: &AgentSessionId) -> Option<String> {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+    let is_name = !session.as_str().is_empty() && session.as_str().chars().all(is_plain);
+    is_name.then(|| format!("{session}.jsonl"))
+}
+
+fn failed(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> NotWritten {
+    move |source| NotWritten::File { doing, path: path.to_owned(), source }
+}
+
+/// Entries of a branch as a tree of one line, and its last entry.
+fn line_of(entries: EntryIter<'_>, session: &AgentSessionId) -> Option<(SessionTree, EntryId)> {
+    let mut last: Option<Arc<Entry>> = None;
+    let mut records = vec![];
+    for entry in entries {
+        let parent = last.as_ref().map(|last| last.id.clone());
+        if last.is_none() {
+            let id = SessionId::from(session.as_str());
+            records.push(Record::opened(SessionHeader::new(id, entry.written_at)));
+        }
+        records.push(Record::entry(Entry { parent, ..Entry::clone(&entry) }));
+        last = Some(entry);
+    }
+    let (tree, _) = SessionTree::replay(records);
+    Some((tree, last?.id.clone()))
+}
+
+/// Without what is known, and without the hidden context between known entries: nothing hangs below it any more.
+fn unknown(behind: CaughtUp, is_known: &dyn Fn(&EntryId) -> bool) -> CaughtUp {
+    let CaughtUp { entries, is_complete } = behind;
+    let last_known = entries.iter().rposition(|entry| is_known(&entry.id));
+    let is_new = |at: usize, body: &Body| {
+        let is_hidden = matches!(body, Body::CustomMessage(message) if !message.display);
+        !is_hidden || last_known.is_none_or(|last| at > last)
+    };
+    let entries = entries.into_iter().enumerate();
+    let entries = entries.filter(|(at, entry)| !is_known(&entry.id) && is_new(*at, &entry.body));
+    CaughtUp { entries: entries.map(|(_, entry)| entry).collect(), is_complete }
+}
+
+#[cfg(test)]
+mod tests;

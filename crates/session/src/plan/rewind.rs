@@ -6,12 +6,13 @@
 use thiserror::Error;
 
 use crate::agent::Abilities;
+use crate::handoff::resume_point;
 use crate::{Entry, EntryId, SessionTree};
 
 /// A rewind in the words of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRewind {
-    /// The last entry that stays; `None` begins a fresh session.
+    /// Where the agent resumes ([`resume_point`]); `None` begins a fresh session.
     pub resume_at: Option<EntryId>,
     pub kept_turns: usize,
     pub dropped_turns: usize,
@@ -53,7 +54,7 @@ pub fn agent_rewind(
         |entries: &[&std::sync::Arc<Entry>]| entries.iter().filter(|entry| entry.body.is_prompt()).count();
     let (kept, dropped) = path.split_at(at);
     Ok(AgentRewind {
-        resume_at: kept.last().map(|entry| entry.id.clone()),
+        resume_at: resume_point(kept).cloned(),
         kept_turns: prompts(kept),
         dropped_turns: prompts(dropped),
     })

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a helper that cannot go on fails the test")]
 
+mod branches;
 mod file;
 mod laws;
 mod reading;
