@@ -4,3 +4,6 @@
 
 mod launch;
 mod protocol;
+
+#[cfg(feature = "laws")]
+pub use protocol::laws::broken_laws;
