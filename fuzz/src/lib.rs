@@ -23,6 +23,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "classify", run: targets::classified, samples: samples::ALL },
     Target { name: "claude", run: targets::claude, samples: samples::CLAUDE },
     Target { name: "claude_beside", run: targets::claude_beside, samples: samples::CLAUDE },
+    Target { name: "claude_lines", run: targets::claude_lines, samples: samples::CLAUDE_LINES },
     Target { name: "codex", run: targets::codex, samples: samples::CODEX },
     Target { name: "ending", run: targets::ending, samples: samples::CLAUDE_UUIDS },
     Target { name: "file_names", run: file_names::file_names, samples: file_names::IDS },

@@ -319,3 +319,26 @@ pub const ALL: &[&str] = &[
     SIDE_FILES[0],
     SIDE_FILES[1],
 ];
+
+/// Output of a running Claude Code; lines with `>` are ours.
+pub const CLAUDE_LINES: &[&str] = &[concat!(
+    r#"{"type":"control_response","response":{"subtype":"success","request_id":"offshoot-1","response":{"account":{"tokenSource":"x"}}}}"#,
+    "\n>u1\n",
+    r#"{"type":"system","subtype":"session_state_changed","state":"running","session_id":"s"}"#,
+    "\n",
+    r#"{"type":"user","uuid":"u1","isReplay":true,"message":{"role":"user","content":"go"}}"#,
+    "\n",
+    r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1"}}}"#,
+    "\n",
+    r#"{"type":"stream_event","event":{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}}"#,
+    "\n",
+    r#"{"type":"assistant","uuid":"a1","message":{"id":"m1","content":[{"type":"tool_use","id":"c1","name":"Bash","input":{}}]}}"#,
+    "\n",
+    r#"{"type":"control_request","request_id":"k1","request":{"subtype":"can_use_tool","tool_name":"Bash","input":{},"tool_use_id":"c1"}}"#,
+    "\n>answer\n",
+    r#"{"type":"user","uuid":"r1","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"ok"}]}}"#,
+    "\n>interrupt\n",
+    r#"{"type":"result","subtype":"success","is_error":false,"modelUsage":{"m":{"inputTokens":1}}}"#,
+    "\n",
+    r#"{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s"}"#,
+)];

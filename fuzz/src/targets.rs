@@ -68,6 +68,12 @@ pub fn claude(bytes: &[u8]) {
 }
 
 /// A session and a sub-agent beside it.
+/// Output of a running Claude Code with our inputs between the lines.
+pub fn claude_lines(bytes: &[u8]) {
+    let broken = offshoot_agents::claude_code::broken_laws(bytes);
+    assert!(broken.is_empty(), "{broken:?}");
+}
+
 pub fn claude_beside(bytes: &[u8]) {
     let middle = memchr_line(bytes, bytes.len() / 2);
     let (session, agent) = bytes.split_at(middle);

@@ -89,6 +89,7 @@ targets!(
     classify,
     claude,
     claude_beside,
+    claude_lines,
     codex,
     ending,
     file_names,

@@ -120,3 +120,73 @@ impl fmt::Display for Version {
         write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NEW: Version = FORWARDS_SUB_AGENT_TEXT;
+    const OLD: Version = Version { major: 2, minor: 1, patch: 197 };
+
+    fn check(version: Version, case: LaunchCase<'_>, model: Option<&str>, behind: &str) {
+        let permission_mode = "default";
+        let all = arguments(&LaunchSpec { case, model, permission_mode, version }).join(" ");
+        let always = "--output-format stream-json --verbose --input-format stream-json --include-partial-messages \
+                      --replay-user-messages --permission-prompt-tool stdio --session-mirror ";
+        let rest = all.strip_prefix(always).expect("the options that are always there");
+        let (is_new, rest) = match rest.strip_prefix("--forward-subagent-text ") {
+            Some(rest) => (true, rest),
+            None => (false, rest),
+        };
+        assert_eq!(is_new, version >= NEW);
+        assert_eq!(rest, behind);
+    }
+
+    #[test]
+    fn options_by_case() {
+        let (s, n, at) = ("S".into(), "N".into(), EntryId::from("U"));
+        let mode = "--permission-mode default";
+        check(NEW, LaunchCase::New { session: &n }, None, &format!("{mode} --session-id N"));
+        check(
+            OLD,
+            LaunchCase::New { session: &n },
+            Some("m[1m]"),
+            &format!("--model m[1m] {mode} --session-id N"),
+        );
+        check(OLD, LaunchCase::Resume { session: &s }, Some("m"), &format!("--model m {mode} --resume S"));
+        check(
+            NEW,
+            LaunchCase::Fork { from: &s, at: Some(&at), session: &n },
+            Some("m"),
+            &format!("--model m {mode} --resume S --session-id N --resume-session-at U --fork-session"),
+        );
+        check(
+            NEW,
+            LaunchCase::Fork { from: &s, at: None, session: &n },
+            Some("m"),
+            &format!("--model m {mode} --resume S --session-id N --fork-session"),
+        );
+    }
+
+    #[test]
+    fn versions() {
+        let parsed = |text: &str| text.parse::<Version>().ok().map(|version| version.to_string());
+        assert_eq!(parsed("2.1.325 (Claude Code)").as_deref(), Some("2.1.325"));
+        assert_eq!(parsed("2.1.197").as_deref(), Some("2.1.197"));
+        assert_eq!(parsed("3.0.0-beta.1").as_deref(), Some("3.0.0"));
+        assert_eq!(parsed(""), None);
+        assert_eq!(parsed("Claude"), None);
+        assert!(OLD < NEW);
+    }
+
+    #[test]
+    fn variables_of_ours_do_not_reach_the_process() {
+        for name in ["CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "OFFSHOOT_HOME", "OFFSHOOT_AGENT_RUN"] {
+            assert!(is_withheld(OsStr::new(name)), "{name}");
+        }
+        for name in ["HOME", "ANTHROPIC_API_KEY", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY"] {
+            assert!(!is_withheld(OsStr::new(name)), "{name}");
+        }
+        assert!(variables("r1").contains(&("OFFSHOOT_AGENT_RUN", "r1".to_owned())));
+    }
+}

@@ -17,6 +17,9 @@ mod asks;
 mod entries;
 mod failure;
 mod json;
+#[cfg(any(test, feature = "laws"))]
+#[cfg_attr(test, expect(unreachable_pub, reason = "the fuzz target reaches it"))]
+pub mod laws;
 mod lines;
 mod messages;
 mod prompt;
@@ -441,7 +444,10 @@ impl Protocol {
 
     /// Everything that is open fails: the process is gone or cannot be understood.
     fn fail_open(&mut self, failure: &AgentFailure) {
-        let cut = self.writing(&Speaker::Agent).cut();
+        // A turn that failed before that has decided about its live text: it is void.
+        let is_decided = self.turns.open.as_ref().is_some_and(|open| open.failure.is_some());
+        let writing = self.writing(&Speaker::Agent);
+        let cut = if is_decided { writing.abandon() } else { writing.cut() };
         for call in self.tasks.end_all() {
             let speaker = Speaker::SubAgent(call);
             let mut events = self.writing(&speaker).cut();
@@ -490,6 +496,8 @@ impl Protocol {
         };
         if let Some(open) = self.turns.open.as_mut().filter(|open| open.turn.as_ref() == Some(turn)) {
             open.is_interrupted = true;
+            // Sub-agents still ran, so its result was not its end.
+            open.outcome = None;
             self.interrupt();
         } else if let Some(written) = self.turns.written.as_mut().filter(|written| is_it(written)) {
             written.is_interrupted = true;

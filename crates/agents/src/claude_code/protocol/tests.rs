@@ -1,1 +1,3 @@
-
+mod golden;
+mod rules;
+mod shuffled;
