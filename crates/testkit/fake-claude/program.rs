@@ -1,27 +1,65 @@
 //! The fake Claude Code. `offshoot_testkit::fake_claude` describes it.
 
-#![expect(clippy::print_stdout, reason = "the protocol of the program is its standard output")]
+#[path = "claude.rs"]
+mod claude;
+#[path = "config.rs"]
+mod config;
+#[path = "control.rs"]
+mod control;
+#[path = "ids.rs"]
+mod ids;
+#[path = "input.rs"]
+mod input;
+#[path = "message.rs"]
+mod message;
+#[path = "opening.rs"]
+mod opening;
+#[path = "options.rs"]
+mod options;
+#[path = "result.rs"]
+mod result;
+#[path = "script.rs"]
+mod script;
+#[path = "status.rs"]
+mod status;
+#[path = "task.rs"]
+mod task;
+#[path = "tool.rs"]
+mod tool;
+#[path = "transcript.rs"]
+mod transcript;
+#[path = "turn.rs"]
+mod turn;
+#[path = "wire.rs"]
+mod wire;
 
-use std::io::BufRead;
+use std::io::Write as _;
 use std::process::ExitCode;
 
-use serde_json::{Value, json};
+use claude::Claude;
+use config::Config;
 
 pub(super) fn run(arguments: &[String]) -> ExitCode {
-    if arguments.iter().any(|word| word == "--version") {
-        println!("2.1.325 (Claude Code)");
+    let config = match Config::read() {
+        Ok(config) => config,
+        Err(error) => return refuse(&error.to_string()),
+    };
+    if arguments.iter().any(|word| word == "--version" || word == "-v") {
+        let _ = writeln!(std::io::stdout(), "{} (Claude Code)", config.version);
         return ExitCode::SUCCESS;
     }
-    for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        let Ok(line) = serde_json::from_str::<Value>(&line) else { return ExitCode::FAILURE };
-        if line["request"]["subtype"] == "initialize" {
-            let answer =
-                json!({"commands": [], "agents": [], "models": [], "account": {}, "pid": std::process::id()});
-            println!(
-                "{}",
-                json!({"type": "control_response", "response": {"subtype": "success", "request_id": line["request_id"], "response": answer}})
-            );
-        }
+    let options = match options::parse(arguments, &config) {
+        Ok(options) if options.speaks_json => options,
+        Ok(_) => return refuse("Error: this program only speaks stream-json"),
+        Err(problem) => return refuse(&problem),
+    };
+    match Claude::open(options, config) {
+        Ok(mut claude) => claude.run(),
+        Err(problem) => refuse(&problem),
     }
-    ExitCode::SUCCESS
+}
+
+fn refuse(problem: &str) -> ExitCode {
+    let _ = writeln!(std::io::stderr(), "{problem}");
+    ExitCode::FAILURE
 }
