@@ -26,7 +26,7 @@ usage: cargo xtask test [--install] [--tier NAME]...
        cargo xtask bench [--corpus] [--peers] [--check] [--only WORD] [--json FILE] [DIR]
        cargo xtask bench --against PROGRAM [--check] [--only WORD] [--json FILE] [DIR]
        cargo xtask transcripts DIR
-       cargo xtask programs [--install] [NAME]...
+       cargo xtask programs [--install] [--flow WORD]... [NAME]...
        cargo xtask model [PORT [LOG]]
        cargo xtask fuzz [TARGET] [SECONDS]
 
@@ -42,7 +42,8 @@ bench        measures long sessions under DIR, beside pi and oh-my-pi with --pee
              commands beside those of another build of Offshoot;
              with --only scaling how the time of every command grows with wide and deep sessions
 transcripts  reads every session file under DIR and counts what it finds
-programs     holds conversations with real agents and a scripted model, and reads what they wrote
+programs     holds conversations with real agents and a scripted model, and reads what they wrote;
+             `driven` are those that offshoot holds with Claude Code, --flow chooses by a word
 model        the scripted model alone, until it is interrupted; tells every request,
              and writes them to LOG
 fuzz         gives the readers any bytes, SECONDS each (default: 60): by cargo-fuzz where there is a
@@ -199,9 +200,14 @@ fn parse_bench(mut args: impl Iterator<Item = OsString>) -> Result<bench::Reques
 
 fn parse_programs(args: impl Iterator<Item = OsString>) -> Result<programs::Request, String> {
     let mut request = programs::Request::default();
-    for arg in args {
+    let mut args = args;
+    while let Some(arg) = args.next() {
         match arg.to_str() {
             Some("--install") => request.install = true,
+            Some("--flow") => {
+                let word = args.next().and_then(|word| word.into_string().ok());
+                request.flows.push(word.ok_or("`--flow` needs a word")?);
+            }
             Some(name) if !name.starts_with('-') => request.only.push(name.to_owned()),
             _ => return Err(format!("unknown option `{}`", arg.to_string_lossy())),
         }
@@ -271,8 +277,12 @@ mod tests {
         assert_eq!(parse("cases pi"), Ok(Task::Cases { dir: Some("pi".into()) }));
         assert_eq!(parse("model 8080"), Ok(Task::Model { port: 8080, log: None }));
         assert_eq!(
-            parse("programs --install codex pi"),
-            Ok(Task::Programs(programs::Request { install: true, only: vec!["codex".into(), "pi".into()] }))
+            parse("programs --install codex --flow edit pi"),
+            Ok(Task::Programs(programs::Request {
+                install: true,
+                only: vec!["codex".into(), "pi".into()],
+                flows: vec!["edit".into()]
+            }))
         );
         assert_eq!(parse("transcripts here"), Ok(Task::Transcripts { dir: "here".into() }));
     }

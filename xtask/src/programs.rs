@@ -11,6 +11,7 @@
 
 mod catalog;
 mod continued;
+mod driven;
 pub(crate) mod install;
 mod place;
 mod reading;
@@ -43,6 +44,8 @@ pub(crate) struct Request {
     pub(crate) install: bool,
     /// Names of programs; empty means all.
     pub(crate) only: Vec<String>,
+    /// Words of the names of flows that `offshoot` drives; empty means all.
+    pub(crate) flows: Vec<String>,
 }
 
 /// What was read, beside what was held.
@@ -70,7 +73,8 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
 
 /// Every program, one after the other: on two cores they would only be in each other's way.
 pub(crate) fn hold_all(request: &Request) -> Result<Counts> {
-    if let Some(unknown) = request.only.iter().find(|name| !PROGRAMS.iter().any(|one| one.name == **name)) {
+    let is_known = |name: &str| name == driven::NAME || PROGRAMS.iter().any(|one| one.name == name);
+    if let Some(unknown) = request.only.iter().find(|name| !is_known(name)) {
         bail!("no program `{unknown}`");
     }
     let target = target_dir()?;
@@ -81,7 +85,10 @@ pub(crate) fn hold_all(request: &Request) -> Result<Counts> {
             counts = counts + run_program(program, request.install, &target.join("programs"), &offshoot);
         }
     }
-    Ok(counts + continued::hold_all(request, &target.join("programs"), &offshoot))
+    let cache = target.join("programs");
+    Ok(counts
+        + continued::hold_all(request, &cache, &offshoot)
+        + driven::hold_all(request, &cache, &offshoot))
 }
 
 fn run_program(program: &Program, may_install: bool, cache: &Path, offshoot: &Path) -> Counts {

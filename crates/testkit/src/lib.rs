@@ -4,6 +4,7 @@
 pub mod deadline;
 mod drawing;
 mod engine;
+pub mod fake_claude;
 pub mod model;
 mod real_files;
 mod shape;
