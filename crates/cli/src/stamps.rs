@@ -113,9 +113,13 @@ impl Stamps for SystemStamps {
     }
 
     fn session_id(&mut self) -> SessionId {
+        self.uuid().into()
+    }
+
+    fn uuid(&mut self) -> String {
         let bits = self.bits();
         let hex = format!("{bits:032x}");
         let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default().to_owned();
-        format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32)).into()
+        format!("{}-{}-4{}-8{}-{}", part(0, 8), part(8, 12), part(13, 16), part(17, 20), part(20, 32))
     }
 }

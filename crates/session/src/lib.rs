@@ -83,6 +83,6 @@ pub use record::{
     BranchReason, Change, Fact, ForeignSource, HeadMove, Lineage, Mark, Missing, Provenance, RawLine, Record,
     SessionHeader, TitleSource,
 };
-pub use stamps::{ChosenIds, Stamps};
+pub use stamps::{ChosenIds, Stamps, is_uuid};
 pub use tree::{Binding, Operation, Rejected, SessionTree};
 pub use watch::Watch;

@@ -164,6 +164,11 @@ pub enum Fact {
         /// forked from here and is never continued.
         inherited: bool,
     },
+    /// A prompt was sent to its agent again, under another id of the agent's. Both are the same entry.
+    Delivered {
+        prompt: EntryId,
+        delivered_as: EntryId,
+    },
     TurnEnded {
         turn: TurnId,
     },
@@ -175,6 +180,8 @@ pub enum Fact {
     /// Tokens and money that belong to no reply.
     Spent {
         usage: crate::Usage,
+        /// `None` where it is not known, or where the sum is of several.
+        model: Option<Model>,
     },
     /// What the step is called, for the list of steps.
     Operation {

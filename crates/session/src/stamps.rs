@@ -13,6 +13,8 @@ pub trait Stamps {
     fn turn_id(&mut self) -> TurnId;
     fn operation_id(&mut self) -> OperationId;
     fn session_id(&mut self) -> SessionId;
+    /// A UUID (version 4), for agents that take names of messages and sessions from us.
+    fn uuid(&mut self) -> String;
 }
 
 /// Stamps for one request whose ids were chosen by the caller, where they were. The same request sent twice then has the
@@ -24,11 +26,12 @@ pub struct ChosenIds<'s> {
     numbered: Option<usize>,
     turn: Option<TurnId>,
     session: Option<SessionId>,
+    has_uuids: bool,
 }
 
 impl fmt::Debug for ChosenIds<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { stamps: _, operation, numbered: _, turn, session } = self;
+        let Self { stamps: _, operation, numbered: _, turn, session, has_uuids: _ } = self;
         f.debug_struct("ChosenIds")
             .field("operation", operation)
             .field("turn", turn)
@@ -39,7 +42,7 @@ impl fmt::Debug for ChosenIds<'_> {
 
 impl<'s> ChosenIds<'s> {
     pub fn new(stamps: &'s mut (dyn Stamps + Send)) -> Self {
-        Self { stamps, operation: None, numbered: None, turn: None, session: None }
+        Self { stamps, operation: None, numbered: None, turn: None, session: None, has_uuids: false }
     }
 
     pub fn operation(self, operation: Option<OperationId>) -> Self {
@@ -58,6 +61,11 @@ impl<'s> ChosenIds<'s> {
     pub fn session(self, session: Option<SessionId>) -> Self {
         Self { session, ..self }
     }
+
+    /// Entries get UUIDs: an agent with ids of its own uses the id of the prompt.
+    pub fn with_uuids(self, has_uuids: bool) -> Self {
+        Self { has_uuids, ..self }
+    }
 }
 
 /// Each chosen id is given once, unless operations are numbered.
@@ -67,7 +75,7 @@ impl Stamps for ChosenIds<'_> {
     }
 
     fn entry_id(&mut self) -> EntryId {
-        self.stamps.entry_id()
+        if self.has_uuids { self.stamps.uuid().into() } else { self.stamps.entry_id() }
     }
 
     fn turn_id(&mut self) -> TurnId {
@@ -90,4 +98,15 @@ impl Stamps for ChosenIds<'_> {
         let drawn = self.stamps.session_id();
         self.session.take().unwrap_or(drawn)
     }
+
+    fn uuid(&mut self) -> String {
+        self.stamps.uuid()
+    }
+}
+
+/// Whether an id has the form of a UUID.
+pub fn is_uuid(id: &str) -> bool {
+    let parts: Vec<&str> = id.split('-').collect();
+    let is_hex = |part: &&str| part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    parts.iter().map(|part| part.len()).eq([8, 4, 4, 4, 12]) && parts.iter().all(is_hex)
 }

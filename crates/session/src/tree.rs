@@ -47,6 +47,9 @@ pub struct SessionTree {
     ended_turns: HashTrieSetSync<TurnId>,
     user_title: Option<String>,
     auto_title: Option<String>,
+    /// Prompts by the further ids under which their agents have them, and the latest such id of a prompt.
+    aliases: HashTrieMapSync<EntryId, EntryId>,
+    delivered_as: HashTrieMapSync<EntryId, EntryId>,
     spent: VectorSync<Usage>,
     operations: VectorSync<Operation>,
     /// The step by which the session came to be.
@@ -172,6 +175,8 @@ impl Default for SessionTree {
             ended_turns: HashTrieSetSync::new_sync(),
             user_title: None,
             auto_title: None,
+            aliases: HashTrieMapSync::new_sync(),
+            delivered_as: HashTrieMapSync::new_sync(),
             spent: VectorSync::new_sync(),
             operations: VectorSync::new_sync(),
             began: None,

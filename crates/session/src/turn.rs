@@ -46,10 +46,11 @@ use crate::live::LiveReplies;
 use crate::status::{State, WaitingFor};
 use crate::{
     AgentSessionId, Body, Compaction, Entry, EntryId, Fact, FileLists, Interruption, Missing, Model,
-    Provenance, Record, Reply, SessionTree, Stamps, Stop, ToolCallId, TurnId, Usage,
+    Provenance, Record, Reply, SessionTree, Stamps, Stop, ToolCallId, TurnId,
 };
 use message::{Growth, Speech, Written, written};
 use sub_agents::Call;
+use usage::Counted;
 
 #[derive(Clone, Debug)]
 pub struct Turn {
@@ -65,8 +66,7 @@ pub struct Turn {
     asked: BTreeSet<AskId>,
     questions: BTreeSet<AskId>,
     bound: Bound,
-    /// What entries carry since the agent reported a sum.
-    counted: Usage,
+    counted: Counted,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Turn {
             asked: BTreeSet::new(),
             questions: BTreeSet::new(),
             bound: Bound::default(),
-            counted: Usage::default(),
+            counted: Counted::default(),
         }
     }
 

@@ -157,7 +157,7 @@ fn a_reply_whose_line_was_lost_is_still_the_same() {
 #[test]
 fn a_sum_so_far_counts_only_where_nothing_else_does() {
     let sum = Usage { cost_micros: 7, ..Usage::default() };
-    let spent = || Record::marked(FixedStamps::start(), Fact::Spent { usage: sum });
+    let spent = || Record::marked(FixedStamps::start(), Fact::Spent { usage: sum, model: None });
     let with_sum = |records: Vec<Record>| charged(records.into_iter().chain([spent()]).collect()).1;
     let priced = with_sum(records());
     assert!(priced.iter().all(|charge| charge.entry.is_some()));
@@ -289,7 +289,7 @@ fn compactions_branch_summaries_tool_results_and_usage_lines_are_counted() {
     };
     let warmed = Usage { cost_micros: 800, ..Usage::default() };
     let line = |id: &str| {
-        let fact = Fact::Spent { usage: warmed };
+        let fact = Fact::Spent { usage: warmed, model: None };
         Record::new(Change::Marked(Mark { id: Some(id.into()), marked_at: FixedStamps::start(), fact }))
     };
     let (tree, charges) = charged(vec![

@@ -254,4 +254,8 @@ impl Stamps for Clock {
     fn session_id(&mut self) -> SessionId {
         self.id().into()
     }
+
+    fn uuid(&mut self) -> String {
+        self.id()
+    }
 }

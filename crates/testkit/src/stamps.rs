@@ -56,6 +56,10 @@ impl Stamps for FixedStamps {
     fn session_id(&mut self) -> SessionId {
         format!("session{}", self.next()).into()
     }
+
+    fn uuid(&mut self) -> String {
+        format!("{:08x}-0000-4000-8000-000000000000", self.next())
+    }
 }
 
 /// One clock and one row of ids for many, so that a test with several at work runs the same way each time.
@@ -92,5 +96,9 @@ impl Stamps for SharedStamps {
 
     fn session_id(&mut self) -> SessionId {
         self.take(Stamps::session_id)
+    }
+
+    fn uuid(&mut self) -> String {
+        self.take(Stamps::uuid)
     }
 }

@@ -43,7 +43,7 @@ fn run(case: &Case) -> Result<Value> {
         }
     }
     for usage in list(&case.input, "usage_records") {
-        let fact = Fact::Spent { usage: usage_from(usage) };
+        let fact = Fact::Spent { usage: usage_from(usage), model: None };
         tree.apply(&Record::marked(stamps.now(), fact))?;
     }
     for _ in 0..case.input.get("messages").and_then(Value::as_u64).unwrap_or_default() {

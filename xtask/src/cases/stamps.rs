@@ -59,4 +59,8 @@ impl Stamps for GivenIds {
     fn session_id(&mut self) -> SessionId {
         format!("session{}", self.count()).into()
     }
+
+    fn uuid(&mut self) -> String {
+        format!("{:08x}-0000-4000-8000-000000000000", self.count())
+    }
 }

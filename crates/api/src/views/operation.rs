@@ -136,6 +136,7 @@ fn describe(record: &Record, number: &dyn Fn(&EntryId) -> Option<usize>, view: &
             Fact::Checkpoint { .. }
             | Fact::Bound { .. }
             | Fact::TurnEnded { .. }
+            | Fact::Delivered { .. }
             | Fact::Spent { .. }
             | Fact::Operation { .. }
             | Fact::Began { .. }

@@ -370,6 +370,7 @@ fn told_fact(fact: &Fact) -> Option<EventKind> {
         }
         Fact::Undone { .. } | Fact::Redone { .. } | Fact::Archived { .. } => Some(EventKind::Rearranged),
         Fact::TurnEnded { .. }
+        | Fact::Delivered { .. }
         | Fact::Spent { .. }
         | Fact::Operation { .. }
         | Fact::Began { .. }

@@ -54,6 +54,10 @@ impl Stamps for ElsewhereStamps {
     fn session_id(&mut self) -> SessionId {
         self.next().into()
     }
+
+    fn uuid(&mut self) -> String {
+        self.next()
+    }
 }
 
 type Action = Box<dyn FnOnce() + Send>;

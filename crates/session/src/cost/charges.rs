@@ -49,8 +49,8 @@ pub fn used(tree: &SessionTree, billed_as: impl Fn(&Record) -> Option<String>) -
                 ));
             }
             Change::Marked(mark) => {
-                let Fact::Spent { usage } = &mark.fact else { continue };
-                charges.push(counting.beside(mark.id.as_ref(), mark.marked_at, usage));
+                let Fact::Spent { usage, model } = &mark.fact else { continue };
+                charges.push(counting.beside(mark.id.as_ref(), mark.marked_at, usage, model.as_ref()));
             }
             Change::Opened(_) | Change::Entry(_) | Change::HeadMoved(_) | Change::Unknown => {}
         }
@@ -144,7 +144,13 @@ impl Counting {
     }
 
     /// What belongs to no entry. `id` is that of its line, if its program gives such lines one.
-    pub fn beside(&mut self, id: Option<&EntryId>, at: Timestamp, usage: &Usage) -> Charge {
+    pub fn beside(
+        &mut self,
+        id: Option<&EntryId>,
+        at: Timestamp,
+        usage: &Usage,
+        model: Option<&Model>,
+    ) -> Charge {
         let tokens = usage.context_tokens();
         let spent = || format!("spent@{}:{tokens}:{}", at.as_millisecond(), usage.cost_micros);
         let mut names = vec![match id {
@@ -155,7 +161,8 @@ impl Counting {
             |thread: &String| ChargeName::in_thread(thread, self.so_far, usage, ReplyWords::default());
         names.extend(self.threads.iter().filter_map(in_thread));
         self.so_far = self.so_far.saturating_add(tokens);
-        let (entry, model, is_unpriced) = (None, None, tokens > 0 && usage.cost_micros == 0);
+        let (entry, model) = (None, model.cloned());
+        let is_unpriced = tokens > 0 && usage.cost_micros == 0;
         // Programs that write down sums give them no ids; pi's lines have one, and each is a charge of its own.
         let is_sum = tokens == 0 && id.is_none();
         Charge { names, entry, at, model, usage: *usage, is_sum, is_unpriced }

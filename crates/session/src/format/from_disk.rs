@@ -254,7 +254,12 @@ impl Incoming<'_> {
             words::Fact::Archived(archived) => {
                 Fact::Archived { target: id(archived.target), archived: archived.archived }
             }
-            words::Fact::Spent(spent) => Fact::Spent { usage: usage(spent) },
+            words::Fact::Delivered(delivered) => {
+                Fact::Delivered { prompt: id(delivered.prompt), delivered_as: id(delivered.delivered_as) }
+            }
+            words::Fact::Spent(spent) => {
+                Fact::Spent { usage: usage(spent.usage), model: spent.model.map(model) }
+            }
             words::Fact::Operation(operation) => Fact::Operation { name: operation.name.into_owned() },
             words::Fact::Began(began) => Fact::Began { name: began.name.into_owned() },
             words::Fact::Forked(forked) => Fact::Forked { session: forked.session.into_owned().into() },

@@ -382,7 +382,13 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
         Fact::Archived { target, archived } => {
             words::Fact::Archived(words::Archived { target: target.as_str().into(), archived: *archived })
         }
-        Fact::Spent { usage } => words::Fact::Spent(usage_of(usage)),
+        Fact::Delivered { prompt, delivered_as } => words::Fact::Delivered(words::Delivered {
+            prompt: prompt.as_str().into(),
+            delivered_as: delivered_as.as_str().into(),
+        }),
+        Fact::Spent { usage, model } => {
+            words::Fact::Spent(words::Spent { usage: usage_of(usage), model: model.as_ref().map(model_of) })
+        }
         Fact::Operation { name } => words::Fact::Operation(words::Operation { name: name.into() }),
         Fact::Began { name } => words::Fact::Began(words::Operation { name: name.into() }),
         Fact::Forked { session } => words::Fact::Forked(words::Forked { session: session.as_str().into() }),

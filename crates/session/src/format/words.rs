@@ -202,7 +202,8 @@ choices! {
         "bound" => Bound(Bound<'a>),
         "turn_ended" => TurnEnded(TurnEnded<'a>),
         "archived" => Archived(Archived<'a>),
-        "spent" => Spent(Usage),
+        "delivered" => Delivered(Delivered<'a>),
+        "spent" => Spent(Spent<'a>),
         "operation" => Operation(Operation<'a>),
         "began" => Began(Operation<'a>),
         "forked" => Forked(Forked<'a>),
@@ -265,6 +266,7 @@ objects! {
     TurnEnded<'a> { turn: Name<'a>; }
     Archived<'a> { target: Name<'a>, archived: bool; }
     Operation<'a> { name: Name<'a>; }
+    Delivered<'a> { prompt: Name<'a>, delivered_as: Name<'a>; }
     Forked<'a> { session: Name<'a>; }
     Undone<'a> { operation: Name<'a>; }
 }
@@ -289,6 +291,15 @@ pub(super) struct Usage {
     pub(super) cache_write: i64,
     pub(super) total: i64,
     pub(super) cost_micros: i64,
+}
+
+/// The members of [`Usage`], and whose usage it is.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Spent<'a> {
+    #[serde(flatten)]
+    pub(super) usage: Usage,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) model: Option<Model<'a>>,
 }
 
 #[derive(Clone, Copy, Default, Serialize, Deserialize)]

@@ -61,6 +61,7 @@ fn undone_since_last_step(tree: &SessionTree) -> Vec<OperationId> {
             | Fact::TurnEnded { .. }
             | Fact::Archived { .. }
             | Fact::Forked { .. }
+            | Fact::Delivered { .. }
             | Fact::Spent { .. } => {}
         }
     }

@@ -280,7 +280,8 @@ impl Fold {
                     skeleton.bindings.insert(at.clone(), binding);
                 }
             }
-            Fact::Spent { .. }
+            Fact::Delivered { .. }
+            | Fact::Spent { .. }
             | Fact::Operation { .. }
             | Fact::Began { .. }
             | Fact::Forked { .. }

@@ -128,9 +128,12 @@ impl SessionTree {
         *self = Self::replay(log).0;
     }
 
-    /// Whether an entry or a mark has this id, hidden or not.
+    /// Whether an entry or a mark has this id, hidden or not, or an agent has a prompt under it.
     pub fn is_id_taken(&self, id: &EntryId) -> bool {
-        self.by_id.contains_key(id) || self.mark_ids.contains(id) || self.hidden.contains(id)
+        self.by_id.contains_key(id)
+            || self.mark_ids.contains(id)
+            || self.hidden.contains(id)
+            || self.aliases.contains_key(id)
     }
 
     fn require_free(&self, id: &EntryId) -> Result<(), Rejected> {
@@ -263,7 +266,11 @@ impl SessionTree {
             Fact::Archived { target, archived: false } => {
                 self.archived.remove_mut(target);
             }
-            Fact::Spent { usage } => self.spent.push_back_mut(*usage),
+            Fact::Delivered { prompt, delivered_as } => {
+                self.aliases.insert_mut(delivered_as.clone(), prompt.clone());
+                self.delivered_as.insert_mut(prompt.clone(), delivered_as.clone());
+            }
+            Fact::Spent { usage, model: _ } => self.spent.push_back_mut(*usage),
             Fact::Operation { name } => self.list_step(name, mark, record),
             Fact::Began { name } => {
                 self.list_step(name, mark, record);
@@ -492,6 +499,7 @@ impl Fact {
     pub fn target(&self) -> Option<&EntryId> {
         match self {
             Self::Label { target, .. } | Self::Archived { target, .. } => Some(target),
+            Self::Delivered { prompt, .. } => Some(prompt),
             Self::BranchName { at, .. } | Self::Checkpoint { at, .. } | Self::Bound { at, .. } => Some(at),
             Self::Title { .. }
             | Self::TurnEnded { .. }

@@ -218,6 +218,16 @@ impl SessionTree {
         self.ended_turns.contains(turn)
     }
 
+    /// The id under which the agent has an entry: a prompt that was sent again has another one there.
+    pub fn delivered_as<'t>(&'t self, id: &'t EntryId) -> &'t EntryId {
+        self.delivered_as.get(id).unwrap_or(id)
+    }
+
+    /// The prompt that an agent has under this further id.
+    pub fn aliased(&self, id: &EntryId) -> Option<&EntryId> {
+        self.aliases.get(id)
+    }
+
     /// Usage that belongs to no reply.
     pub fn spent(&self) -> impl Iterator<Item = &Usage> {
         self.spent.iter()

@@ -122,7 +122,12 @@ impl Turn {
             effects.extend(self.count_without_entry(usage, stamps));
             return effects;
         }
-        self.count(usage.as_ref());
+        let model = match &body {
+            Body::Reply(reply) => reply.model.clone(),
+            _ => None,
+        };
+        let model = model.or_else(|| self.bound.model.clone());
+        self.count(model.as_ref(), usage.as_ref());
         let calls: Vec<ToolUse> = match &body {
             Body::Reply(reply) => reply.tool_uses().cloned().collect(),
             _ => Vec::new(),
@@ -264,12 +269,12 @@ impl Turn {
                 Some(Body::Reply(reply)) => reply,
                 _ => Reply::default(),
             };
-            self.count(reply.usage.as_ref());
+            let model = reply.model.clone().or_else(|| self.bound.model.clone());
+            self.count(model.as_ref(), reply.usage.as_ref());
             if reply.shows_something() {
-                let model = self.bound.model.clone();
                 let _ = self.live.amend(&turn, |reply| reply.model = reply.model.take().or(model));
             } else {
-                records.extend(reply.usage.map(|usage| spent(usage, stamps)));
+                records.extend(reply.usage.map(|usage| spent(usage, model, stamps)));
                 let _ = self.live.discard(&turn);
             }
         }

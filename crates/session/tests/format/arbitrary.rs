@@ -220,7 +220,11 @@ fn fact() -> BoxedStrategy<Fact> {
         ),
         word().prop_map(|turn| Fact::TurnEnded { turn: turn.into() }),
         (id(), any::<bool>()).prop_map(|(target, archived)| Fact::Archived { target, archived }),
-        usage().prop_map(|usage| Fact::Spent { usage }),
+        (usage(), of((word(), word()))).prop_map(|(usage, model)| {
+            let model = model.map(|(provider, name)| Model { provider, name });
+            Fact::Spent { usage, model }
+        }),
+        (id(), id()).prop_map(|(prompt, delivered_as)| Fact::Delivered { prompt, delivered_as }),
         word().prop_map(|name| Fact::Operation { name }),
         word().prop_map(|name| Fact::Began { name }),
         word().prop_map(|session| Fact::Forked { session: session.into() }),

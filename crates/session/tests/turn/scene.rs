@@ -140,7 +140,7 @@ fn fact(fact: &Fact) -> String {
             format!("bound({at}, {session}, continued{message})")
         }
         Fact::TurnEnded { turn } => format!("ended({turn})"),
-        Fact::Spent { usage } => format!("spent({})", usage.input + usage.output),
+        Fact::Spent { usage, .. } => format!("spent({})", usage.input + usage.output),
         fact => format!("{fact:?}"),
     }
 }

@@ -134,7 +134,7 @@ pub(crate) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
         What::CostSoFar(cost) => {
             let before = std::mem::replace(&mut file.heard.cost_so_far, *cost);
             let cost_micros = if *cost >= before { cost - before } else { *cost };
-            file.spend(None, at, &Usage { cost_micros, ..Usage::default() });
+            file.spend(None, at, &Usage { cost_micros, ..Usage::default() }, None);
             if cost_micros != 0 {
                 file.moment(at);
             }

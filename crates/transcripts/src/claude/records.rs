@@ -271,7 +271,7 @@ impl Journal {
         if since == 0 {
             return Change::Unknown;
         }
-        self.marked(Fact::Spent { usage: Usage { cost_micros: since, ..Usage::default() } })
+        self.marked(Fact::Spent { usage: Usage { cost_micros: since, ..Usage::default() }, model: None })
     }
 
     fn marked(&self, fact: Fact) -> Change {

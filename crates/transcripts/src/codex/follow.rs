@@ -266,7 +266,7 @@ impl Thread {
             None => {
                 file.moment(self.now);
                 if let Some(at) = moment(self.now) {
-                    file.charge(counting.beside(None, at, &count.last));
+                    file.charge(counting.beside(None, at, &count.last, None));
                 }
             }
         }

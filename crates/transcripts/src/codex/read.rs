@@ -459,7 +459,7 @@ impl File<'_> {
             reply.usage = Some(count.last);
             return None;
         }
-        Some(Record::marked(self.reader.now(), Fact::Spent { usage: count.last }))
+        Some(Record::marked(self.reader.now(), Fact::Spent { usage: count.last, model: None }))
     }
 
     /// Goes back over the last prompts; what follows branches off there.

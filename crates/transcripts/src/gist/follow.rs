@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use offshoot_session::cost::{Charge, Counting};
 use offshoot_session::outline::one_line;
-use offshoot_session::{Body, EntryId, Fact, Note, Reply, SessionHeader, Usage};
+use offshoot_session::{Body, EntryId, Fact, Model, Note, Reply, SessionHeader, Usage};
 use serde::{Deserialize, Serialize};
 
 use super::header::HeaderGist;
@@ -304,15 +304,21 @@ impl Taken<'_> {
     /// A fact that a list tells of, or a sum.
     pub(crate) fn tell(&mut self, id: Option<&EntryId>, fact: &Fact, at: Option<i64>) {
         match fact {
-            Fact::Spent { usage } => self.spend(id, at, usage),
+            Fact::Spent { usage, model } => self.spend(id, at, usage, model.as_ref()),
             fact => self.gist.tell(fact),
         }
     }
 
     /// What belongs to no entry.
-    pub(crate) fn spend(&mut self, id: Option<&EntryId>, at: Option<i64>, usage: &Usage) {
+    pub(crate) fn spend(
+        &mut self,
+        id: Option<&EntryId>,
+        at: Option<i64>,
+        usage: &Usage,
+        model: Option<&Model>,
+    ) {
         if let Some(at) = at.and_then(|at| Timestamp::from_microsecond(at).ok()) {
-            let charge = Counting::default().beside(id, at, usage);
+            let charge = Counting::default().beside(id, at, usage, model);
             self.charge(charge);
         }
     }

@@ -40,6 +40,7 @@ pub(super) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
                 Fact::Undone { .. } | Fact::Redone { .. } | Fact::BranchName { .. } => return Err(Unusual),
                 Fact::Checkpoint { .. }
                 | Fact::Bound { .. }
+                | Fact::Delivered { .. }
                 | Fact::TurnEnded { .. }
                 | Fact::Archived { .. }
                 | Fact::Operation { .. }

@@ -197,7 +197,9 @@ fn fact(kind: &str, line: &Map) -> Option<Fact> {
             target: entry_id(line, "targetId")?,
             archived: line.get("archived").and_then(Value::as_bool).unwrap_or(true),
         }),
-        "usage" | "model_usage" => Some(Fact::Spent { usage: line.get("usage").and_then(usage_of)? }),
+        "usage" | "model_usage" => {
+            Some(Fact::Spent { usage: line.get("usage").and_then(usage_of)?, model: None })
+        }
         _ => None,
     }
 }

@@ -69,10 +69,13 @@ pub(super) fn fact_fields(fact: &Fact) -> Option<(&'static str, Value)> {
         Fact::Title { title, .. } => {
             Some(("session_info", json!({ "name": title.as_deref().unwrap_or_default() })))
         }
-        Fact::Spent { usage } => Some(("usage", json!({ "kind": "offshoot", "usage": usage_json(usage) }))),
+        Fact::Spent { usage, .. } => {
+            Some(("usage", json!({ "kind": "offshoot", "usage": usage_json(usage) })))
+        }
         Fact::BranchName { .. }
         | Fact::Checkpoint { .. }
         | Fact::Bound { .. }
+        | Fact::Delivered { .. }
         | Fact::TurnEnded { .. }
         | Fact::Archived { .. }
         | Fact::Operation { .. }

@@ -293,6 +293,7 @@ impl<'t> Writer<'t> {
             Fact::Checkpoint { at, .. } => self.losses.add_at(Loss::Checkpoints, at),
             Fact::Bound { at, .. } => self.losses.add_at(Loss::Bindings, at),
             Fact::Archived { target, .. } => self.losses.add_at(Loss::Archived, target),
+            Fact::Delivered { prompt, .. } => self.losses.add_at(Loss::Bindings, prompt),
             Fact::TurnEnded { .. } => self.losses.add(Loss::Turns),
             Fact::Began { .. } | Fact::Forked { .. } => {} // between our sessions
             Fact::Operation { .. } | Fact::Undone { .. } | Fact::Redone { .. } => {

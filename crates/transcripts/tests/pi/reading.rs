@@ -342,7 +342,7 @@ fn oh_my_pi_adds_its_own_facts() {
             fact_of_line(kind, json!({ "usage": { "input": 5, "cost": { "input": 0.5, "output": 0.25 } } }));
         assert_eq!(
             spent,
-            Fact::Spent { usage: Usage { input: 5, cost_micros: 750_000, ..Usage::default() } }
+            Fact::Spent { usage: Usage { input: 5, cost_micros: 750_000, ..Usage::default() }, model: None }
         );
     }
 }

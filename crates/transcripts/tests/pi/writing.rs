@@ -183,7 +183,7 @@ fn entries_that_pi_has_no_kind_for_come_back() {
 fn usage_outside_of_replies_is_a_line_of_its_own() {
     let usage = Usage { input: 3, cost_micros: 1_500_000, ..Usage::default() };
     let mut records = drawn("u1*");
-    records.push(fact(Fact::Spent { usage }));
+    records.push(fact(Fact::Spent { usage, model: None }));
     let written = pi::write(&records);
     let again = tree_of(&load(&text(&written)));
     assert_eq!(again.spent().copied().collect::<Vec<_>>(), [usage]);

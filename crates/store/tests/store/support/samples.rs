@@ -208,7 +208,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
         }),
         fact(Fact::TurnEnded { turn: "turn1".into() }),
         fact(Fact::Archived { target: "e5".into(), archived: true }),
-        fact(Fact::Spent { usage }),
+        fact(Fact::Spent { usage, model: None }),
     ]);
     let named = Mark {
         id: Some("m1".into()),
