@@ -163,7 +163,7 @@ fn known_to<'t>(
 ) -> Option<Known<'t>> {
     let known = known_session(tree, path).filter(|known| known.agent == Some(agent.name));
     match agent.abilities.entry_ids {
-        true => known.or_else(|| known_in_file(tree, path, agent.name)).map(|known| known.named(path)),
+        true => known.or_else(|| known_in_file(tree, path, agent.name)).map(|known| known.named(tree, path)),
         false => known,
     }
 }
@@ -221,7 +221,7 @@ struct Known<'t> {
 
 impl Known<'_> {
     /// Names the last message by its entry, for agents whose ids the entries have: so a point within a turn has a name too.
-    fn named(self, path: &[&Arc<Entry>]) -> Self {
+    fn named(self, tree: &SessionTree, path: &[&Arc<Entry>]) -> Self {
         let is_message = |entry: &&&Arc<Entry>| match entry.body {
             Body::Prompt(_) | Body::Reply(_) | Body::ToolResult(_) => true,
             Body::Interrupted(_)
@@ -237,7 +237,8 @@ impl Known<'_> {
             | Body::Foreign(_)
             | Body::Shell(_) => false,
         };
-        let message = path.iter().rev().find(is_message).map(|entry| entry.id.to_string());
+        let message = path.iter().rev().find(is_message);
+        let message = message.map(|entry| tree.delivered_as(&entry.id).to_string());
         Self { message, ..self }
     }
 }
