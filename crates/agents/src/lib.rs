@@ -53,6 +53,17 @@ pub trait Agent: Send + Sync {
         Seen::default()
     }
 
+    /// Gives one of the agent's own sessions, which no process has open, a title. `false`: it has nowhere to keep one. May
+    /// block.
+    fn rename(&self, _rename: &Rename<'_>) -> Result<bool, NotRenamed> {
+        Ok(false)
+    }
+
+    /// How long its process may take to end by itself.
+    fn end_wait(&self) -> Duration {
+        Duration::from_secs(2)
+    }
+
     /// Connects the agent for a branch. It does nothing before the first prompt.
     fn connect(&self, start: AgentStart) -> Connecting<'_>;
 }
@@ -67,6 +78,24 @@ pub struct Look<'l> {
     pub after: Option<&'l EntryId>,
     /// Messages that are known are left out.
     pub is_known: &'l dyn Fn(&EntryId) -> bool,
+}
+
+/// A title for one of the agent's own sessions.
+#[derive(Debug)]
+pub struct Rename<'r> {
+    pub session: &'r AgentSessionId,
+    pub title: &'r str,
+    /// The folder in which the agent works.
+    pub workspace: Option<&'r Path>,
+    pub environment: &'r Environment,
+}
+
+#[derive(Debug, Error)]
+#[error("could not rename session `{session}` of `{agent}`: {reason}")]
+pub struct NotRenamed {
+    pub agent: String,
+    pub session: AgentSessionId,
+    pub reason: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

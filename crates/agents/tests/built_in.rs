@@ -134,11 +134,14 @@ async fn a_file_is_replaced_only_after_it_was_allowed() {
     talk.send("write a.txt: two").await;
     assert_eq!(talk.file("a.txt").unwrap(), "one\n");
     assert_eq!(talk.last_reply(), "You did not allow it, so I did nothing.");
-    talk.answers(Answer::Allow { input: None });
+    talk.answers(Answer::Allow { input: None, suggestion: None });
     talk.send("write a.txt: two").await;
     assert_eq!(talk.file("a.txt").unwrap(), "two\n");
     // What was allowed is done, also if it is something else.
-    talk.answers(Answer::Allow { input: Some(json!({ "path": "b.txt", "content": "three\n" })) });
+    talk.answers(Answer::Allow {
+        input: Some(json!({ "path": "b.txt", "content": "three\n" })),
+        suggestion: None,
+    });
     talk.send("write a.txt: four").await;
     assert_eq!(
         (talk.file("a.txt").unwrap(), talk.file("b.txt").unwrap()),
@@ -195,17 +198,17 @@ async fn a_command_runs_only_after_it_was_allowed() {
     assert!(talk.file("made").is_none());
     assert_eq!(talk.last_reply(), "You did not allow it: not today");
 
-    talk.answers(Answer::Allow { input: None });
+    talk.answers(Answer::Allow { input: None, suggestion: None });
     talk.send("run echo out; echo err >&2").await;
     assert_eq!(talk.last_result(), (false, "out\nerr\n".into()));
     let Some(Asking::Permission(asked)) = talk.asked.last() else { panic!("nothing was asked") };
     assert_eq!(asked.input, json!({ "command": "echo out; echo err >&2" }));
 
-    talk.answers(Answer::Allow { input: Some(json!({ "command": "echo changed" })) });
+    talk.answers(Answer::Allow { input: Some(json!({ "command": "echo changed" })), suggestion: None });
     talk.send("run rm -rf .").await;
     assert_eq!(talk.last_result(), (false, "changed\n".into()));
 
-    talk.answers(Answer::Allow { input: None });
+    talk.answers(Answer::Allow { input: None, suggestion: None });
     talk.send("run exit 3").await;
     assert!(talk.last_result().0, "a command that fails is told as failed");
     talk.close().await;
@@ -286,7 +289,7 @@ async fn what_a_command_leaves_in_the_background_ends_with_it() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
     let fifo = talk.workspace().join("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    talk.answers(Answer::Allow { input: None });
+    talk.answers(Answer::Allow { input: None, suggestion: None });
     // Who reads the pipe hears its end when nobody holds it open any more.
     let reader = tokio::task::spawn_blocking(move || std::fs::read_to_string(fifo).unwrap());
     assert_eq!(talk.send("run exec 3> fifo; sleep 1000 > /dev/null 2>&1 & echo left").await, End::Done);
@@ -298,7 +301,7 @@ async fn what_a_command_leaves_in_the_background_ends_with_it() {
 #[tokio::test]
 async fn a_command_waits_for_what_it_started_and_reads_nothing() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
-    talk.answers(Answer::Allow { input: None });
+    talk.answers(Answer::Allow { input: None, suggestion: None });
     let command = "(exit 3) & wait; cat; { cat <&3; } 2> /dev/null || echo nothing; exit 4";
     assert_eq!(talk.send(&format!("run {command}")).await, End::Done);
     assert_eq!(talk.last_result(), (true, "nothing\n(exit status: 4)".to_owned()));
@@ -310,7 +313,7 @@ async fn an_interrupted_command_is_ended_with_all_it_started() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
     let fifo = talk.workspace().join("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
-    talk.answers(Answer::Allow { input: None });
+    talk.answers(Answer::Allow { input: None, suggestion: None });
     // Who reads the pipe hears its end when nobody holds it open any more: the child of the command does.
     let reader = tokio::task::spawn_blocking(move || std::fs::read_to_string(fifo).unwrap());
     talk.interrupt_when_there_is("fifo.started");

@@ -87,7 +87,12 @@ pub struct ErrorData {
     /// Who holds the lock, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub holder: Option<String>,
-    /// The process that holds the lock.
+    /// An agent, and one of its own sessions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent_session: Option<String>,
+    /// The process that holds the lock, or runs the agent's session.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -167,6 +172,8 @@ pub enum ErrorCode {
     WrongAnswer,
     NoAgent,
     AgentFailed,
+    /// Another process runs the agent's own session.
+    AgentElsewhere,
     /// No model to write a summary.
     NoModel,
     /// There is no checkpoint, or the agent keeps none.
@@ -200,6 +207,8 @@ pub enum Hint {
     Redo,
     /// Say `branching`: the settings want to be asked.
     SayBranching,
+    /// The session can be followed as the agent writes it, or forked.
+    FollowOrFork,
     /// Say `turn`: several run, and none is nearer than the others.
     SayTurn,
 }

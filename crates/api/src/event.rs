@@ -132,7 +132,12 @@ pub enum TurnEnd {
     Done,
     Limit,
     Interrupted,
-    Failed { message: String },
+    Failed {
+        message: String,
+        /// What can be done about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        hint: Option<String>,
+    },
 }
 
 impl From<&offshoot_session::turn::End> for TurnEnd {
@@ -142,7 +147,10 @@ impl From<&offshoot_session::turn::End> for TurnEnd {
             End::Done => Self::Done,
             End::Limit => Self::Limit,
             End::Interrupted => Self::Interrupted,
-            End::Failed(failure) => Self::Failed { message: failure.text.clone() },
+            End::Failed(failure) => {
+                let hint = failure.kind.advice().map(str::to_owned);
+                Self::Failed { message: failure.text.clone(), hint }
+            }
         }
     }
 }

@@ -320,6 +320,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         input: json!({ "command": "cargo test -p a" }),
         call: None,
         reason: None,
+        suggestions: Vec::new(),
     });
     let ask = Ask {
         id: AskId::named("t/1"),
@@ -347,7 +348,7 @@ fn every_event_and_every_answer_arrives_as_it_was_sent() {
         EventKind::HeadMoved { head: head.clone() },
         EventKind::Bound { prompt: "u".into(), bound: bound.clone() },
         EventKind::Words { entry: "e".into(), text: "…".into() },
-        EventKind::TurnEnded { end: TurnEnd::Failed { message: "no route".into() } },
+        EventKind::TurnEnded { end: TurnEnd::Failed { message: "no route".into(), hint: None } },
         EventKind::Asked { ask: ask.clone() },
         EventKind::Status { status: status.clone() },
         EventKind::Branched { into: "child".into(), reason: "fork".into() },

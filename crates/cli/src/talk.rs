@@ -59,6 +59,7 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         | ErrorCode::WrongAnswer
         | ErrorCode::NoCheckpoint
         | ErrorCode::Cancelled
+        | ErrorCode::AgentElsewhere
         | ErrorCode::ReadOnly => Exit::Refused,
         ErrorCode::Locked => Exit::Locked,
         ErrorCode::UnsupportedMessage
@@ -76,6 +77,7 @@ pub(crate) fn refused(error: &ApiError) -> Failure {
         (Some(Hint::AbortFirst), _) => failure.hint(words::ABORT_FIRST_HINT),
         (Some(Hint::Redo), _) => failure.hint(words::REDO_HINT),
         (Some(Hint::SayBranching), _) => failure.hint(words::SAY_BRANCHING_HINT),
+        (Some(Hint::FollowOrFork), _) => failure.hint(words::FOLLOW_OR_FORK_HINT),
         (Some(Hint::SayTurn), _) => failure.hint(words::SAY_TURN_HINT),
         (None, ErrorCode::NoAgent) => failure.hint(words::NO_AGENT_HINT),
         (None, ErrorCode::DiskFull) if error.data.problem.as_deref() == Some(FILE_SIZE_LIMIT) => {

@@ -15,6 +15,7 @@ mod changed;
 mod changes;
 mod children;
 mod commit;
+mod delivery;
 mod drafting;
 mod edit_message;
 mod errands;
@@ -26,10 +27,13 @@ mod open;
 mod pending;
 mod recovery;
 mod requests;
+mod resting;
 mod scope;
 mod shared_step;
 mod shorten;
 mod talk;
+mod told_agents;
+mod transcript;
 mod turns;
 mod waiting;
 
@@ -37,7 +41,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use offshoot_agents::AgentConnection;
 use offshoot_api::event::EventKind;
 use offshoot_api::response::Notice;
 use offshoot_api::{ApiError, CallerContext, EventStream, Request, Response};
@@ -56,7 +59,7 @@ use tracing::{debug, error, info, warn};
 pub(crate) use changed::{chosen_ids, require_client_id};
 pub(crate) use errands::Brought;
 
-use crate::connection::ConnectionId;
+use crate::connection::{Connected, ConnectionId};
 use crate::engine::Shared;
 use crate::feed::{About, Feed};
 use crate::hooks::Verdict;
@@ -73,8 +76,11 @@ use scope::Scope;
 use shared_step::{SharedStep, TakenThere};
 use turns::{Ended, Running};
 
-/// How long connections may take to end when the session is closed.
+/// How long connections and errands may take to end when the session is closed …
 const END_WAIT: Duration = Duration::from_secs(5);
+
+/// … and how much longer than the slowest agent.
+const END_MARGIN: Duration = Duration::from_secs(1);
 
 /// Everything that can happen to an open session.
 pub(crate) enum Message {
@@ -87,7 +93,7 @@ pub(crate) enum Message {
     /// The agent of a turn has been reached, or not.
     Reached {
         turn: TurnId,
-        reached: Result<AgentConnection, AgentFailure>,
+        reached: Result<Connected, AgentFailure>,
     },
     Heard {
         connection: ConnectionId,
@@ -95,6 +101,10 @@ pub(crate) enum Message {
     },
     /// The agent is not there any more.
     Gone {
+        connection: ConnectionId,
+    },
+    /// An agent with nothing to do has to end: others wait too, and they are too many.
+    EndIdle {
         connection: ConnectionId,
     },
     /// A turn is over and its agent is free.
@@ -140,6 +150,7 @@ impl Message {
             Self::Reached { .. }
             | Self::Heard { .. }
             | Self::Gone { .. }
+            | Self::EndIdle { .. }
             | Self::Back { .. }
             | Self::Told { .. }
             | Self::NobodyWaits(_)
@@ -159,6 +170,7 @@ impl Message {
             Self::Reached { .. }
             | Self::Heard { .. }
             | Self::Gone { .. }
+            | Self::EndIdle { .. }
             | Self::TurnClosed(_)
             | Self::Back { .. }
             | Self::Told { .. }
@@ -178,6 +190,7 @@ impl Message {
             | Self::Reached { .. }
             | Self::Heard { .. }
             | Self::Gone { .. }
+            | Self::EndIdle { .. }
             | Self::TurnClosed(_)
             | Self::SharedStep { .. }
             | Self::Back { .. }
@@ -239,6 +252,10 @@ pub(crate) struct SessionActor {
     /// Live entries by the entries that replace them, until those are written.
     replaced: BTreeMap<EntryId, EntryId>,
     next_connection: u64,
+    /// When processes of agents ended by themselves.
+    lost: Vec<(String, Instant)>,
+    /// How long the slowest of the agents that were connected may take to end.
+    longest_end: Duration,
     asks: Asks,
     queue: SendQueue,
     /// The scope of each queued message's sender. One that an earlier engine has left has none.
@@ -325,6 +342,7 @@ fn refuse(message: Message, error: &ApiError) {
         Message::Reached { .. }
         | Message::Heard { .. }
         | Message::Gone { .. }
+        | Message::EndIdle { .. }
         | Message::TurnClosed(_)
         | Message::Back { .. }
         | Message::Told { .. }
@@ -374,6 +392,8 @@ impl SessionActor {
             connections: BTreeMap::new(),
             replaced: BTreeMap::new(),
             next_connection: 0,
+            lost: Vec::new(),
+            longest_end: Duration::ZERO,
             asks: Asks::default(),
             queue: waiting,
             queue_scopes: BTreeMap::new(),
@@ -413,6 +433,7 @@ impl SessionActor {
                 Message::Reached { turn, reached } => self.on_reached(&turn, reached).await,
                 Message::Heard { connection, event } => self.on_heard(connection, event).await,
                 Message::Gone { connection } => self.on_gone(connection).await,
+                Message::EndIdle { connection } => self.end_idle(connection),
                 Message::TurnClosed(ended) => self.on_turn_closed(&ended),
                 Message::Back { errand, back } => self.on_back(errand, back),
                 Message::SharedStep { step, reply, .. } => self.on_shared_step(step, reply).await,
@@ -483,17 +504,19 @@ impl SessionActor {
 
     fn next_due(&self) -> Option<Instant> {
         let stopping = self.turns.values().filter_map(|running| running.give_up_at).min();
+        let idle = self.idle_agents_due();
         let rests = self.turns.is_empty().then(|| self.used_at + self.settings.idle_close);
-        [stopping, self.drafting.due(), rests].into_iter().flatten().min()
+        [stopping, self.drafting.due(), idle, rests].into_iter().flatten().min()
     }
 
-    /// Nothing runs, nobody waits for an answer or is being told something, and nobody looks on.
+    /// Nothing runs, not in the background either, nobody waits for an answer or is being told something, and nobody looks on.
     fn is_idle(&self) -> bool {
         let nobody_waits = self.away.is_empty()
             && self.parked.is_empty()
             && self.settling.is_empty()
             && self.news.is_all_told();
-        self.turns.is_empty() && nobody_waits && !self.feed.is_followed()
+        let is_quiet = self.turns.is_empty() && self.background() == 0;
+        is_quiet && nobody_waits && !self.feed.is_followed()
     }
 
     async fn on_tick(&mut self) {
@@ -502,6 +525,7 @@ impl SessionActor {
             self.flush_drafts().await;
         }
         self.give_up_on_the_slow(now).await;
+        self.end_long_idle(now);
         if now < self.used_at + self.settings.idle_close {
             return;
         }
@@ -541,7 +565,8 @@ impl SessionActor {
         let at = self.stamps.now();
         self.feed.publish(at, About::default(), EventKind::Closed);
         let ended = async { while self.tasks.join_next().await.is_some() {} };
-        if timeout(END_WAIT, ended).await.is_err() {
+        // Each agent ends within its own time, and there may be as many as there are.
+        if timeout(END_WAIT.max(self.longest_end + END_MARGIN), ended).await.is_err() {
             self.tasks.shutdown().await;
         }
         if !self.shared.is_process() {

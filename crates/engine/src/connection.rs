@@ -4,6 +4,7 @@
 //! inputs for a while is still heard. It ends when the actor lets go of it, or when the agent is gone.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_agents::AgentConnection;
@@ -11,22 +12,39 @@ use offshoot_session::agent::{AgentInput, FromAgent};
 use tokio::sync::mpsc;
 
 use crate::actor::Message;
-
-/// How long an agent may take to end by itself.
-const END_WAIT: Duration = Duration::from_secs(2);
+use crate::agent_sessions::Claims;
 
 /// Names a connection within its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ConnectionId(pub(crate) u64);
 
-/// Serves a connection until one of its ends is gone.
+/// An agent that was reached. It has its sessions until its process has ended.
+pub(crate) struct Connected {
+    pub(crate) connection: AgentConnection,
+    pub(crate) claims: Arc<Claims>,
+    /// How long it may take to end by itself.
+    pub(crate) end_wait: Duration,
+}
+
+impl Connected {
+    /// Tells the agent to end, and returns when it has.
+    pub(crate) async fn end(self) {
+        let Self { connection, claims, end_wait } = self;
+        claims.begin_to_end();
+        // How it ended concerns nobody any more.
+        let _ = connection.close_within(end_wait).await;
+    }
+}
+
+/// Serves a connection until one of its ends is gone, and until its agent has ended.
 pub(crate) async fn keep(
     id: ConnectionId,
-    mut connection: AgentConnection,
+    mut connected: Connected,
     mut inputs: mpsc::UnboundedReceiver<AgentInput>,
     actor: mpsc::Sender<Message>,
 ) {
     let mut waiting: VecDeque<AgentInput> = VecDeque::new();
+    let connection = &mut connected.connection;
     loop {
         let step = tokio::select! {
             permit = connection.inputs.reserve(), if !waiting.is_empty() => match permit {
@@ -62,8 +80,7 @@ pub(crate) async fn keep(
             Step::LetGo => break,
         }
     }
-    // How it ended concerns nobody any more.
-    let _ = connection.close_within(END_WAIT).await;
+    connected.end().await;
 }
 
 enum Step {

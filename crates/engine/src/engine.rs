@@ -23,11 +23,14 @@ use tokio::sync::oneshot;
 use tracing::{debug, info};
 
 use crate::actor::{Brought, Call, Message, chosen_ids, require_client_id};
+use crate::agent_sessions::AgentSessions;
 use crate::blocking::Blocking;
 use crate::environment::environment_for;
 use crate::failure::{bad_settings, internal, not_created, not_listed, not_read};
 use crate::feed::EventNumbers;
+use crate::idle_agents::IdleAgents;
 use crate::installed::{listed, probed};
+use crate::leftovers::Swept;
 use crate::open_sessions::OpenSessions;
 use crate::rules::RuleBook;
 use crate::settings::{Settings, SettingsSource};
@@ -63,6 +66,9 @@ pub(crate) struct Shared {
     pub(crate) host: Host,
     pub(crate) workplaces: Workplaces,
     pub(crate) numbers: EventNumbers,
+    pub(crate) agent_sessions: Arc<AgentSessions>,
+    pub(crate) idle_agents: Arc<IdleAgents>,
+    pub(crate) swept: Swept,
     /// Held by the request that undoes or redoes a step of two sessions.
     pub(crate) steps: Arc<tokio::sync::Mutex<()>>,
 }
@@ -106,7 +112,10 @@ impl Engine {
         let agents: BTreeMap<String, Arc<dyn Agent>> =
             agents.into_iter().map(|agent| (agent.name().to_owned(), agent)).collect();
         let (workplaces, numbers) = (Workplaces::default(), EventNumbers::of_epoch(epoch));
-        let steps = Arc::default();
+        let (agent_sessions, idle_agents, steps) = (Arc::default(), Arc::default(), Arc::default());
+        // A command lives beside an engine that may run these agents.
+        let runs = host.runs.clone().filter(|_| !numbers.is_of_command());
+        let swept = runs.map_or_else(Swept::already, Swept::begin);
         let shared = Arc::new(Shared {
             shelf,
             agents: Arc::new(agents),
@@ -116,6 +125,9 @@ impl Engine {
             host,
             workplaces,
             numbers,
+            agent_sessions,
+            idle_agents,
+            swept,
             steps,
         });
         let (count, version) = (shared.agents.len() as u64, env!("CARGO_PKG_VERSION"));

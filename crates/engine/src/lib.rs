@@ -19,6 +19,9 @@
 //! | a session held open to be written | [`shelf`] |
 //! | events, numbered, for whoever follows | `feed` |
 //! | a connection to an agent, kept | `connection` |
+//! | which agent sessions are open | `agent_sessions` |
+//! | connected agents with nothing to do | `idle_agents` |
+//! | what a crashed engine has left running | `leftovers` |
 //! | what need not be asked again | [`rules`] |
 //! | which agents there are | [`installed()`] |
 //! | the environment of agents and hooks | `environment` |
@@ -33,6 +36,7 @@
 //! | in which folders agents are at work | `workplaces` |
 
 mod actor;
+mod agent_sessions;
 mod blocking;
 mod connection;
 pub mod engine;
@@ -40,8 +44,10 @@ mod environment;
 mod failure;
 mod feed;
 pub mod hooks;
+mod idle_agents;
 mod images;
 pub mod installed;
+mod leftovers;
 mod open_sessions;
 pub mod rules;
 pub mod settings;

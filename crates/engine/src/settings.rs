@@ -34,7 +34,7 @@ pub struct Settings {
     pub draft_pieces: usize,
     /// Events of a session that are kept for who comes back.
     pub kept_events: usize,
-    /// Agents that wait for a further prompt, for each session.
+    /// Agents that wait for a further prompt, in all sessions.
     pub idle_agents: usize,
     /// A session that nobody follows or asks, and in which nothing runs, is closed after so much time.
     pub idle_close: Duration,
@@ -75,7 +75,7 @@ impl Default for Settings {
             draft_every: Duration::from_millis(250),
             draft_pieces: 64,
             kept_events: 4096,
-            idle_agents: 4,
+            idle_agents: 3,
             idle_close: Duration::from_secs(600),
             summary_agent: None,
             summary_model: None,

@@ -43,7 +43,7 @@ impl Transcripts {
                 session,
                 workspace: tree.header().and_then(|header| header.project.as_deref()).map(Path::new),
                 environment: &self.environment,
-                after: Some(prompt),
+                after: Some(tree.delivered_as(prompt)),
                 is_known: &|id| tree.is_id_taken(id),
             };
             Some((turn, agent.look(&look).caught_up))

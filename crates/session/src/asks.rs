@@ -57,6 +57,8 @@ pub struct Permission {
     pub call: Option<ToolCallId>,
     /// Why it asks, in its own words.
     pub reason: Option<String>,
+    /// What it would change in settings of its own, so that it need not ask again.
+    pub suggestions: Vec<Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,8 +78,9 @@ pub struct Choice {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// `input` takes the place of what the tool was to be given.
-    Allow { input: Option<Value> },
+    /// `input` takes the place of what the tool was to be given. `suggestion` is the number of a suggestion of the ask,
+    /// from 0: the agent takes it over into its own settings.
+    Allow { input: Option<Value>, suggestion: Option<usize> },
     /// And so from now on: one of the [`Offer`]s becomes a rule.
     AllowAlways { scope: Scope, reach: Reach },
     /// The agent reads the message, if there is one, and goes on.
@@ -179,7 +182,7 @@ impl Asks {
             Asking::Permission(permission) => rules.allow(permission),
             Asking::Questions(_) => None,
         };
-        let answer = allowed.map(|_| Answer::Allow { input: None });
+        let answer = allowed.map(|_| Answer::Allow { input: None, suggestion: None });
         let taken = answer.as_ref().map_or(Taken::Waits, |answer| Taken::Answered(told(&ask, answer)));
         self.open.insert(ask.id.clone(), Open { ask, answer });
         taken
@@ -280,7 +283,10 @@ impl Asks {
 
 fn fits(asking: &Asking, answer: &Answer) -> bool {
     match (asking, answer) {
-        (Asking::Permission(_), Answer::Allow { .. } | Answer::Deny { .. }) => true,
+        (Asking::Permission(permission), Answer::Allow { suggestion, .. }) => {
+            suggestion.is_none_or(|number| number < permission.suggestions.len())
+        }
+        (Asking::Permission(_), Answer::Deny { .. }) => true,
         (Asking::Permission(permission), Answer::AllowAlways { scope, reach }) => {
             Offer::find(permission, *scope, *reach).is_some()
         }
@@ -299,7 +305,7 @@ fn fits(asking: &Asking, answer: &Answer) -> bool {
 /// A rule is ours to keep: the agent only hears that it may.
 fn told(ask: &Ask, answer: &Answer) -> AgentInput {
     let answer = match answer {
-        Answer::AllowAlways { .. } => Answer::Allow { input: None },
+        Answer::AllowAlways { .. } => Answer::Allow { input: None, suggestion: None },
         Answer::Allow { .. } | Answer::Deny { .. } | Answer::Choose(_) => answer.clone(),
     };
     AgentInput::Answer { turn: ask.turn.clone(), request: ask.request.clone(), answer }

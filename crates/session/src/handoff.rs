@@ -165,7 +165,7 @@ fn known_to<'t>(
 ) -> Option<Known<'t>> {
     let known = known_session(tree, path).filter(|known| known.agent == Some(agent.name));
     match agent.abilities.entry_ids {
-        true => known.or_else(|| known_in_file(tree, path, agent.name)).map(|known| known.named(path)),
+        true => known.or_else(|| known_in_file(tree, path, agent.name)).map(|known| known.named(tree, path)),
         false => known,
     }
 }
@@ -223,12 +223,12 @@ struct Known<'t> {
 
 impl Known<'_> {
     /// Names the last message by its entry, for agents whose ids the entries have: so a point within a turn has a name too.
-    fn named(self, path: &[&Arc<Entry>]) -> Self {
+    fn named(self, tree: &SessionTree, path: &[&Arc<Entry>]) -> Self {
         let message = match self.at {
             At::Tip => path.iter().rev().find(|entry| is_message(&entry.body)).map(|entry| &entry.id),
             At::Within => resume_point(path),
         };
-        Self { message: message.map(ToString::to_string), ..self }
+        Self { message: message.map(|id| tree.delivered_as(id).to_string()), ..self }
     }
 }
 

@@ -179,6 +179,11 @@ impl Turn {
         matches!(self.agent_turn, AgentTurn::SelfStarted(_))
     }
 
+    /// Whether the agent has taken the prompt.
+    pub fn is_taken(&self) -> bool {
+        self.bound.is_started
+    }
+
     /// Over for the conversation: it ended, or was interrupted and its agent has not stopped yet.
     pub fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Interrupting | Phase::Ended)

@@ -13,11 +13,11 @@ use offshoot_testkit::FixedStamps;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-const ALLOW: Answer = Answer::Allow { input: None };
+const ALLOW: Answer = Answer::Allow { input: None, suggestion: None };
 const DENY: Answer = Answer::Deny { message: None };
 
 fn permission(tool: &str, input: Value) -> Permission {
-    Permission { tool: tool.into(), input, call: None, reason: None }
+    Permission { tool: tool.into(), input, call: None, reason: None, suggestions: Vec::new() }
 }
 
 fn shell(command: &str) -> Permission {

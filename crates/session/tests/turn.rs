@@ -21,7 +21,13 @@ use serde_json::json;
 
 fn permission(command: &str) -> Asking {
     let input = json!({ "command": command });
-    Asking::Permission(Permission { tool: "shell".into(), input, call: None, reason: None })
+    Asking::Permission(Permission {
+        tool: "shell".into(),
+        input,
+        call: None,
+        reason: None,
+        suggestions: Vec::new(),
+    })
 }
 
 fn reply(message: &str, text: &str) -> Kind {

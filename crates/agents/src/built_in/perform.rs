@@ -253,9 +253,10 @@ async fn allowed_input(
         input: input.clone(),
         call: Some(call.clone()),
         reason: reason.map(str::to_owned),
+        suggestions: Vec::new(),
     };
     let message = match speech.ask(Asking::Permission(permission)).await? {
-        Answer::Allow { input: changed } => return Ok(Some(changed.unwrap_or_else(|| input.clone()))),
+        Answer::Allow { input: changed, .. } => return Ok(Some(changed.unwrap_or_else(|| input.clone()))),
         Answer::AllowAlways { .. } => return Ok(Some(input.clone())),
         Answer::Deny { message } => message,
         Answer::Choose(_) => None,

@@ -42,6 +42,9 @@ pub enum AskingView {
         reason: Option<String>,
         /// The rules that "always" may make: the exact ones first.
         always: Vec<OfferView>,
+        /// What the agent would change in settings of its own, in its own form.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        suggestions: Vec<Value>,
     },
     Question {
         questions: Vec<QuestionView>,
@@ -89,6 +92,9 @@ pub enum AnswerView {
         /// In the place of what the tool was to be given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         input: Option<Value>,
+        /// One of the suggestions, from 0: the agent takes it over into its own settings.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        suggestion: Option<usize>,
     },
     AllowAlways {
         offer: OfferName,
@@ -152,6 +158,7 @@ impl From<&Asking> for AskingView {
                 call: permission.call.as_ref().map(ToString::to_string),
                 reason: permission.reason.clone(),
                 always: OfferView::all(permission),
+                suggestions: permission.suggestions.clone(),
             },
             Asking::Questions(questions) => {
                 Self::Question { questions: questions.iter().map(QuestionView::from).collect() }
@@ -174,7 +181,7 @@ impl From<&Question> for QuestionView {
 impl From<AnswerView> for Answer {
     fn from(answer: AnswerView) -> Self {
         match answer {
-            AnswerView::Allow { input } => Self::Allow { input },
+            AnswerView::Allow { input, suggestion } => Self::Allow { input, suggestion },
             AnswerView::AllowAlways { offer } => {
                 let (scope, reach) = offer.scope_and_reach();
                 Self::AllowAlways { scope, reach }

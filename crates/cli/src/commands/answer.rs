@@ -87,7 +87,10 @@ fn answer(name: AnswerName, args: &AnswerArgs, ask: Option<&AskView>) -> Result<
         }
         (AnswerName::Allow, _) => {
             let input = args.input.as_deref().map(serde_json::from_str).transpose();
-            AnswerView::Allow { input: input.map_err(|error| Failure::usage(words::bad_input(&error)))? }
+            AnswerView::Allow {
+                input: input.map_err(|error| Failure::usage(words::bad_input(&error)))?,
+                suggestion: None,
+            }
         }
         (AnswerName::Always, asking) => AnswerView::AllowAlways { offer: offer(args, asking)? },
         (AnswerName::Deny, _) => AnswerView::Deny { message: args.message.clone() },

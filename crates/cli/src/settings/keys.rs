@@ -254,9 +254,9 @@ pub(crate) static INTERRUPT_WAIT: Key = Key {
 pub(crate) static IDLE_AGENTS: Key = Key {
     name: "idle_agents",
     kind: Kind::Number,
-    default: Some("4"),
+    default: Some("3"),
     whose: Whose::Person,
-    meaning: "How many agents of a session wait for a further prompt.",
+    meaning: "How many agents of all sessions wait for a further prompt.",
 };
 
 pub(crate) static IDLE_CLOSE: Key = Key {

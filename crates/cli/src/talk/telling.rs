@@ -437,7 +437,7 @@ impl<'l> Telling<'l> {
         match end {
             TurnEnd::Done | TurnEnd::Interrupted => self.fresh_line(),
             TurnEnd::Limit => self.line(Ink::Error, talking::LIMIT),
-            TurnEnd::Failed { message } => self.failed(message),
+            TurnEnd::Failed { message, .. } => self.failed(message),
         }
     }
 

@@ -121,7 +121,7 @@ pub(crate) fn ended_elsewhere(text: &str, end: &TurnEnd) -> String {
         TurnEnd::Done => format!("“{text}” is answered, on another branch; {LISTED}"),
         TurnEnd::Interrupted => format!("“{text}” was interrupted, on another branch; {LISTED}"),
         TurnEnd::Limit => format!("The answer to “{text}” reached its limit, on another branch; {LISTED}"),
-        TurnEnd::Failed { message } => format!("“{text}” failed, on another branch: {message}; {LISTED}"),
+        TurnEnd::Failed { message, .. } => format!("“{text}” failed, on another branch: {message}; {LISTED}"),
     }
 }
 

@@ -13,6 +13,8 @@ pub(crate) const REDO_HINT: &str = "`redo` brings it back";
 pub(crate) const SAY_BRANCHING_HINT: &str =
     "`--set config_change_branching=entry` keeps it in this session, `=file` begins another one";
 pub(crate) const SAY_TURN_HINT: &str = "`--at POINT` says which; `offshoot status` lists them";
+pub(crate) const FOLLOW_OR_FORK_HINT: &str =
+    "`offshoot show SESSION --follow` follows it; `offshoot fork SESSION` goes on in a session of its own";
 pub(crate) const NO_AGENT_HINT: &str = "`offshoot agents` lists those that can answer";
 pub(crate) const DISCONNECTED_HINT: &str = "the process that was the engine has ended; what was said is kept, and the next command starts another one";
 pub(crate) const OTHER_VERSION: &str =

@@ -8,7 +8,8 @@ use offshoot_session::agent::{
 };
 use offshoot_session::turn::{Effect, Turn};
 use offshoot_session::{
-    Block, Body, CustomMessage, Entry, EntryId, Fact, HeadMove, HeadName, Record, TitleSource, TurnId,
+    AgentSessionId, Block, Body, CustomMessage, Entry, EntryId, Fact, HeadMove, HeadName, Record,
+    TitleSource, TurnId,
 };
 use tracing::{info, warn};
 
@@ -35,7 +36,7 @@ impl SessionActor {
         self.turns.values().find(is_it).map(|running| running.turn.id().clone())
     }
 
-    fn turns_of(&self, id: ConnectionId) -> Vec<TurnId> {
+    pub(super) fn turns_of(&self, id: ConnectionId) -> Vec<TurnId> {
         let is_its = |running: &&Running| running.connection == Some(id);
         self.turns.values().filter(is_its).map(|running| running.turn.id().clone()).collect()
     }
@@ -131,10 +132,12 @@ impl SessionActor {
         match event {
             ConnectionEvent::Opened(info) => {
                 connection.info = info.clone();
+                self.open_session(id, info.session.as_ref());
                 self.with_turns_of(id, |turn, stamps| turn.opened(&info, stamps)).await;
             }
             ConnectionEvent::SessionChanged { to, cause } => {
                 connection.info.session = Some(to.clone());
+                self.open_session(id, Some(&to));
                 self.with_turns_of(id, |turn, stamps| {
                     let mut effects = match cause {
                         SessionChange::Cleared => turn.add(Body::Cleared, stamps),
@@ -158,18 +161,28 @@ impl SessionActor {
                     self.perform(turn, vec![Effect::Write(vec![record])]).await;
                 }
             }
-            ConnectionEvent::Background(tasks) => connection.background = tasks,
+            ConnectionEvent::Background(tasks) => {
+                connection.background = tasks;
+                self.rest_idle_agents();
+            }
             ConnectionEvent::SignIn { lines, done } if !done => self.tell_notice(id, lines.join("\n")),
             ConnectionEvent::SignIn { .. } => {}
             ConnectionEvent::Notice(notice) => self.tell_notice(id, notice.text),
-            ConnectionEvent::Exited { status, stderr } => {
-                let agent = connection.agent.clone();
-                let agent = self.shared.agents.get(&agent).map_or(agent, |agent| agent.title().to_owned());
-                for turn in self.turns_of(id) {
-                    self.give_up(&turn, status.failure(&agent, &stderr)).await;
-                }
-                self.connections.remove(&id);
-            }
+            ConnectionEvent::Exited { status, stderr } => self.on_exited(id, status, &stderr).await,
+        }
+    }
+
+    /// Nothing can be done about an agent that opens by itself what another one has open, but say it.
+    fn open_session(&mut self, id: ConnectionId, session: Option<&AgentSessionId>) {
+        let (Some(connection), Some(session)) = (self.connections.get(&id), session) else { return };
+        if connection.sessions.open(session).is_err() {
+            warn!(name: "agent session opened twice", session = %self.id, agent = connection.agent);
+            let text = format!(
+                "{} has opened its session `{session}`, which another process has open: one of the two loses what it \
+                 writes",
+                connection.agent
+            );
+            self.tell_notice(id, text);
         }
     }
 

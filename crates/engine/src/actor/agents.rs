@@ -5,25 +5,28 @@
 
 use std::sync::Arc;
 
-use offshoot_agents::{Agent, AgentConnection};
+use offshoot_agents::{Agent, ConnectError};
 use offshoot_api::event::EventKind;
 use offshoot_session::agent::{
-    AgentFailure, AgentInfo, AgentInput, AgentStart, BackgroundTask, FailureKind, SettingSupport, TreePath,
+    AgentFailure, AgentInfo, AgentInput, AgentStart, BackgroundTask, ExitStatus, FailureKind, SettingSupport,
+    TreePath,
 };
 use offshoot_session::guard::Refusal;
 use offshoot_session::handoff::{Handoff, HandoffAgent, ReplayReason, branch_session, plan_handoff};
 use offshoot_session::tokens::estimate_text;
 use offshoot_session::turn::Turn;
-use offshoot_session::{AgentSessionId, Body, EntryId, Missing, Model, Prompt, Setting, TurnId};
+use offshoot_session::{AgentSessionId, EntryId, Missing, Model, Setting, TurnId};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
 
 use super::scope::Scope;
 use super::turns::Running;
 use super::{Message, SessionActor};
-use crate::connection::{ConnectionId, keep};
+use crate::agent_sessions::{Claims, InUse};
+use crate::connection::{Connected, ConnectionId, keep};
 use crate::failure::not_reached;
+use crate::idle_agents::IdleTicket;
 use crate::view::settings_of;
 
 /// One agent that can be spoken to.
@@ -39,8 +42,29 @@ pub(super) struct Connection {
     /// The last entry of its branch: a turn that it begins by itself hangs below it.
     pub(super) tip: Option<EntryId>,
     pub(super) background: Vec<BackgroundTask>,
+    /// It has nothing to do.
+    pub(super) idle: Option<IdleTicket>,
+    pub(super) sessions: OpenSessions,
     /// Of the request that connected it.
     pub(super) scope: Scope,
+}
+
+/// The agent's own sessions that a connection has open. Without the connection its process ends.
+pub(super) struct OpenSessions(Arc<Claims>);
+
+/// How an agent is to be connected.
+pub(super) struct Planned {
+    pub(super) handoff: Handoff,
+    /// One that has the session open and nothing to do.
+    free: Option<ConnectionId>,
+}
+
+/// Whether an agent may have a prompt that is sent to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Delivered {
+    Never,
+    /// An engine that is gone, or a process, may have sent it.
+    Perhaps,
 }
 
 impl SessionActor {
@@ -55,27 +79,57 @@ impl SessionActor {
         self.shared.agents.get(&name).cloned().ok_or(Refusal::NoAgent)
     }
 
-    /// A prompt has been written: its turn begins.
-    pub(super) fn begin_turn(&mut self, turn: TurnId, prompt: EntryId, agent: Arc<dyn Agent>) {
-        let above = self.tree.parent(&prompt).map(|parent| parent.id.clone());
+    /// How the agent comes to know the branch above a prompt, and by which connection.
+    pub(super) fn plan_connection(&mut self, prompt: &EntryId, agent: &dyn Agent) -> Planned {
+        let above = self.tree.parent(prompt).map(|parent| parent.id.clone());
         let known = branch_session(&self.tree, above.as_ref());
-        let settings = settings_of(&self.tree, Some(&prompt));
+        let settings = settings_of(&self.tree, Some(prompt));
         let abilities = agent.abilities(model_of(&settings));
-        let free = known.as_ref().and_then(|session| self.free_connection(agent.name(), session));
+        let mut free = known.as_ref().and_then(|session| self.free_connection(agent.name(), session));
         // Some settings are in force only after a restart.
         let is_stale = |id: &ConnectionId| {
             let known = self.connections.get(id).map_or(&[][..], |connection| &connection.settings);
             let mut changed = settings.iter().filter(|setting| !known.contains(setting));
             changed.any(|setting| abilities.setting(setting) == SettingSupport::Restart)
         };
-        let free = free.filter(|id| !is_stale(id) || !abilities.resume);
+        if let Some(stale) = free.filter(|id| abilities.resume && is_stale(id)) {
+            self.connections.remove(&stale);
+            free = None;
+        }
+        let new_session = abilities.session_ids.then(|| AgentSessionId::from(self.stamps.uuid()));
         let at_hand = HandoffAgent {
             name: agent.name(),
             abilities: &abilities,
             live: known.as_ref().filter(|_| free.is_some()),
-            new_session: None,
+            new_session: new_session.as_ref(),
         };
-        let handoff = plan_handoff(&self.tree, &prompt, &at_hand);
+        let handoff = match plan_handoff(&self.tree, prompt, &at_hand) {
+            // Another process has it open: two would lose what one of them writes.
+            Handoff::Continue { session, at }
+                if free.is_none() && self.shared.agent_sessions.is_in_use(agent.name(), &session) =>
+            {
+                let is_forked = (abilities.fork_at_message && at.is_some()) || abilities.fork_at_tip;
+                let at_message = at.clone().filter(|_| abilities.fork_at_message);
+                match is_forked {
+                    true => Handoff::Fork { from: session, at: at_message, session: new_session },
+                    false => Handoff::Continue { session, at },
+                }
+            }
+            handoff => handoff,
+        };
+        let free = free.filter(|_| matches!(handoff, Handoff::Continue { .. }));
+        Planned { handoff, free }
+    }
+
+    /// A prompt has been written: its turn begins.
+    pub(super) async fn begin_turn(
+        &mut self,
+        turn: TurnId,
+        prompt: EntryId,
+        agent: Arc<dyn Agent>,
+        delivered: Delivered,
+    ) {
+        let Planned { handoff, free } = self.plan_connection(&prompt, agent.as_ref());
         info!(name: "turn begins", session = %self.id, turn = %turn, agent = agent.name());
         let begun = Turn::begin(turn.clone(), prompt.clone(), handoff.provenance());
         let begun = begun.answered_by(agent.name()).without(handoff.missing());
@@ -84,22 +138,19 @@ impl SessionActor {
         let (at_work, is_shared) = self.shared.workplaces.enter(place);
         let notices = [is_shared.then(|| SHARED_FILES.to_owned()), what_is_lost(agent.title(), &handoff)];
         let (since, scope) = (self.stamps.now(), self.scope());
-        self.turns.insert(turn.clone(), Running::new(begun, agent, since, at_work, scope));
+        let mut running = Running::new(begun, agent, since, at_work, scope);
+        running.deliveries = match delivered {
+            Delivered::Never => 0,
+            Delivered::Perhaps => 1,
+        };
+        self.turns.insert(turn.clone(), running);
         self.publish(Some(&turn), EventKind::TurnStarted { prompt: prompt.to_string() });
         for text in notices.into_iter().flatten() {
             self.publish(Some(&turn), EventKind::Notice { text });
         }
-        match (&handoff, free) {
-            (Handoff::Continue { .. }, Some(connection)) => self.go_on(&turn, &prompt, connection),
-            (
-                Handoff::New { .. }
-                | Handoff::Continue { .. }
-                | Handoff::Fork { .. }
-                | Handoff::Rebuild { .. }
-                | Handoff::Replay { .. }
-                | Handoff::Stateless,
-                _,
-            ) => self.reach(&turn, &prompt, handoff),
+        match free {
+            Some(connection) => self.go_on(&turn, &prompt, connection).await,
+            None => self.reach(&turn, &prompt, handoff),
         }
     }
 
@@ -114,34 +165,17 @@ impl SessionActor {
     }
 
     /// The agent at hand is that of the branch: it is just asked.
-    fn go_on(&mut self, turn: &TurnId, prompt: &EntryId, id: ConnectionId) {
+    async fn go_on(&mut self, turn: &TurnId, prompt: &EntryId, id: ConnectionId) {
         let settings = settings_of(&self.tree, Some(prompt));
-        let input = self.prompt_input(turn, prompt);
         if let (Some(connection), Some(running)) = (self.connections.get_mut(&id), self.turns.get_mut(turn)) {
             running.connection = Some(id);
             // It need not say again who it is. Nothing is written before it takes the prompt.
             let _ = running.turn.opened(&connection.info, self.stamps.as_mut());
             connection.turn = Some(turn.clone());
-            if connection.settings != settings {
-                connection.tell(AgentInput::Configure(settings.clone()));
-                connection.settings = settings;
-            }
-            connection.tell(input);
+            connection.configure(settings);
         }
-    }
-
-    fn prompt_input(&self, turn: &TurnId, entry: &EntryId) -> AgentInput {
-        let prompt = match self.tree.entry(entry).map(|entry| &entry.body) {
-            Some(Body::Prompt(prompt)) => prompt.clone(),
-            _ => Prompt { blocks: Vec::new(), attachments: Vec::new(), said_at: None },
-        };
-        AgentInput::Prompt {
-            turn: turn.clone(),
-            entry: entry.clone(),
-            delivered_as: entry.clone(),
-            prompt,
-            before: Vec::new(),
-        }
+        self.rest_idle_agents();
+        self.deliver(turn, id).await;
     }
 
     /// Whether a turn runs on this connection, ours or one of its own.
@@ -150,7 +184,7 @@ impl SessionActor {
     }
 
     /// Reaches an agent, elsewhere; it comes back as [`Message::Reached`].
-    fn reach(&mut self, turn: &TurnId, prompt: &EntryId, handoff: Handoff) {
+    pub(super) fn reach(&mut self, turn: &TurnId, prompt: &EntryId, handoff: Handoff) {
         let above = self.tree.parent(prompt).map(|parent| parent.id.clone());
         let Some(running) = self.turns.get(turn) else { return };
         let scope = running.scope.clone();
@@ -164,12 +198,30 @@ impl SessionActor {
             host: scope.settings.host_for(running.agent.name(), &self.shared.host),
             is_watched: scope.context.interactive,
         };
+        let opens = session_of(&start.handoff).cloned();
         let wait = self.settings.reach_wait;
+        let agent = running.agent.clone();
+        let (start_at, swept) = (self.start_at(agent.name()), self.shared.swept.clone());
+        let claims = Arc::new(self.shared.agent_sessions.claims(agent.name()));
         let Some(running) = self.turns.get_mut(turn) else { return };
-        let (agent, turn, to_self) = (running.agent.clone(), turn.clone(), self.to_self.clone());
+        running.starts += 1;
+        let (turn, to_self) = (turn.clone(), self.to_self.clone());
         running.reaching = Some(self.tasks.spawn(async move {
-            let reached = match tokio::time::timeout(wait, agent.connect(start)).await {
-                Ok(reached) => reached.map_err(|error| gone(not_reached(&error))),
+            if let Some(at) = start_at {
+                sleep_until(at).await;
+            }
+            let connect = async {
+                swept.wait().await;
+                if let Some(session) = &opens {
+                    claims.wait_for(session).await.map_err(|InUse| in_use(agent.title()))?;
+                }
+                agent.connect(start).await
+            };
+            let reached = match timeout(wait, connect).await {
+                Ok(Ok(connection)) => {
+                    Ok(Connected { connection, claims: claims.clone(), end_wait: agent.end_wait() })
+                }
+                Ok(Err(error)) => Err(gone(not_reached(&error))),
                 Err(_) => Err(gone(format!("{} took too long to start", agent.title()))),
             };
             // Where the actor is gone, so is the reason to have reached anybody.
@@ -177,13 +229,16 @@ impl SessionActor {
         }));
     }
 
-    pub(super) async fn on_reached(&mut self, turn: &TurnId, reached: Result<AgentConnection, AgentFailure>) {
+    pub(super) async fn on_reached(&mut self, turn: &TurnId, reached: Result<Connected, AgentFailure>) {
         let Some(running) = self.turns.get_mut(turn).filter(|running| !running.turn.is_over()) else {
+            if let Ok(connected) = reached {
+                self.tasks.spawn(connected.end());
+            }
             return;
         };
         running.reaching = None;
         match reached {
-            Ok(connection) => self.connected(turn, connection),
+            Ok(connected) => self.connected(turn, connected).await,
             Err(why) => {
                 warn!(name: "agent not reached", session = %self.id, turn = %turn, agent = running.agent.name());
                 self.give_up(turn, why).await;
@@ -191,7 +246,7 @@ impl SessionActor {
         }
     }
 
-    fn connected(&mut self, turn: &TurnId, connection: AgentConnection) {
+    async fn connected(&mut self, turn: &TurnId, connected: Connected) {
         let Some(running) = self.turns.get_mut(turn) else { return };
         self.next_connection += 1;
         let id = ConnectionId(self.next_connection);
@@ -201,25 +256,42 @@ impl SessionActor {
         let scope = running.scope.clone();
         running.give_up_at = is_again.then(|| Instant::now() + self.settings.reach_wait);
         let agent = running.agent.name().to_owned();
+        self.longest_end = self.longest_end.max(connected.end_wait);
+        let sessions = OpenSessions(connected.claims.clone());
         let (inputs, for_agent) = mpsc::unbounded_channel();
-        self.tasks.spawn(keep(id, connection, for_agent, self.to_self.clone()));
-        let settings = settings_of(&self.tree, Some(&prompt));
-        let tip = Some(prompt.clone());
-        let (turn_of, background) = (Some(turn.clone()), Vec::new());
-        let connection = Connection { agent, inputs, info, settings, turn: turn_of, tip, background, scope };
+        self.tasks.spawn(keep(id, connected, for_agent, self.to_self.clone()));
+        let connection = Connection {
+            agent,
+            inputs,
+            info,
+            settings: settings_of(&self.tree, Some(&prompt)),
+            turn: Some(turn.clone()),
+            tip: Some(prompt),
+            background: Vec::new(),
+            idle: None,
+            sessions,
+            scope,
+        };
         if is_again {
             for answer in self.asks.unconfirmed().filter(|answer| belongs_to(answer, turn)) {
                 connection.tell(answer);
             }
-        } else {
-            connection.tell(self.prompt_input(turn, &prompt));
         }
         self.connections.insert(id, connection);
+        if !is_again {
+            self.deliver(turn, id).await;
+        }
     }
 
     /// An agent that goes without a word is looked for again, where it can take up its session: answers that it has not
     /// confirmed are said to it again.
     pub(super) async fn on_gone(&mut self, id: ConnectionId) {
+        let Some(connection) = self.connections.get(&id) else { return };
+        let agent = self.shared.agents.get(&connection.agent);
+        // A turn of one that keeps a transcript is not continued by another process: its transcript is caught up with.
+        if agent.is_some_and(|agent| agent.abilities(None).entry_ids) {
+            return self.on_exited(id, ExitStatus::Unknown, "").await;
+        }
         let Some(connection) = self.connections.remove(&id) else { return };
         self.give_up_self_started(id).await;
         let Some(turn) = connection.turn else { return };
@@ -262,14 +334,7 @@ impl SessionActor {
         if !stays && !is_at_work {
             self.connections.remove(&id);
         }
-        // One that runs something in the background is not idle.
-        let is_idle =
-            |(id, one): &(&ConnectionId, &Connection)| !self.is_at_work(**id) && one.background.is_empty();
-        let idle: Vec<ConnectionId> = self.connections.iter().filter(is_idle).map(|(id, _)| *id).collect();
-        let too_many = idle.len().saturating_sub(self.settings.idle_agents);
-        for id in idle.into_iter().take(too_many) {
-            self.connections.remove(&id);
-        }
+        self.rest_idle_agents();
     }
 
     /// Ends every agent of the session that is not in the middle of a turn.
@@ -280,11 +345,48 @@ impl SessionActor {
     }
 }
 
+impl OpenSessions {
+    /// The agent has opened it.
+    pub(super) fn open(&self, session: &AgentSessionId) -> Result<(), InUse> {
+        self.0.claim(session)
+    }
+}
+
+impl Drop for OpenSessions {
+    fn drop(&mut self) {
+        self.0.begin_to_end();
+    }
+}
+
 impl Connection {
+    /// Tells the agent the settings that are in force for it, where it has others.
+    pub(super) fn configure(&mut self, settings: Vec<Setting>) {
+        if self.settings != settings {
+            self.tell(AgentInput::Configure(settings.clone()));
+            self.settings = settings;
+        }
+    }
+
     pub(super) fn tell(&self, input: AgentInput) {
         // An agent that is gone says so itself.
         let _ = self.inputs.send(input);
     }
+}
+
+/// The session that an agent is asked to open, where that is known before it does.
+fn session_of(handoff: &Handoff) -> Option<&AgentSessionId> {
+    match handoff {
+        Handoff::Continue { session, .. } => Some(session),
+        Handoff::New { session } | Handoff::Fork { session, .. } | Handoff::Rebuild { session, .. } => {
+            session.as_ref()
+        }
+        Handoff::Replay { .. } | Handoff::Stateless => None,
+    }
+}
+
+fn in_use(agent: &str) -> ConnectError {
+    let reason = "its session is open on another branch and cannot be forked there".to_owned();
+    ConnectError::NotTakenUp { agent: agent.to_owned(), reason }
 }
 
 /// The agent's process is not there.

@@ -47,7 +47,9 @@ impl SessionActor {
         match way {
             ConfigChangeWay::Entry => {
                 let plan = plan_config_change(&self.tree, &head, settings, ids);
-                Ok(answered(self.take(plan.map_err(refused)?).await?))
+                let changed = self.take(plan.map_err(refused)?).await?;
+                self.configure_agent();
+                Ok(answered(changed))
             }
             ConfigChangeWay::File => {
                 let session = plan_config_session(&self.tree, &head, settings, ids);
@@ -146,7 +148,11 @@ impl SessionActor {
     pub(super) async fn rename(&mut self, rename: &request::Rename) -> Result<Response, Halt> {
         let ids = &mut chosen_ids(self.stamps.as_mut(), rename.client_id.as_deref());
         let plan = plan_rename(&self.tree, rename.title.as_deref(), TitleSource::User, ids);
-        Ok(answered(self.take(plan).await?))
+        let changed = self.take(plan).await?;
+        if changed.changed {
+            self.rename_agent_sessions().await;
+        }
+        Ok(answered(changed))
     }
 
     pub(super) async fn label(&mut self, label: &request::Label) -> Result<Response, Halt> {

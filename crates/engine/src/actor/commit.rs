@@ -268,7 +268,7 @@ impl SessionActor {
     }
 
     /// How many tasks agents run in the background.
-    fn background(&self) -> u32 {
+    pub(super) fn background(&self) -> u32 {
         let tasks: usize = self.connections.values().map(|connection| connection.background.len()).sum();
         u32::try_from(tasks).unwrap_or(u32::MAX)
     }

@@ -73,15 +73,28 @@ pub(super) struct Outgoing<'m> {
 pub(super) struct MessageIds<'m> {
     pub(super) client_id: Option<&'m str>,
     pub(super) turn: Option<&'m TurnId>,
+    /// The prompt gets a UUID as id.
+    has_uuids: bool,
 }
 
 impl<'m> MessageIds<'m> {
     pub(super) fn of(client_id: Option<&'m str>, brought: &'m Brought) -> Self {
-        Self { client_id, turn: brought.pending().map(|pending| pending.turn.id()) }
+        let turn = brought.pending().map(|pending| pending.turn.id());
+        Self { client_id, turn, has_uuids: false }
+    }
+
+    /// A message of the queue.
+    pub(super) fn of_queued(queued: &'m Queued) -> Self {
+        Self { client_id: Some(queued.id.as_str()), turn: None, has_uuids: false }
+    }
+
+    /// An agent with ids of its own uses that of the prompt.
+    pub(super) fn for_agent(self, agent: Option<&Arc<dyn Agent>>) -> Self {
+        Self { has_uuids: agent.is_some_and(|agent| agent.abilities(None).entry_ids), ..self }
     }
 
     pub(super) fn stamps<'s>(self, stamps: &'s mut (dyn offshoot_session::Stamps + Send)) -> ChosenIds<'s> {
-        let ids = chosen_ids(stamps, self.client_id);
+        let ids = chosen_ids(stamps, self.client_id).with_uuids(self.has_uuids);
         match self.turn {
             Some(turn) => ids.turn(Some(turn.clone())),
             None => ids,

@@ -78,6 +78,7 @@ impl SessionActor {
             }
             Message::Back { errand, .. } => self.away.get(errand).map(|away| away.scope().clone()),
             Message::Call(_)
+            | Message::EndIdle { .. }
             | Message::Follow { .. }
             | Message::NobodyWaits(_)
             | Message::IsIdle { .. }

@@ -20,6 +20,7 @@ use offshoot_session::{
     Block, Body, ChosenIds, Entry, EntryId, HeadName, Prompt, Record, Setting, Stamps, TurnId, text_of,
 };
 
+use super::agents::Delivered;
 use super::changed::answered;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::pending::{MessageIds, Outgoing};
@@ -90,7 +91,7 @@ impl SessionActor {
             begins_session: way == ConfigChangeWay::File,
         };
         self.prepare(&message, brought)?;
-        let ids = MessageIds::of(client_id, brought);
+        let ids = MessageIds::of(client_id, brought).for_agent(Some(&agent));
         let prompt = send.prompt.clone().into_prompt();
         if way == ConfigChangeWay::File {
             let settings = begins_with(settings_of(&self.tree, below.as_ref()), chosen, &self.settings);
@@ -98,6 +99,8 @@ impl SessionActor {
             let message = Some(Body::Prompt(prompt));
             return self.begin_child(Child { difference, above, settings, message }, ids, false).await;
         }
+        let landing = self.catch_up_with_agent(landing, &agent).await?;
+        let below = landing.below(&self.tree).cloned();
         let sent = self.plan_saying(below.as_ref(), prompt, chosen, ids, Head::Goes)?;
         self.say(sent, agent).await
     }
@@ -243,9 +246,10 @@ impl SessionActor {
             false => {
                 let (attachments, begins_session) = (edit.attachments.as_deref(), is_child);
                 let words = Words { text: words, attachments, begins_session };
-                Some(self.agent_saying_again(&at, words, &chosen, client_id, brought)?)
+                Some(self.agent_saying_again(&at, words, &chosen, client_id, brought).await?)
             }
         };
+        let ids = ids.for_agent(agent.as_ref());
         let sent = match self.tree.entry(&at).map(|entry| &entry.body) {
             Some(Body::Prompt(prompt)) if is_child => {
                 let (difference, prompt) = (difference(prompt, &at, edit), edited(prompt, edit));
@@ -365,9 +369,10 @@ impl SessionActor {
             false => {
                 let words = turn_prompt(&self.tree, &at).map(|prompt| prompt.body.text()).unwrap_or_default();
                 let words = Words { begins_session: is_child, ..Words::alone(&words) };
-                Some(self.agent_saying_again(&at, words, &chosen, client_id, brought)?)
+                Some(self.agent_saying_again(&at, words, &chosen, client_id, brought).await?)
             }
         };
+        let ids = ids.for_agent(agent.as_ref());
         let prompt = turn_prompt(&self.tree, &at).cloned();
         let sent = match prompt.as_ref().map(|prompt| (&prompt.id, &prompt.body)) {
             Some((of, Body::Prompt(prompt))) if is_child => {
@@ -404,7 +409,7 @@ impl SessionActor {
     }
 
     /// Who answers what is said in the place of a prompt, where hooks let it be said.
-    fn agent_saying_again(
+    async fn agent_saying_again(
         &mut self,
         at: &EntryId,
         words: Words<'_>,
@@ -415,7 +420,11 @@ impl SessionActor {
         let prompt = turn_prompt(&self.tree, at).map_or(at, |prompt| &prompt.id).clone();
         let landing = Landing::version(&self.tree, &prompt);
         let agent = self.agent_for(chosen, landing.below(&self.tree)).map_err(refused)?;
+        let begins_session = words.begins_session;
         self.prepare_again(at, &landing, words, client_id, &agent, brought)?;
+        if !begins_session {
+            self.catch_up_with_agent(landing, &agent).await?;
+        }
         Ok(agent)
     }
 
@@ -484,11 +493,12 @@ impl SessionActor {
         let words = self.tree.entry(&at).map(|entry| entry.body.text()).unwrap_or_default();
         let landing = Landing::Answer(at.clone());
         self.prepare_again(&at, &landing, Words::alone(&words), client_id, &agent, brought)?;
+        self.catch_up_with_agent(landing, &agent).await?;
         if self.turns.is_empty() {
             self.hold_the_book().await?;
         }
         let before = self.head_now();
-        self.begin_turn(turn.clone(), at.clone(), agent);
+        self.begin_turn(turn.clone(), at.clone(), agent, Delivered::Perhaps).await;
         self.queue_behind(&turn, &at);
         Ok(answered(self.sent(before, Some(&at), Some(&turn))))
     }
@@ -523,7 +533,8 @@ impl SessionActor {
         let landing = Landing::version(&self.tree, prompt);
         let agent = self.agent_for(&chosen, landing.below(&self.tree)).map_err(refused)?;
         self.prepare_again(at, &landing, Words::alone(&words), client_id, &agent, brought)?;
-        let ids = MessageIds::of(client_id, brought);
+        self.catch_up_with_agent(landing, &agent).await?;
+        let ids = MessageIds::of(client_id, brought).for_agent(Some(&agent));
         let sent = match chosen.is_empty() {
             true => {
                 let stamps = &mut ids.stamps(self.stamps.as_mut());
@@ -578,7 +589,7 @@ impl SessionActor {
             return Err(halt);
         }
         let operation = OperationView::latest(&self.tree, &operation);
-        self.begin_turn(turn.clone(), prompt.clone(), agent);
+        self.begin_turn(turn.clone(), prompt.clone(), agent, Delivered::Never).await;
         self.queue_behind(&turn, &prompt);
         Ok(answered(Changed { operation, ..self.sent(before, Some(&prompt), Some(&turn)) }))
     }

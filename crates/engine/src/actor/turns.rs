@@ -36,6 +36,10 @@ pub(super) struct Running {
     pub(super) reaching: Option<AbortHandle>,
     /// The session that it was asked to take up again.
     pub(super) returns_to: Option<AgentSessionId>,
+    /// How often the prompt was sent, or may have been.
+    pub(super) deliveries: usize,
+    /// How often an agent was connected for it.
+    pub(super) starts: usize,
     /// How often it had to be reached again.
     pub(super) tries: usize,
     /// It was told to stop, or has come back and was not heard yet: this is how long we wait.
@@ -71,6 +75,8 @@ impl Running {
             connection: None,
             reaching: None,
             returns_to: None,
+            deliveries: 0,
+            starts: 0,
             tries: 0,
             give_up_at: None,
             scope,
@@ -245,7 +251,7 @@ impl SessionActor {
     }
 
     /// Nothing more of this turn can be kept, so nothing more of it is shown.
-    async fn could_not_save(&mut self, turn: &TurnId, error: &ApiError) {
+    pub(super) async fn could_not_save(&mut self, turn: &TurnId, error: &ApiError) {
         error!(name: "turn not saved", session = %self.id, turn = %turn, code = ?error.code);
         self.tell_agent(turn, AgentInput::Interrupt { turn: AgentTurn::Prompted(turn.clone()) });
         if let Some(connection) = self.turns.get_mut(turn).and_then(|running| running.connection.take()) {

@@ -194,8 +194,10 @@ impl SessionActor {
             begins_session: false,
         };
         self.prepare(&message, brought)?;
+        let landing = self.catch_up_with_agent(landing.clone(), &agent).await?;
+        let below = landing.below(&self.tree).cloned();
         let head = if self.tree.head(&queued.head) == below.as_ref() { Head::Goes } else { Head::Stays };
-        let ids = MessageIds { client_id, turn: None };
+        let ids = MessageIds::of_queued(queued).for_agent(Some(&agent));
         let sent = self.plan_saying(below.as_ref(), queued.prompt.clone(), chosen, ids, head)?;
         self.say(sent, agent).await
     }
@@ -308,7 +310,7 @@ fn end_of(tree: &SessionTree, turn: &TurnId) -> TurnEnd {
     match last.map(|entry| &entry.body) {
         Some(Body::Interrupted(_)) => TurnEnd::Interrupted,
         Some(Body::Reply(reply)) => match &reply.stop {
-            Some(Stop::Error(message)) => TurnEnd::Failed { message: message.clone() },
+            Some(Stop::Error(message)) => TurnEnd::Failed { message: message.clone(), hint: None },
             Some(Stop::Length) => TurnEnd::Limit,
             _ => TurnEnd::Done,
         },

@@ -39,7 +39,8 @@ async fn questions_are_answered_with_choices_and_words_of_ones_own() {
     let mut world = World::new(agent).await;
     world.send("go").await.unwrap();
     let ask = asked(&mut world).await;
-    let allow = world.call(answer(&ask, AnswerView::Allow { input: None })).await.unwrap_err();
+    let allow =
+        world.call(answer(&ask, AnswerView::Allow { input: None, suggestion: None })).await.unwrap_err();
     assert_eq!(allow.code, ErrorCode::WrongAnswer);
     let chosen = || vec![vec!["Down".to_owned()], vec!["Up".to_owned(), "neither".to_owned()]];
     let choose = || answer(&ask, AnswerView::Choose { chosen: chosen() });
@@ -65,7 +66,7 @@ async fn it_is_allowed_with_another_input() {
     let mut world = World::new(running()).await;
     world.send("go").await.unwrap();
     let ask = asked(&mut world).await;
-    let allow = AnswerView::Allow { input: Some(json!({ "command": "cargo clean" })) };
+    let allow = AnswerView::Allow { input: Some(json!({ "command": "cargo clean" })), suggestion: None };
     world.call(answer(&ask, allow)).await.unwrap();
     world.until_ready().await;
     insta::assert_snapshot!(world.story());

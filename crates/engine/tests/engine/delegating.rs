@@ -26,6 +26,7 @@ fn delegating() -> ScriptedAgent {
         input: json!({ "command": "ls" }),
         call: None,
         reason: None,
+        suggestions: Vec::new(),
     });
     ScriptedAgent::new().on(
         "delegate",

@@ -30,6 +30,7 @@ mod looking;
 mod many;
 mod model;
 mod once;
+mod own_sessions;
 mod places;
 mod points;
 mod races;

@@ -100,7 +100,7 @@ async fn two_hundred_commands_that_run_leave_no_process_behind() {
                 break ask.id;
             }
         };
-        let (session, answer) = (view.id.clone(), AnswerView::Allow { input: None });
+        let (session, answer) = (view.id.clone(), AnswerView::Allow { input: None, suggestion: None });
         engine.call(&caller(), Request::Answer(request::Answer { session, ask, answer })).await.unwrap();
         sessions.push(view.id);
     }

@@ -712,7 +712,7 @@ impl Play {
         let Some(prompt) = asking.first() else { return };
         let id = self.id_of(*prompt).to_string();
         let ask = asks.iter().find(|ask| ask.prompt == id).expect("it asks");
-        let answer = AnswerView::Allow { input: None };
+        let answer = AnswerView::Allow { input: None, suggestion: None };
         let answer = request::Answer { session: "s".into(), ask: ask.id.clone(), answer };
         assert_eq!(self.world.call(Request::Answer(answer)).await, Ok(Response::Done { changed: true }));
         self.model.finish(*prompt);

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use offshoot_agents::{Agent, AgentConnection, ConnectError, Connecting};
+use offshoot_agents::{Agent, AgentConnection, ConnectError, Connecting, Look, NotRenamed, Rename, Seen};
 use offshoot_session::agent::{
     Abilities, AgentEvent, AgentEventKind, AgentInfo, AgentInput, AgentStart, AgentTurnEnd, ConnectionEvent,
     Environment, FromAgent,
@@ -15,7 +15,7 @@ use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::handoff::Handoff;
 use offshoot_session::render::prompts::SUMMARIZER;
 use offshoot_session::{
-    AgentSessionId, Block, Body, MessageKey, Reply, Setting, ToolResult, ToolUse, TurnId, text_of,
+    AgentSessionId, Block, Body, EntryId, MessageKey, Reply, Setting, ToolResult, ToolUse, TurnId, text_of,
 };
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
@@ -54,6 +54,11 @@ pub(crate) struct ScriptedAgent {
     reached_with: Mutex<Vec<Setting>>,
     /// In which environment each conversation was started.
     pub(crate) environments: Mutex<Vec<Environment>>,
+    /// What looking at its transcripts gives.
+    pub(crate) seen: Mutex<Seen>,
+    pub(crate) renamed: Mutex<Vec<String>>,
+    /// The prompts it was sent, with the ids under which they came.
+    pub(crate) delivered: Arc<Mutex<Vec<(EntryId, EntryId)>>>,
     gate: Arc<Semaphore>,
     /// Conversations that are going on.
     open: Arc<()>,
@@ -77,6 +82,9 @@ impl ScriptedAgent {
             sessions: Mutex::default(),
             reached_with: Mutex::default(),
             environments: Mutex::default(),
+            seen: Mutex::default(),
+            renamed: Mutex::default(),
+            delivered: Arc::default(),
             gate: Arc::new(Semaphore::new(0)),
             open: Arc::default(),
         }
@@ -143,6 +151,17 @@ impl Agent for ScriptedAgent {
         self.can.clone()
     }
 
+    fn look(&self, look: &Look<'_>) -> Seen {
+        let mut seen = self.seen.lock().unwrap().clone();
+        seen.caught_up.entries.retain(|entry| !(look.is_known)(&entry.id));
+        seen
+    }
+
+    fn rename(&self, rename: &Rename<'_>) -> Result<bool, NotRenamed> {
+        self.renamed.lock().unwrap().push(format!("{}: {}", rename.session, rename.title));
+        Ok(true)
+    }
+
     fn connect(&self, start: AgentStart) -> Connecting<'_> {
         let way = match &start.handoff {
             Handoff::New { .. } => "new session".to_owned(),
@@ -173,6 +192,7 @@ impl Agent for ScriptedAgent {
             script: self.script.clone(),
             told: self.told.clone(),
             gate: self.gate.clone(),
+            delivered: self.delivered.clone(),
             _open: self.open.clone(),
         };
         Box::pin(async { Ok(AgentConnection::served_by(|inputs, events| talk.serve(inputs, events))) })
@@ -184,6 +204,7 @@ struct Talk {
     script: Arc<Mutex<HashMap<String, Vec<Do>>>>,
     told: Arc<Mutex<Vec<String>>>,
     gate: Arc<Semaphore>,
+    delivered: Arc<Mutex<Vec<(EntryId, EntryId)>>>,
     _open: Arc<()>,
 }
 
@@ -204,7 +225,7 @@ impl Talk {
                     None => return,
                 },
             };
-            let AgentInput::Prompt { turn, prompt, .. } = input else {
+            let AgentInput::Prompt { turn, prompt, entry, delivered_as, .. } = input else {
                 self.note(&input);
                 if let AgentInput::Answer { turn, request, .. } = input {
                     let confirmed = FromAgent::turn(turn, AgentEventKind::AskConfirmed { request });
@@ -212,6 +233,7 @@ impl Talk {
                 }
                 continue;
             };
+            self.delivered.lock().unwrap().push((entry, delivered_as));
             let words = summary_or(text_of(&prompt.blocks));
             self.told.lock().unwrap().push(format!("prompt: {words}"));
             let cut = self.answer(&turn, &words, &mut inputs, &events, &mut later).await;
@@ -324,6 +346,7 @@ pub(crate) fn to_run(command: &str) -> Asking {
         input: json!({ "command": command }),
         call: None,
         reason: None,
+        suggestions: Vec::new(),
     })
 }
 

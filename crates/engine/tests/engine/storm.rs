@@ -151,6 +151,7 @@ async fn ask(memory: &Mutex<Memory>, events: &mpsc::Sender<FromAgent>) -> Option
         input: json!({ "command": "x" }),
         call: None,
         reason: None,
+        suggestions: Vec::new(),
     });
     if next == 0 {
         events.send(FromAgent::turn(turn.clone(), AgentEventKind::STARTED)).await.ok()?;

@@ -36,6 +36,28 @@ pub enum FailureKind {
     Other,
 }
 
+impl FailureKind {
+    /// What a person can do about it; `None` where the text of the agent has to suffice. The prompt is kept, and the next
+    /// one resumes the session of the agent.
+    pub fn advice(&self) -> Option<&'static str> {
+        match self {
+            Self::SignIn => Some("sign in with the agent's own program or set its key, then retry"),
+            Self::Overloaded => {
+                Some("the provider is overloaded: retry in a moment, or choose another model")
+            }
+            Self::RateLimited { .. } => Some("wait until the limit is over, or choose another model"),
+            Self::ContextFull => Some("compact the branch, or edit an earlier prompt"),
+            Self::Network => Some("check the network, then retry"),
+            Self::Api { status: 401 | 403 } => Some("check the key and what it may use, then retry"),
+            Self::Api { status: 400 } => Some("edit the prompt, or compact the branch"),
+            Self::Api { .. } => Some("retry, or choose another model"),
+            Self::Process | Self::Protocol => Some("the prompt is kept: retry it, or send another one"),
+            Self::Unsupported { .. } => Some("choose an agent or a model that can do it"),
+            Self::Other => None,
+        }
+    }
+}
+
 impl AgentFailure {
     pub fn new(kind: FailureKind, text: impl Into<String>) -> Self {
         Self { kind, text: text.into() }

@@ -62,6 +62,8 @@ pub fn plan_catch_up(
     stamps: &mut dyn Stamps,
 ) -> Vec<Record> {
     let new = caught_up.entries.iter().filter(|entry| !tree.is_id_taken(&entry.id));
+    // The turn above has its end already.
+    let new = new.skip_while(|entry| matches!(entry.body, Body::Interrupted(_)));
     let (mut records, mut tip, mut open) = (Vec::new(), below.clone(), None);
     for CaughtUpEntry { id, written_at, body } in new {
         if body.is_prompt() {

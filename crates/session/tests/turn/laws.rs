@@ -78,7 +78,8 @@ fn kind() -> impl Strategy<Value = Kind> {
                 tool: "shell".into(),
                 input: json!({}),
                 call: None,
-                reason: None
+                reason: None,
+                suggestions: Vec::new(),
             }),
         }),
         1 => words().prop_map(|request| Kind::AskConfirmed { request }),

@@ -60,7 +60,7 @@ fn refused_here(error: &ApiError, why: Option<String>) -> Failure {
         ) => refusal.hint(words::TREE_HINT),
         (ErrorCode::NoAgent, _) => refusal.hint(words::NO_AGENT_HINT),
         (ErrorCode::Stale, _) => refusal,
-        (_, Some(Hint::SayBranching | Hint::SayTurn) | None) => refused(error),
+        (_, Some(Hint::SayBranching | Hint::FollowOrFork | Hint::SayTurn) | None) => refused(error),
     }
 }
 

@@ -34,11 +34,13 @@ fn permission(line: &str, input: &Value, always: &[OfferView]) -> Result<AnswerV
         };
     }
     match (word.to_lowercase().as_str(), said) {
-        ("y" | "yes" | "allow", None) => Ok(AnswerView::Allow { input: None }),
+        ("y" | "yes" | "allow", None) => Ok(AnswerView::Allow { input: None, suggestion: None }),
         ("a" | "always", None) => Ok(AnswerView::AllowAlways { offer: OfferName::Session }),
         ("p" | "project", None) => Ok(AnswerView::AllowAlways { offer: OfferName::Project }),
         ("n" | "no" | "deny", message) => Ok(AnswerView::Deny { message }),
-        ("c" | "change", Some(said)) => Ok(AnswerView::Allow { input: Some(changed(&said, input)?) }),
+        ("c" | "change", Some(said)) => {
+            Ok(AnswerView::Allow { input: Some(changed(&said, input)?), suggestion: None })
+        }
         ("c" | "change", None) => Err(words::needs("c TEXT")),
         _ => Err(words::not_a_choice(word)),
     }
@@ -87,7 +89,14 @@ mod tests {
             exact,
         };
         let always = vec![offer(OfferName::Session, true), offer(OfferName::WiderSession, false)];
-        AskingView::Permission { tool: "shell".to_owned(), input, call: None, reason: None, always }
+        AskingView::Permission {
+            tool: "shell".to_owned(),
+            input,
+            call: None,
+            reason: None,
+            always,
+            suggestions: Vec::new(),
+        }
     }
 
     fn question(several: bool) -> QuestionView {
@@ -107,14 +116,14 @@ mod tests {
     fn a_permission_is_given_once_always_changed_or_not_at_all() {
         let asking = asks(json!({ "command": "echo a", "timeout": 3 }));
         let always = |offer| Ok(AnswerView::AllowAlways { offer });
-        assert_eq!(answer(" Y ", &asking), Ok(AnswerView::Allow { input: None }));
+        assert_eq!(answer(" Y ", &asking), Ok(AnswerView::Allow { input: None, suggestion: None }));
         assert_eq!(answer("a", &asking), always(OfferName::Session));
         assert_eq!(answer("p", &asking), always(OfferName::Project));
         assert_eq!(answer("A", &asking), always(OfferName::WiderSession));
         assert!(answer("P", &asking).is_err(), "it is not offered");
         assert_eq!(answer("n", &asking), Ok(AnswerView::Deny { message: None }));
         assert_eq!(answer("n not now", &asking), Ok(AnswerView::Deny { message: Some("not now".into()) }));
-        let changed = |input| Ok(AnswerView::Allow { input: Some(input) });
+        let changed = |input| Ok(AnswerView::Allow { input: Some(input), suggestion: None });
         assert_eq!(answer("c echo b c", &asking), changed(json!({ "command": "echo b c", "timeout": 3 })));
         assert_eq!(answer(r#"c {"command": "ls"}"#, &asking), changed(json!({ "command": "ls" })));
         // "yes, but" is not yes.

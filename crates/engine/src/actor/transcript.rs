@@ -1,0 +1,99 @@
+//! What an agent's own transcript has, before a prompt continues it.
+//!
+//! The session may have been continued in the agent's own program. What was said there comes first: its turns become
+//! turns of the branch, and the prompt lands below them. As long as another process runs the session, nothing is written.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use offshoot_agents::{Agent, Elsewhere, Look, Seen};
+use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint};
+use offshoot_session::handoff::{HandoffAgent, continued_session};
+use offshoot_session::pending::Landing;
+use offshoot_session::turn::{TranscriptOf, plan_catch_up};
+use offshoot_session::{AgentSessionId, EntryId, Record};
+
+use super::SessionActor;
+use super::agents::model_of;
+use super::halt::{Halt, refused};
+use crate::failure::internal;
+use crate::view::settings_of;
+
+impl SessionActor {
+    /// Before the prompt of a message is written: the place where it lands, below what was caught up.
+    pub(super) async fn catch_up_with_agent(
+        &mut self,
+        landing: Landing,
+        agent: &Arc<dyn Agent>,
+    ) -> Result<Landing, Halt> {
+        let below = landing.below(&self.tree).cloned();
+        let settings = settings_of(&self.tree, below.as_ref());
+        let abilities = agent.abilities(model_of(&settings));
+        let at_hand =
+            HandoffAgent { name: agent.name(), abilities: &abilities, live: None, new_session: None };
+        let Some((session, last)) = continued_session(&self.tree, below.as_ref(), &at_hand) else {
+            return Ok(landing);
+        };
+        // A process of ours that has it open reports everything itself.
+        if !abilities.entry_ids || self.shared.agent_sessions.is_claimed(agent.name(), &session) {
+            return Ok(landing);
+        }
+        let seen = self.look_at(agent, &session, last).await?;
+        if let Some(elsewhere) = seen.elsewhere {
+            return Err(refused(runs_elsewhere(agent.as_ref(), &session, &elsewhere)));
+        }
+        match (&landing, &below) {
+            (Landing::Below(_), Some(at)) => {
+                let of = TranscriptOf { agent: agent.name(), session: &session };
+                let records = plan_catch_up(&self.tree, at, &seen.caught_up, of, self.stamps.as_mut());
+                let tip = last_entry(&records).unwrap_or_else(|| at.clone());
+                if !records.is_empty() {
+                    self.commit(records).await?;
+                }
+                Ok(Landing::Below(Some(tip)))
+            }
+            // The session has continued where the message does not land: it is forked.
+            (Landing::Below(_) | Landing::Version { .. } | Landing::Answer(_), _) => Ok(landing),
+        }
+    }
+
+    /// On a thread that may block.
+    async fn look_at(
+        &mut self,
+        agent: &Arc<dyn Agent>,
+        session: &AgentSessionId,
+        after: Option<EntryId>,
+    ) -> Result<Seen, Halt> {
+        let (tree, environment) = (self.tree.clone(), self.scope().environment());
+        let (agent, session) = (agent.clone(), session.clone());
+        let workspace = self.project().map(str::to_owned);
+        let looking = tokio::task::spawn_blocking(move || {
+            agent.look(&Look {
+                session: &session,
+                workspace: workspace.as_deref().map(Path::new),
+                environment: &environment,
+                after: after.as_ref(),
+                is_known: &|id| tree.is_id_taken(id),
+            })
+        });
+        looking.await.map_err(|_| refused(internal("the transcript of the agent could not be read")))
+    }
+}
+
+fn last_entry(records: &[Record]) -> Option<EntryId> {
+    records.iter().rev().find_map(Record::as_entry).map(|entry| entry.id.clone())
+}
+
+fn runs_elsewhere(agent: &dyn Agent, session: &AgentSessionId, elsewhere: &Elsewhere) -> ApiError {
+    let Elsewhere { pid, since } = elsewhere;
+    let since_when = since.map(|since| format!(" since {since:.0}")).unwrap_or_default();
+    let text = format!("{} runs this conversation in another process ({pid}){since_when}", agent.title());
+    let data = ErrorData {
+        agent: Some(agent.name().to_owned()),
+        agent_session: Some(session.to_string()),
+        pid: Some(*pid),
+        ..ErrorData::default()
+    };
+    let error = ApiError::new(ErrorCode::AgentElsewhere, text).about(data);
+    ApiError { since: *since, hint: Some(Hint::FollowOrFork), ..error }
+}
