@@ -24,6 +24,9 @@ use offshoot_session::agent::{
     Abilities, AgentStart, Environment, Host, SettingSupport, SettingsSupport, list,
 };
 
+#[cfg(feature = "laws")]
+pub use protocol::laws::broken_laws;
+
 use crate::{Agent, Connecting, Look, Probing, Seen, process};
 use sessions::ClaudeHome;
 
@@ -82,7 +85,6 @@ impl Agent for ClaudeCode {
 
     /// The same for all of its models; it says itself which there are.
     fn abilities(&self, _model: Option<&Model>) -> Abilities {
-        let workspace = SettingSupport::No { reason: "it is not supported yet" };
         Abilities {
             many_turns: true,
             resume: true,
@@ -105,7 +107,7 @@ impl Agent for ClaudeCode {
                 model: SettingSupport::Live,
                 thinking: SettingSupport::Live,
                 permission_mode: SettingSupport::Live,
-                tools: workspace,
+                tools: SettingSupport::No { reason: "its own settings and permission rules decide" },
                 mode: SettingSupport::No { reason: "it has permission modes instead" },
                 service_tier: SettingSupport::No { reason: "its account decides" },
             },

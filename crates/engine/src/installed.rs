@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use offshoot_agents::built_in::{BuiltIn, NAME, Pace};
+use offshoot_agents::claude_code::ClaudeCode;
 pub use offshoot_agents::known;
 use offshoot_agents::known::Found;
 use offshoot_agents::{Agent, Probe};
@@ -24,7 +25,7 @@ pub const USUAL: &str = NAME;
 const PAUSE: Duration = Duration::from_millis(12);
 
 pub fn installed() -> Vec<Arc<dyn Agent>> {
-    vec![Arc::new(BuiltIn { pace: Pace::Every(PAUSE) })]
+    vec![Arc::new(BuiltIn { pace: Pace::Every(PAUSE) }), Arc::new(ClaudeCode::default())]
 }
 
 /// Whether an agent of this name can be asked.

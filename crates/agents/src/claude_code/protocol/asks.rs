@@ -24,6 +24,8 @@ pub(super) struct PendingAsk {
     input: Value,
     /// The questions, by which the answers are named.
     questions: Vec<String>,
+    /// Changes of the CLI's own permissions that it suggests; an answer names one by its number.
+    suggestions: Vec<Value>,
     pub(super) is_answered: bool,
 }
 
@@ -71,15 +73,21 @@ impl PendingAsk {
             Asking::Permission(_) => Vec::new(),
         };
         let input = request.get("input").cloned().unwrap_or_else(|| json!({}));
-        Self { turn, speaker, call: call_of(request), input, questions, is_answered: false }
+        let suggestions = list(request, "permission_suggestions").to_vec();
+        Self { turn, speaker, call: call_of(request), input, questions, suggestions, is_answered: false }
     }
 
     fn response(&self, answer: &Answer) -> Value {
         match answer {
-            Answer::Allow { input: Some(changed) } => json!({ "behavior": "allow", "updatedInput": changed }),
-            Answer::Allow { input: None } | Answer::AllowAlways { .. } => {
-                json!({ "behavior": "allow", "updatedInput": self.input })
+            Answer::Allow { input, suggestion } => {
+                let input = input.as_ref().unwrap_or(&self.input);
+                let mut response = json!({ "behavior": "allow", "updatedInput": input });
+                if let Some(suggestion) = suggestion.and_then(|number| self.suggestions.get(number)) {
+                    response["updatedPermissions"] = json!([suggestion]);
+                }
+                response
             }
+            Answer::AllowAlways { .. } => json!({ "behavior": "allow", "updatedInput": self.input }),
             Answer::Deny { message } => {
                 let message = message.as_deref().unwrap_or("The user does not want this.");
                 json!({ "behavior": "deny", "message": message })
@@ -111,7 +119,8 @@ pub(super) fn asking(request: &Map, called: Option<&Value>) -> Asking {
     let input = request.get("input").filter(|input| input.as_object().is_none_or(|input| !input.is_empty()));
     let input = input.or(called).cloned().unwrap_or_else(|| json!({}));
     let reason = text(request, "decision_reason").or(text(request, "description")).map(str::to_owned);
-    Asking::Permission(Permission { tool: tool.to_owned(), input, call: call_of(request), reason })
+    let suggestions = list(request, "permission_suggestions").to_vec();
+    Asking::Permission(Permission { tool: tool.to_owned(), input, call: call_of(request), reason, suggestions })
 }
 
 fn call_of(request: &Map) -> Option<ToolCallId> {

@@ -155,7 +155,7 @@ pub fn broken_laws(script: &[u8]) -> Vec<String> {
                 Some(request) => protocol.input(AgentInput::Answer {
                     turn: TurnId::from("any"),
                     request,
-                    answer: Answer::Allow { input: None },
+                    answer: Answer::Allow { input: None, suggestion: None },
                 }),
                 None => Vec::new(),
             },

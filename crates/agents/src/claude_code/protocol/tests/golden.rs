@@ -157,7 +157,9 @@ impl Play {
                 let request = line["response"]["request_id"].as_str().unwrap_or_default().to_owned();
                 let response = &line["response"]["response"];
                 let answer = match response["behavior"].as_str() {
-                    Some("allow") => Some(Answer::Allow { input: response.get("updatedInput").cloned() }),
+                    Some("allow") => {
+                        Some(Answer::Allow { input: response.get("updatedInput").cloned(), suggestion: None })
+                    }
                     Some("deny") => Some(Answer::Deny { message: None }),
                     _ => None,
                 };

@@ -374,9 +374,9 @@ fn two_asks_are_open_at_once_and_each_is_answered_once() {
     assert_eq!(talk.kinds().len(), 2);
     let answer =
         |request: &str, answer| AgentInput::Answer { turn: "t".into(), request: request.into(), answer };
-    talk.input(answer("k2", Answer::Allow { input: Some(json!({ "command": "pwd" })) }));
+    talk.input(answer("k2", Answer::Allow { input: Some(json!({ "command": "pwd" })), suggestion: None }));
     talk.input(answer("k2", Answer::Deny { message: None }));
-    talk.input(answer("k1", Answer::Allow { input: None }));
+    talk.input(answer("k1", Answer::Allow { input: None, suggestion: None }));
     let written = talk.writes();
     let inputs: Vec<_> =
         written.iter().map(|line| &line["response"]["response"]["updatedInput"]["command"]).collect();
