@@ -42,7 +42,7 @@ fn request(line: &[u8]) -> Permission {
         Ok(input @ Value::Object(_)) => input,
         _ => json!({ "command": text }),
     };
-    Permission { tool: "tool".to_owned(), input, call: None, reason: None }
+    Permission { tool: "tool".to_owned(), input, call: None, reason: None, suggestions: Vec::new() }
 }
 
 fn rule(asked: &Permission, offer: &Offer) -> Rule {

@@ -69,7 +69,9 @@ fn run_tier(tier: Tier, install: bool) -> Report {
             let counted = match tier.action() {
                 Action::Run(step) => run_step(&step),
                 Action::Smoke => smoke::run(),
-                Action::Programs => programs::hold_all(&programs::Request { install, only: Vec::new() }),
+                Action::Programs => {
+                    programs::hold_all(&programs::Request { install, ..programs::Request::default() })
+                }
             };
             Outcome::Ran(counted.unwrap_or_else(|error| {
                 println!("{}: {error:#}", tier.name());

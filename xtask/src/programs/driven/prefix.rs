@@ -59,11 +59,11 @@ fn unmarked_field(name: &str, value: &Value) -> Value {
 /// The prompts of a request in the order they came, as far as they are among these.
 pub(super) fn order(request: &Request, prompts: &[&str]) -> String {
     let messages = list(&request.body["messages"]);
-    let mut found = Vec::new();
+    let mut found: Vec<&str> = Vec::new();
     for message in messages.iter().filter(|message| message["role"] == "user") {
         for text in texts(message) {
-            found.extend(prompts.iter().filter(|prompt| text.lines().next() == Some(**prompt)));
+            found.extend(prompts.iter().copied().filter(|prompt| text.lines().next() == Some(*prompt)));
         }
     }
-    found.into_iter().copied().collect::<Vec<_>>().join(" | ")
+    found.join(" | ")
 }

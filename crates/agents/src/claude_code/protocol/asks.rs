@@ -120,7 +120,13 @@ pub(super) fn asking(request: &Map, called: Option<&Value>) -> Asking {
     let input = input.or(called).cloned().unwrap_or_else(|| json!({}));
     let reason = text(request, "decision_reason").or(text(request, "description")).map(str::to_owned);
     let suggestions = list(request, "permission_suggestions").to_vec();
-    Asking::Permission(Permission { tool: tool.to_owned(), input, call: call_of(request), reason, suggestions })
+    Asking::Permission(Permission {
+        tool: tool.to_owned(),
+        input,
+        call: call_of(request),
+        reason,
+        suggestions,
+    })
 }
 
 fn call_of(request: &Map) -> Option<ToolCallId> {
