@@ -106,6 +106,26 @@ fn a_damaged_list_of_rules_stops_no_conversation() {
     assert_eq!(left, b"nonsense", "it is not overwritten");
 }
 
+/// D16: what is not a file is reported as a damaged list is, and not waited for.
+#[test]
+fn a_list_of_rules_that_is_not_a_file_stops_no_conversation() {
+    let folder = Folder::new();
+    folder.run("new Talk");
+    let list = folder.home().join("permissions.json");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &list, mode).expect("own FIFO");
+    let told = folder.run("send Talk hello");
+    assert!(!told.contains("exit"), "{told}");
+    for line in ["permissions", "permissions revoke 1"] {
+        assert_eq!(
+            folder.run(line),
+            "error: could not read the permission rules in `DIR/home/permissions.json`: it is not a regular file\n\
+             hint: repair the file or delete it; until then every use of a tool is asked for\nexit 1\n"
+        );
+    }
+    assert!(!fs::symlink_metadata(&list).expect("still there").is_file(), "it is not replaced");
+}
+
 /// D14: a line of a gigabyte ended `append` for want of memory.
 #[test]
 fn append_refuses_a_line_that_is_too_long() {
