@@ -1,5 +1,5 @@
-//! What a change says when it cannot be made: sessions that are not there, not alone, not allowed, not on a disk
-//! with room. Nothing is ever half done.
+//! Errors of commands that change a session: it does not exist, is ambiguous, locked or not writable, or the disk is
+//! full. Nothing is half written.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -18,9 +18,9 @@ fn a_session_that_is_not_found_or_not_the_only_one_is_explained() {
     insta::assert_snapshot!("sessions", format!("{none}\n{several}"));
 }
 
-/// Every command that writes says who is writing, and leaves the session alone.
+/// Every command that writes names the process that holds the lock, and changes nothing.
 #[test]
-fn a_session_that_somebody_else_writes_is_locked() {
+fn a_session_that_another_process_writes_is_locked() {
     let folder = Folder::with_talk();
     let journal = folder.journals().pop().expect("a journal");
     let before = fs::read(&journal).expect("own file");
@@ -142,9 +142,9 @@ fn append_refuses_a_line_that_is_too_long() {
     }
 }
 
-/// The list of sessions does not fit on the disk, at once or when it grows: they are found all the same.
+/// The catalog does not fit on the disk, at once or when it grows: sessions are listed and shown without it.
 #[test]
-fn a_full_disk_keeps_nobody_from_looking() {
+fn sessions_are_shown_on_a_full_disk() {
     let folder = Folder::with_talk();
     folder.run("ls");
     for (blocks, label) in [(0, "nothing"), (96, "little")] {

@@ -1,5 +1,5 @@
-//! What stands in the place of the engine's files: a socket that a crash has left is replaced, everything else is refused and
-//! left as it is, and a lock that somebody holds is named in time.
+//! Obstacles in the run directory: a stale socket is replaced, anything else is refused and left unchanged, and a lock that
+//! another process holds is reported in time. Connections of other users are closed.
 
 use std::fs::File;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -81,7 +81,7 @@ fn a_run_directory_that_is_not_ours_is_refused_and_left_alone() {
     assert_eq!(mode & 0o777, 0o700);
 }
 
-/// D6: whoever reached the socket was served. Only root can connect as another user.
+/// D6: every user who reached the socket was served. Only root can connect as another user.
 #[test]
 #[cfg(target_os = "linux")]
 fn another_user_who_reaches_the_socket_is_not_served() {
