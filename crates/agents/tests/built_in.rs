@@ -107,6 +107,7 @@ async fn the_same_conversation_is_the_same_every_time() {
     assert_eq!(runs[0], runs[1]);
 }
 
+/// D17: the agent said "is written" after its tool had failed.
 #[tokio::test]
 async fn files_are_written_appended_and_read_in_the_workspace_only() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
@@ -175,7 +176,7 @@ async fn tools_and_permission_mode_are_honoured() {
     talk.close().await;
 }
 
-/// `read` of a FIFO waited without end, and nothing could interrupt it.
+/// D8: `read` of a FIFO waited without end, and nothing could interrupt it.
 #[tokio::test]
 async fn only_regular_files_are_read_and_written() {
     let mut talk = Talk::begin(Pace::AtOnce).await;

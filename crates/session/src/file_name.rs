@@ -2,7 +2,7 @@
 //!
 //! An id is foreign text: it can contain `/`, `..` or a control character. Every path that contains an id is built from
 //! [`file_name`], so that no id leads out of the directory that the file belongs in. An id that already is a safe name
-//! stays as it is; every other id gets a hash, so that two ids never share a name.
+//! stays as it is. Every other id gets a hash behind a `~`, which no safe id contains, so two ids never share a name.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub fn is_file_name(id: &str) -> bool {
     !id.is_empty() && id.len() <= LONGEST && !id.starts_with('.') && id.chars().all(is_allowed)
 }
 
-/// A file name for an id: the id itself, or its allowed characters and a hash.
+/// A file name for an id: the id itself, or its allowed characters, `~` and a hash.
 pub fn file_name(id: &str) -> Cow<'_, str> {
     if is_file_name(id) {
         return Cow::Borrowed(id);
@@ -28,7 +28,7 @@ pub fn file_name(id: &str) -> Cow<'_, str> {
     let hash = hash.get(..HASH_DIGITS).unwrap_or_default();
     let readable: String = id.chars().take(READABLE).map(|c| if is_allowed(c) { c } else { '_' }).collect();
     let readable = readable.trim_matches(['.', '_']);
-    Cow::Owned(if readable.is_empty() { format!("id-{hash}") } else { format!("{readable}-{hash}") })
+    Cow::Owned(if readable.is_empty() { format!("id~{hash}") } else { format!("{readable}~{hash}") })
 }
 
 fn is_allowed(c: char) -> bool {
@@ -64,14 +64,24 @@ mod tests {
         ];
         for id in ids {
             let name = file_name(id);
-            assert!(is_file_name(&name), "{id:?} became {name:?}");
+            assert!(is_file_name(&name.replacen('~', "-", 1)), "{id:?} became {name:?}");
         }
-        assert!(file_name("../../planted").starts_with("planted-"), "the readable part stays");
+        assert!(file_name("../../planted").starts_with("planted~"), "the readable part stays");
     }
 
     #[test]
     fn two_ids_never_share_a_name() {
         assert_ne!(file_name("a/b"), file_name("a_b"));
         assert_ne!(file_name("a/b"), file_name("a:b"));
+    }
+
+    /// Found by fuzzing: an id could be the name that was made of another id.
+    #[test]
+    fn no_id_has_the_name_of_an_unsafe_one() {
+        for id in ["", "a/b", "../../planted"] {
+            let name = file_name(id);
+            assert_ne!(file_name(&name), name, "{id:?}");
+            assert_ne!(file_name(&name.replace('~', "-")), name, "{id:?}");
+        }
     }
 }

@@ -31,7 +31,7 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// `export --to rollouts` wrote to wherever the id of a session pointed.
+/// D4: `export --to rollouts` wrote to wherever the id of a session pointed.
 #[test]
 fn an_export_stays_in_its_directory_whatever_the_id_is() {
     let folder = Folder::new();
@@ -69,7 +69,7 @@ fn typed_text_and_foreign_ids_are_printed_harmless() {
     }
 }
 
-/// The temporary name was the process id, so another user could put a link there.
+/// D11: the temporary name was the process id, so another user could put a link there.
 #[test]
 fn an_export_does_not_write_through_a_link() {
     let folder = Folder::new();
@@ -82,6 +82,7 @@ fn an_export_does_not_write_through_a_link() {
     assert!(std::fs::symlink_metadata(folder.path().join("y.md")).expect("exported").is_file());
 }
 
+/// D11: locks, the log and temporary files were written through links.
 #[test]
 fn no_file_of_the_home_is_opened_through_a_link() {
     let folder = Folder::new();
@@ -118,7 +119,7 @@ fn foreign_text_is_printed_without_control_characters() {
     assert!(told.contains("[a␛]0;x␇b]"), "{told:?}");
 }
 
-/// `append` and `chat` ended with 0, and the ids were lost.
+/// D9: `append` and `chat` ended with 0, and the ids were lost.
 #[test]
 fn a_full_standard_output_is_an_error() {
     let folder = Folder::new();
@@ -134,7 +135,7 @@ fn a_full_standard_output_is_an_error() {
     }
 }
 
-/// `export --to pi` ended with a panic.
+/// D5: `export --to pi` ended with a panic.
 #[test]
 fn a_session_without_its_header_is_exported() {
     let folder = Folder::new();

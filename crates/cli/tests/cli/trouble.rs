@@ -1,5 +1,5 @@
-//! What a change says when it cannot be made: sessions that are not there, not alone, not allowed, not on a disk
-//! with room. Nothing is ever half done.
+//! Errors of commands that change a session: it does not exist, is ambiguous, locked or not writable, or the disk is
+//! full. Nothing is half written.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -18,9 +18,9 @@ fn a_session_that_is_not_found_or_not_the_only_one_is_explained() {
     insta::assert_snapshot!("sessions", format!("{none}\n{several}"));
 }
 
-/// Every command that writes says who is writing, and leaves the session alone.
+/// Every command that writes names the process that holds the lock, and changes nothing.
 #[test]
-fn a_session_that_somebody_else_writes_is_locked() {
+fn a_session_that_another_process_writes_is_locked() {
     let folder = Folder::with_talk();
     let journal = folder.journals().pop().expect("a journal");
     let before = fs::read(&journal).expect("own file");
@@ -106,6 +106,26 @@ fn a_damaged_list_of_rules_stops_no_conversation() {
     assert_eq!(left, b"nonsense", "it is not overwritten");
 }
 
+/// D16: what is not a file is reported as a damaged list is, and not waited for.
+#[test]
+fn a_list_of_rules_that_is_not_a_file_stops_no_conversation() {
+    let folder = Folder::new();
+    folder.run("new Talk");
+    let list = folder.home().join("permissions.json");
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mkfifoat(rustix::fs::CWD, &list, mode).expect("own FIFO");
+    let told = folder.run("send Talk hello");
+    assert!(!told.contains("exit"), "{told}");
+    for line in ["permissions", "permissions revoke 1"] {
+        assert_eq!(
+            folder.run(line),
+            "error: could not read the permission rules in `DIR/home/permissions.json`: it is not a regular file\n\
+             hint: repair the file or delete it; until then every use of a tool is asked for\nexit 1\n"
+        );
+    }
+    assert!(!fs::symlink_metadata(&list).expect("still there").is_file(), "it is not replaced");
+}
+
 /// D14: a line of a gigabyte ended `append` for want of memory.
 #[test]
 fn append_refuses_a_line_that_is_too_long() {
@@ -122,9 +142,9 @@ fn append_refuses_a_line_that_is_too_long() {
     }
 }
 
-/// The list of sessions does not fit on the disk, at once or when it grows: they are found all the same.
+/// The catalog does not fit on the disk, at once or when it grows: sessions are listed and shown without it.
 #[test]
-fn a_full_disk_keeps_nobody_from_looking() {
+fn sessions_are_shown_on_a_full_disk() {
     let folder = Folder::with_talk();
     folder.run("ls");
     for (blocks, label) in [(0, "nothing"), (96, "little")] {

@@ -1,15 +1,15 @@
-//! What stands in the place of the engine's files: a socket that a crash has left is replaced, everything else is refused and
-//! left as it is, and a lock that somebody holds is named in time.
+//! Obstacles in the run directory: a stale socket is replaced, anything else is refused and left unchanged, and a lock that
+//! another process holds is reported in time. Connections of other users are closed.
 
 use std::fs::File;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, kill_process};
 
-use crate::home::{Home, ended};
+use crate::home::{Home, Wire, ended};
 
 /// A command that cannot get an engine says why within this time.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -79,6 +79,32 @@ fn a_run_directory_that_is_not_ours_is_refused_and_left_alone() {
     works(&home);
     let mode = run.metadata().expect("a directory").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
+}
+
+/// D6: every user who reached the socket was served. Only root can connect as another user.
+#[test]
+#[cfg(target_os = "linux")]
+fn another_user_who_reaches_the_socket_is_not_served() {
+    let home = prepared();
+    works(&home);
+    let socket = home.run_path("engine.sock");
+    // As open as a mistake could make them, while the engine runs.
+    for path in [home.directory(), &home.path(), &home.path().join("run"), &socket] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o777)).expect("own directory");
+    }
+    let connected = std::thread::spawn(move || {
+        let other = rustix::process::Uid::from_raw(65_534);
+        // The system call changes the user of this thread alone.
+        rustix::thread::set_thread_res_uid(other, other, other).ok()?;
+        Some(UnixStream::connect(socket))
+    });
+    match connected.join().expect("no panic") {
+        None => println!(
+            "skipped: another_user_who_reaches_the_socket_is_not_served (only root can be another user)"
+        ),
+        Some(stream) => assert!(Wire::over(stream.expect("it is open to all")).is_closed()),
+    }
+    works(&home);
 }
 
 /// The first command fails in time, and the next one works when nothing is in its way any more.

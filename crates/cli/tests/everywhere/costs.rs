@@ -1,7 +1,10 @@
 //! What all sessions of all agents have cost, where forks and copies hold the same replies.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
+use offshoot_testkit::deadline::BoundedCommand;
 use serde_json::{Value, json};
 
 use crate::person::{NOW, Person};
@@ -143,6 +146,50 @@ fn sub_agents_of_old_versions_belong_to_the_session_in_their_folder() {
         std::fs::remove_file(person.user(&file)).expect("own file");
     }
     assert_eq!(costs(), (json!(4_500 + 7_500), json!(4_500 + 7_500)));
+}
+
+/// A folder of session files of real programs, where it is at hand.
+fn fixtures() -> Option<PathBuf> {
+    let shared = std::env::var_os("OFFSHOOT_SHARED").map(PathBuf::from);
+    let shared = shared.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"));
+    Some(shared.join("fixtures")).filter(|folder| folder.is_dir())
+}
+
+/// A17: two of 23 sessions with a price had another one in `ls`.
+#[test]
+fn ls_and_cost_agree_for_sessions_of_real_programs() {
+    let Some(folder) = fixtures() else {
+        println!(
+            "skipped: ls_and_cost_agree_for_sessions_of_real_programs (set OFFSHOOT_SHARED to a folder with `fixtures`)"
+        );
+        return;
+    };
+    let person = Person::alone();
+    let told = |words: &[&str]| -> Value {
+        let mut command = person.command_at(NOW);
+        command.env("OFFSHOOT_SOURCES", &folder).env("OFFSHOOT_KEEP", "false");
+        let output = command.args(words).stdin(Stdio::null()).bounded_output().expect("the program starts");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let listed = told(&["ls", "--all", "--json"]);
+    let mut priced = 0;
+    for session in listed["sessions"].as_array().expect("a list") {
+        // Fixtures of one folder may have the same id.
+        let path = session["path"].as_str().expect("a path");
+        let is_by_reference =
+            std::fs::read_to_string(path).is_ok_and(|text| text.contains("\"history_base\""));
+        if is_by_reference || !Path::new(path).is_file() {
+            continue;
+        }
+        let by_turn = told(&["cost", path, "--by", "turn", "--json"]);
+        let total = &by_turn["total"]["cost_micros"];
+        assert_eq!(session["cost_micros"], *total, "`{path}`");
+        let rows = by_turn["rows"].as_array().expect("rows").iter();
+        let sum: i64 = rows.filter_map(|row| row["cost_micros"].as_i64()).sum();
+        assert_eq!(sum, total.as_i64().unwrap_or_default(), "`{path}`");
+        priced += usize::from(sum > 0);
+    }
+    assert!(priced > 0, "`{}` holds no session with a price", folder.display());
 }
 
 /// A whole id is a name, however short it is: `ls` shows it.

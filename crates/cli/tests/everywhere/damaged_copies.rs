@@ -45,7 +45,7 @@ fn copy_of(person: &Person, original: &Path) -> PathBuf {
     path.into()
 }
 
-/// `keep --now` said "everything is kept already", and when the agent deleted its file the session was gone.
+/// D3: `keep --now` said "everything is kept already", and when the agent deleted its file the session was gone.
 #[test]
 fn a_damaged_copy_is_noticed_and_packed_again_from_the_original() {
     for (what, damage) in DAMAGES {

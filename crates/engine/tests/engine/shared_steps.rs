@@ -117,6 +117,7 @@ fn history(session: &SessionId) -> request::History {
     request::History { session: session.to_string(), ..Default::default() }
 }
 
+/// D10: on a full disk the origin kept a step "fork to a new session" without that session, and the next undo undid it.
 #[tokio::test]
 async fn a_fork_that_cannot_be_recorded_leaves_neither_side() {
     let pair = Pair::new();

@@ -74,7 +74,7 @@ pub struct Found {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Flaw {
-    /// The line is set aside, with as many lines behind it as are damaged too.
+    /// The line is set aside, with as many lines behind it as are damaged too. `bytes` leaves out the last newline.
     Damaged {
         damage: Damage,
         bytes: u64,

@@ -194,7 +194,7 @@ fn a_run_of_bad_lines_is_one_record_and_keeps_its_bytes() {
     assert_eq!((report.problem_count, report.records), (20_003, 1_000 + 2 + 1 + 3));
     let Some(Finding::Flaw(last)) = loaded.findings.last() else { panic!("{:?}", loaded.findings.last()) };
     assert_eq!(last.flaw.lines(), 3);
-    assert!(last.flaw.to_string().starts_with("3 lines, 6 bytes, are damaged"), "{}", last.flaw);
+    assert!(last.flaw.to_string().starts_with("3 lines, 5 bytes, are damaged"), "{}", last.flaw);
 }
 
 #[test]
