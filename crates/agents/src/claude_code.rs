@@ -27,7 +27,7 @@ use offshoot_session::agent::{
 #[cfg(feature = "laws")]
 pub use protocol::laws::broken_laws;
 
-use crate::{Agent, Connecting, Look, Probing, Seen, process};
+use crate::{Agent, Connecting, Look, NotRenamed, Probing, Rename, Seen, process};
 use sessions::ClaudeHome;
 
 pub const NAME: &str = "claude-code";
@@ -117,6 +117,20 @@ impl Agent for ClaudeCode {
 
     fn look(&self, look: &Look<'_>) -> Seen {
         ClaudeHome::of(look.environment).map(|home| home.look(look, &process::is_ours)).unwrap_or_default()
+    }
+
+    fn rename(&self, rename: &Rename<'_>) -> Result<bool, NotRenamed> {
+        let Some(home) = ClaudeHome::of(rename.environment) else { return Ok(false) };
+        home.set_title(rename.session, rename.title).map_err(|error| NotRenamed {
+            agent: TITLE.to_owned(),
+            session: rename.session.clone(),
+            reason: error.to_string(),
+        })
+    }
+
+    /// It is asked to end, interrupted, and killed with its tools.
+    fn end_wait(&self) -> Duration {
+        self.limits.end + Duration::from_secs(5)
     }
 
     fn connect(&self, start: AgentStart) -> Connecting<'_> {

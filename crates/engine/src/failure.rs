@@ -5,6 +5,7 @@ use std::path::Path;
 
 use offshoot_agents::ConnectError;
 use offshoot_api::{ApiError, ErrorCode, ErrorData, FILE_SIZE_LIMIT, Needed};
+use offshoot_session::agent::{AgentFailure, FailureKind};
 use offshoot_session::format;
 use offshoot_store::drafts::DraftError;
 use offshoot_store::store::Left;
@@ -120,8 +121,16 @@ pub(crate) fn not_drafted(error: &DraftError) -> ApiError {
     }
 }
 
-pub(crate) fn not_reached(error: &ConnectError) -> String {
-    with_causes(error)
+pub(crate) fn not_reached(error: &ConnectError) -> AgentFailure {
+    let kind = match error {
+        ConnectError::Failed { kind, .. } => *kind,
+        ConnectError::NotInstalled { .. }
+        | ConnectError::NotSupported { .. }
+        | ConnectError::Elsewhere { .. }
+        | ConnectError::NotStarted { .. }
+        | ConnectError::NotTakenUp { .. } => FailureKind::Process,
+    };
+    AgentFailure::new(kind, with_causes(error))
 }
 
 fn not_saved(path: &Path, source: &io::Error, left: Left, error: &dyn std::error::Error) -> ApiError {

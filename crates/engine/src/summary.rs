@@ -61,7 +61,7 @@ impl Writer {
             is_watched: self.is_watched,
         };
         let reached = self.agent.connect(start).await;
-        let mut connection = reached.map_err(|error| failed(not_reached(&error)))?;
+        let mut connection = reached.map_err(|error| failed(not_reached(&error).text))?;
         let turn = TurnId::from(SUMMARY);
         let words = Block::Text(format!("{SUMMARIZER}\n\n{request}"));
         let prompt = Prompt { blocks: vec![words], attachments: Vec::new(), said_at: None };

@@ -221,7 +221,7 @@ impl SessionActor {
                 Ok(Ok(connection)) => {
                     Ok(Connected { connection, claims: claims.clone(), end_wait: agent.end_wait() })
                 }
-                Ok(Err(error)) => Err(gone(not_reached(&error))),
+                Ok(Err(error)) => Err(not_reached(&error)),
                 Err(_) => Err(gone(format!("{} took too long to start", agent.title()))),
             };
             // Where the actor is gone, so is the reason to have reached anybody.
