@@ -1,15 +1,17 @@
 //! `cargo xtask bench --against PROGRAM [--only WORD] [DIR]`: each command of this build beside the same command of another
-//! build of Offshoot, usually the one before a change.
+//! build of Offshoot, usually the one before a change. WORD is a part of a row's name, such as `edit, small, no engine`.
 //!
 //! Both builds have homes of their own with the same sessions. In each pair one runs directly after the other, the first of
 //! them by turns, so that noise of the machine hits both. A command may take 10 % or 1.5 ms longer than before.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
+use offshoot_store::Home;
 use serde_json::{Value, json};
 
 use super::{Request, Scratch, corpus, session_of};
@@ -18,9 +20,6 @@ use crate::generate::{self, RARE_WORD};
 const PAIRS: usize = 101;
 const STARTS: usize = 30;
 const APPENDED_LINES: usize = 10_000;
-
-/// A session that cannot be put back between two appends would become another one in a hundred of them.
-const GROWING_PAIRS: usize = 11;
 
 /// What is tolerated: a share of the time before, or milliseconds, whichever is more.
 const SLOWER: f64 = 0.10;
@@ -35,9 +34,7 @@ pub(super) fn run(request: &Request, before: &Path) -> Result<ExitCode> {
     let now = corpus::build()?;
     let scratch = Scratch::new()?;
     let dir = request.dir.clone().unwrap_or_else(|| scratch.0.join("sessions"));
-    let is_asked_for = |words: &[&str]| {
-        request.only.as_deref().is_none_or(|only| words.iter().any(|word| word.contains(only)))
-    };
+    let is_asked_for = |name: &str| request.only.as_deref().is_none_or(|only| name.contains(only));
     let mut figures = Vec::new();
     let mut add = |figure: Figure| {
         println!("{}", figure.line());
@@ -45,8 +42,9 @@ pub(super) fn run(request: &Request, before: &Path) -> Result<ExitCode> {
     };
     for place in ["small", "large", "corpus"] {
         for engine in ["no engine", "engine"] {
-            let commands = COMMANDS.iter().filter(|command| is_asked_for(&[command, place, engine]));
-            let commands: Vec<&str> = commands.copied().collect();
+            let name = |command: &str| format!("{command}, {place}, {engine}");
+            let commands = COMMANDS.iter().copied().filter(|command| is_asked_for(&name(command)));
+            let commands: Vec<&str> = commands.collect();
             if commands.is_empty() {
                 continue;
             }
@@ -54,9 +52,8 @@ pub(super) fn run(request: &Request, before: &Path) -> Result<ExitCode> {
             let root = scratch.0.join(format!("{place}-{}", engine.len()));
             let appends = match (&sessions.journals, &sessions.corpus) {
                 (_, Some(corpus)) => Appends::Others(corpus::files(corpus)?),
-                (Some(_), None) if place == "small" => Appends::New,
-                (Some(journals), None) if engine == "no engine" => Appends::Restored(journals.clone()),
-                (Some(_) | None, None) => Appends::Growing,
+                (Some(_), None) if place == "large" => Appends::Copies,
+                (Some(_) | None, None) => Appends::New,
             };
             let before = Side::new(before, root.join("before"), &sessions, appends.clone())?;
             let now = Side::new(&now, root.join("now"), &sessions, appends)?;
@@ -65,7 +62,7 @@ pub(super) fn run(request: &Request, before: &Path) -> Result<ExitCode> {
                 _ => None,
             };
             for command in commands {
-                add(compared(&before, &now, command, &format!("{place}, {engine}"))?);
+                add(compared(&before, &now, command, name(command))?);
             }
             if let Some((before, now)) = engines {
                 before.leave()?;
@@ -74,7 +71,7 @@ pub(super) fn run(request: &Request, before: &Path) -> Result<ExitCode> {
             now.stop_engine()?;
         }
     }
-    if is_asked_for(&["first send"]) {
+    if is_asked_for("first send") {
         add(first_send(before, &now, &scratch.0)?);
     }
     if let Some(path) = &request.json {
@@ -177,8 +174,7 @@ struct Side {
 enum Appends {
     New,
     Others(Vec<PathBuf>),
-    Restored(PathBuf),
-    Growing,
+    Copies,
 }
 
 impl Side {
@@ -249,7 +245,7 @@ impl Side {
         }
     }
 
-    /// One of the same size each time, where that is possible: a new one, another one of the corpus, or the journal as it was.
+    /// One of the same size each time: a new one, another one of the corpus, or a copy that no engine has opened yet.
     fn session_to_append_to(&self, round: usize) -> Result<String> {
         match &self.appends {
             Appends::New => {
@@ -261,13 +257,26 @@ impl Side {
                 let file = files.get(round).context("the corpus has too few sessions")?;
                 Ok(file.to_string_lossy().into_owned())
             }
-            Appends::Restored(journals) => {
-                std::fs::remove_dir_all(self.home.join("sessions"))?;
-                copy(journals, &self.home)?;
-                Ok(self.session.clone())
-            }
-            Appends::Growing => Ok(self.session.clone()),
+            Appends::Copies => self.copied_session(round),
         }
+    }
+
+    /// A copy with an id of its own, on the disk before it is appended to. It takes the place of the copy before.
+    fn copied_session(&self, round: usize) -> Result<String> {
+        let home = Home::at(self.home.clone());
+        let journal = |session: &str| home.journal(&session.into());
+        for round in 0..=PAIRS {
+            let _ = std::fs::remove_file(journal(&id_of_copy(&self.session, round)));
+        }
+        let copy = id_of_copy(&self.session, round);
+        let mut original = BufReader::new(File::open(journal(&self.session))?);
+        let mut header = String::new();
+        original.read_line(&mut header)?;
+        let mut file = File::create(journal(&copy))?;
+        file.write_all(header.replace(&self.session, &copy).as_bytes())?;
+        std::io::copy(&mut original, &mut file)?;
+        file.sync_all()?;
+        Ok(copy)
     }
 
     /// A conversation that stays open, so that an engine runs: before there was an engine process, it was the engine.
@@ -305,14 +314,18 @@ impl Engine {
     }
 }
 
-fn compared(before: &Side, now: &Side, command: &str, place: &str) -> Result<Figure> {
-    let name = format!("{command}, {place}");
+/// An id of the same length that begins in another way, for ids are named by how they begin.
+fn id_of_copy(id: &str, round: usize) -> String {
+    let number = format!("{round:04}");
+    id.get(number.len()..).map_or_else(|| number.clone(), |rest| format!("{number}{rest}"))
+}
+
+fn compared(before: &Side, now: &Side, command: &str, name: String) -> Result<Figure> {
     let mut figure = Figure { name, before: Vec::new(), now: Vec::new(), limit: Limit::Command };
     // Once outside of the count, so that both find their files in the page cache.
     before.pair_member(command, PAIRS)?;
     now.pair_member(command, PAIRS)?;
-    let is_growing = command == "append" && matches!(now.appends, Appends::Growing);
-    for round in 0..if is_growing { GROWING_PAIRS } else { PAIRS } {
+    for round in 0..PAIRS {
         if round % 2 == 0 {
             figure.before.push(before.pair_member(command, round)?);
             figure.now.push(now.pair_member(command, round)?);

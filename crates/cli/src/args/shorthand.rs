@@ -13,6 +13,10 @@ const OPTIONS: [&str; 3] = ["--resume", "--continue", "-c"];
 /// The words of a command line, the program's name first, with the command that is meant.
 pub(crate) fn expanded(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words: Vec<OsString> = words.into_iter().collect();
+    // Building all commands once more to know their options takes a while, and most command lines do not need it.
+    if !words.iter().any(|word| is_chat(word)) {
+        return words;
+    }
     if let Some(at) = first_own_word(&words).filter(|at| words.get(*at).is_some_and(|word| is_chat(word))) {
         words.insert(at, CHAT.into());
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::{ChargeName, Prices, ReplyWords};
+use super::{ChargeName, PriceLookup, Prices, ReplyWords};
 use crate::{Body, Change, EntryId, Fact, Model, Record, SessionHeader, SessionTree, Usage};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +30,8 @@ pub fn charges(
     prices: &Prices,
     billed_as: impl Fn(&Record) -> Option<String>,
 ) -> Vec<Charge> {
-    priced(used(tree, billed_as), |model| prices.of(model).cloned())
+    let prices = PriceLookup::new(prices.clone());
+    priced(used(tree, billed_as), |model| prices.price_of(model))
 }
 
 /// The same as the session itself tells it: without prices, and with sums.
