@@ -280,7 +280,8 @@ impl Protocol {
     }
 
     /// How many lines of each kind had no meaning here.
-    pub(super) fn unknown(&self) -> &BTreeMap<String, u64> {
+    #[cfg(test)]
+    fn unknown(&self) -> &BTreeMap<String, u64> {
         &self.unknown
     }
 }
