@@ -28,10 +28,6 @@ struct Open {
 type Events = Vec<AgentEventKind>;
 
 impl Writing {
-    pub(super) fn is_open(&self) -> bool {
-        self.open.is_some()
-    }
-
     /// Whether a line of the stream is about this message. Older versions do not name it.
     pub(super) fn is_about(&self, message: Option<&str>) -> bool {
         match (&self.open, message) {

@@ -556,3 +556,14 @@ fn a_cleared_conversation_is_another_session() {
     });
     assert_eq!(changed, Some(("next", offshoot_session::agent::SessionChange::Cleared)));
 }
+
+#[test]
+fn lines_of_unknown_kinds_are_counted() {
+    let mut talk = Talk::ready();
+    talk.acts.clear();
+    for _ in 0..2 {
+        talk.line(json!({ "type": "keep_alive" }));
+    }
+    assert_eq!(talk.acts, []);
+    assert_eq!(talk.protocol.unknown().get("keep_alive"), Some(&2));
+}
