@@ -13,7 +13,6 @@ mod environment;
 mod event;
 mod failure;
 mod input;
-pub mod live;
 mod name;
 
 pub use abilities::{Abilities, SettingSupport, SettingsSupport, Unsupported, list};

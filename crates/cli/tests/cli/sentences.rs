@@ -193,14 +193,23 @@ fn what_is_answered_elsewhere_is_told_with_the_answer() {
 #[test]
 fn an_agent_that_cannot_be_run_is_named_with_what_helps() {
     let folder = Folder::new();
-    let missing = "error: Offshoot cannot run Claude Code yet; it can read its sessions\nhint: ";
+    let missing = "error: Offshoot cannot run Codex yet; it can read its sessions\nhint: ";
     let there = "; `offshoot export --install` continues there";
-    let (_, complaints) = chat(&folder, &[], "/agent claude-code\nhello\n");
+    let (_, complaints) = chat(&folder, &[], "/agent codex\nhello\n");
     assert_eq!(complaints, format!("{missing}`/agent built_in` uses the built-in agent{there}\n"));
-    let (_, complaints) = chat(&folder, &["--agent", "claude-code"], "hello\n");
+    let (_, complaints) = chat(&folder, &["--agent", "codex"], "hello\n");
     assert_eq!(complaints, format!("{missing}`/agent built_in` uses the built-in agent{there}\n"));
-    let told = folder.run("send hello --agent claude-code");
+    let told = folder.run("send hello --agent codex");
     assert_eq!(told, format!("{missing}`--agent built_in` uses the built-in agent{there}\nexit 1\n"));
+}
+
+/// The prompt is written, so that it can be sent again when the program is there.
+#[test]
+fn an_agent_that_is_not_installed_is_named_with_the_command_that_installs_it() {
+    let folder = Folder::new();
+    let told = folder.run("send hello --agent claude");
+    assert!(told.contains("Claude Code is not installed; install it with `npm i -g"), "{told}");
+    assert!(told.contains("`offshoot retry --send` asks again") && told.ends_with("exit 1\n"), "{told}");
 }
 
 #[test]

@@ -149,9 +149,10 @@ impl Open {
         let (id, mut reply) = self.held.take()?;
         self.has_live = false;
         if self.is_streamed {
-            let stop = if is_last { self.stop.clone() } else { None };
+            // They belong to one entry; `MessageEnded` has them only where no entry does.
+            let stop = if is_last { self.stop.take() } else { None };
             reply.stop = stop.or(reply.stop);
-            reply.usage = if is_last { self.usage } else { None };
+            reply.usage = if is_last { self.usage.take() } else { None };
         } else if !is_last || reply.stop.is_none() {
             reply.usage = None;
         }

@@ -145,8 +145,11 @@ fn the_last_block_waits_for_stop_and_usage() {
     talk.event(json!({ "type": "message_delta", "delta": delta, "usage": { "output_tokens": 7 } }));
     talk.event(json!({ "type": "message_stop" }));
     let kinds = talk.kinds();
-    let [AgentEventKind::Entry { id, body: Body::Reply(last), .. }, AgentEventKind::MessageEnded { .. }] =
-        &kinds[..]
+    // Usage that an entry has is not reported a second time.
+    let [
+        AgentEventKind::Entry { id, body: Body::Reply(last), .. },
+        AgentEventKind::MessageEnded { stop: None, usage: None, .. },
+    ] = &kinds[..]
     else {
         panic!("an entry and the end: {kinds:?}")
     };
