@@ -244,8 +244,11 @@ impl Protocol {
             // The model is asked. Versions that name the prompts tell so that it is not for ours.
             Some("requesting") => {
                 let is_ours = !list(line, "user_message_uuids").is_empty() || self.version < NAMES_PROMPTS;
-                if self.turns.open.is_none() && (self.turns.written.is_none() || !is_ours) {
-                    self.current_turn();
+                match (self.turns.open.is_some(), self.turns.written.is_some() && is_ours) {
+                    (true, _) => {}
+                    // The replay may come later than the first words of the answer.
+                    (false, true) => self.take_written(),
+                    (false, false) => drop(self.current_turn()),
                 }
             }
             Some(_) | None => {}
@@ -253,6 +256,10 @@ impl Protocol {
     }
 
     fn retrying(&mut self, line: &Map) {
+        // The replay of a prompt comes with the first words of its answer, so a retry may come before it.
+        if self.turns.open.is_none() && self.turns.written.is_some() {
+            self.take_written();
+        }
         let retry = failure::retry_of(line);
         let mut events = self.writing(&Speaker::Agent).abandon();
         events.push(AgentEventKind::Retrying {
@@ -342,6 +349,7 @@ impl Protocol {
                     let text = format!("Claude Code did not change its {what} to `{value}`: {error}");
                     self.report(ConnectionEvent::Notice(AgentNotice::new(text)));
                 }
+                self.deliver();
             }
             Some(Purpose::StopTask | Purpose::Rename) => {
                 if let Some(error) = error {
