@@ -152,9 +152,9 @@ impl Person {
             return None;
         }
         let shown = self.json(&["show", &self.session, "--json"]);
-        let prompts = list(&shown["entries"]).iter().filter(|entry| entry["role"] == "user");
+        let mut prompts = list(&shown["entries"]).iter().filter(|entry| entry["role"] == "user");
         let branch: Vec<&str> = prompts.clone().filter_map(|entry| entry["text"].as_str()).collect();
-        let session = prompts.last()?["context"]["agent_session"].as_str()?.to_owned();
+        let session = prompts.next_back()?["context"]["agent_session"].as_str()?.to_owned();
         let known = fake_claude::prompts_of(&self.config(), &session);
         self.compared += 1;
         match known {
