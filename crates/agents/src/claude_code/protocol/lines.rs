@@ -243,12 +243,18 @@ impl Protocol {
             Some("compacting") => self.say(&Speaker::Agent, vec![AgentEventKind::Compacting]),
             // The model is asked. Versions that name the prompts tell so that it is not for ours.
             Some("requesting") => {
-                let is_ours = !list(line, "user_message_uuids").is_empty() || self.version < NAMES_PROMPTS;
-                match (self.turns.open.is_some(), self.turns.written.is_some() && is_ours) {
-                    (true, _) => {}
+                let named = list(line, "user_message_uuids");
+                let is_old = self.version < NAMES_PROMPTS;
+                let mut named_ids = named.iter().filter_map(Value::as_str);
+                let has_written = self.turns.written.is_some();
+                if self.turns.open.is_some() {
+                    return;
+                }
+                if has_written && (is_old || named_ids.any(|uuid| self.turns.is_written(uuid))) {
                     // The replay may come later than the first words of the answer.
-                    (false, true) => self.take_written(),
-                    (false, false) => drop(self.current_turn()),
+                    self.take_written();
+                } else if !has_written || named.is_empty() {
+                    self.current_turn();
                 }
             }
             Some(_) | None => {}
