@@ -10,6 +10,7 @@ mod against;
 mod claude;
 mod corpus;
 mod engine;
+mod overhead;
 mod peers;
 mod scaling;
 mod table;
@@ -119,6 +120,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
     }
     if request.only.as_deref() == Some("scaling") {
         return scaling::run(request);
+    }
+    if request.only.as_deref() == Some("overhead") {
+        return overhead::run(request.check);
     }
     let helper = build()?;
     let scratch = Scratch::new()?;

@@ -37,6 +37,8 @@ enum Suite {
     },
     /// Commands that change the same sessions at once.
     Soak,
+    /// Conversations with a scripted Claude Code.
+    Claude,
 }
 
 impl Suite {
@@ -47,18 +49,25 @@ impl Suite {
             Self::Everywhere => ["offshoot", "everywhere"],
             Self::Engine { .. } => ["offshoot", "engine"],
             Self::Soak => ["offshoot", "soak"],
+            Self::Claude => ["offshoot", "claude"],
         }
     }
 
     fn rounds(self) -> Option<u32> {
         match self {
             Self::Engine { rounds } => Some(rounds),
-            Self::Store | Self::Program | Self::Everywhere | Self::Soak => None,
+            Self::Store | Self::Program | Self::Everywhere | Self::Soak | Self::Claude => None,
         }
     }
 }
 
-const PROOFS: [Proof; 16] = [
+const PROOFS: [Proof; 17] = [
+    Proof {
+        name: "claude",
+        what: "1,200 steps of people and accidents with a scripted Claude Code",
+        home: Suite::Claude,
+        tests: "the_session_of_a_branch_has",
+    },
     Proof {
         name: "crash",
         what: "10,000 crash points on a disk that forgets",

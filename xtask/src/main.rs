@@ -40,6 +40,7 @@ bench        measures long sessions under DIR, beside pi and oh-my-pi with --pee
              fails when a figure misses what is asked;
              with --corpus five thousand sessions, beside oh-my-pi and rg; with --against the
              commands beside those of another build of Offshoot;
+             with --only overhead what the engine costs beside Claude Code;
              with --only scaling how the time of every command grows with wide and deep sessions
 transcripts  reads every session file under DIR and counts what it finds
 programs     holds conversations with real agents and a scripted model, and reads what they wrote;

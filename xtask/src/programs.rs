@@ -11,7 +11,7 @@
 
 mod catalog;
 mod continued;
-mod driven;
+pub(crate) mod driven;
 pub(crate) mod install;
 mod place;
 mod reading;

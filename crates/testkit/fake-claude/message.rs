@@ -40,6 +40,10 @@ impl Speaker {
 
 const PIECE: usize = 12;
 
+fn field_of(kind: &str) -> &'static str {
+    if kind == "thinking" { "thinking" } else { "text" }
+}
+
 impl Claude {
     pub(super) fn begin_message(&mut self) -> io::Result<()> {
         let id = self.ids.short("msg_01");
@@ -52,13 +56,42 @@ impl Claude {
         self.stream(json!({"type": "message_start", "message": message}))
     }
 
-    /// Streams a text or a thought in pieces. An interrupt leaves what has been said so far in `partial`.
+    /// A text or a thought: its deltas, and the line that confirms them.
     pub(super) fn speak(&mut self, kind: &'static str, text: &str, between: Duration) -> Result<(), Stop> {
+        let index = self.stream_text(kind, text, between)?;
+        let mut block = json!({"type": kind});
+        block[field_of(kind)] = json!(text);
+        if kind == "thinking" {
+            block["signature"] = json!("signature");
+        }
+        self.end_block(index, block)?;
+        Ok(())
+    }
+
+    /// A text in one delta.
+    pub(super) fn speak_in_one_piece(&mut self, text: &str) -> io::Result<()> {
         let index = self.message.as_ref().map_or(0, |message| message.blocks.len());
-        let (field, delta) = match kind {
-            "thinking" => ("thinking", "thinking_delta"),
-            _ => ("text", "text_delta"),
-        };
+        let delta = json!({"type": "text_delta", "text": text});
+        self.stream(json!({"type": "content_block_delta", "index": index, "delta": delta}))?;
+        self.end_block(index, json!({"type": "text", "text": text})).map(drop)
+    }
+
+    /// A text in one line, without deltas.
+    pub(super) fn speak_at_once(&mut self, text: String) -> io::Result<()> {
+        let index = self.message.as_ref().map_or(0, |message| message.blocks.len());
+        self.end_block(index, json!({"type": "text", "text": text})).map(drop)
+    }
+
+    /// Streams deltas. An interrupt leaves what has been said so far in `partial`.
+    pub(super) fn stream_text(
+        &mut self,
+        kind: &'static str,
+        text: &str,
+        between: Duration,
+    ) -> Result<usize, Stop> {
+        let index = self.message.as_ref().map_or(0, |message| message.blocks.len());
+        let field = field_of(kind);
+        let delta = if kind == "thinking" { "thinking_delta" } else { "text_delta" };
         self.stream(json!({"type": "content_block_start", "index": index, "content_block": {"type": kind, field: ""}}))?;
         let letters: Vec<char> = text.chars().collect();
         for piece in letters.chunks(PIECE.max(letters.len() / 5000)) {
@@ -71,12 +104,7 @@ impl Claude {
             let delta = json!({"type": delta, field: piece});
             self.stream(json!({"type": "content_block_delta", "index": index, "delta": delta}))?;
         }
-        let mut block = json!({"type": kind, field: text});
-        if kind == "thinking" {
-            block["signature"] = json!("signature");
-        }
-        self.end_block(index, block)?;
-        Ok(())
+        Ok(index)
     }
 
     /// Streams a call of a tool; its uuid comes back.
@@ -94,7 +122,7 @@ impl Claude {
         let line = self.assistant_line(&uuid, &block);
         self.wire.send(&line)?;
         if let Some(message) = &mut self.message {
-            message.spoken += block.to_string().len() as u64 / 4;
+            message.spoken += block["text"].as_str().map_or(20, str::len) as u64 / 4;
             message.partial.clear();
             message.blocks.push((uuid.clone(), block));
         }

@@ -9,8 +9,13 @@ use serde_json::{Value, json};
 pub(super) enum Step {
     Say(String),
     Think(String),
-    Call { name: String, input: Value },
+    Call {
+        name: String,
+        input: Value,
+    },
     Agent(Value),
+    /// Says the time, for measuring how long words take to their reader.
+    Time,
     Wait(Duration),
     Silence,
     Deaf,
@@ -46,6 +51,7 @@ fn step(line: &str) -> Option<Step> {
             Step::Call { name: name.to_owned(), input: json(input) }
         }
         "agent" => Step::Agent(json(rest)),
+        "time" => Step::Time,
         "wait" => Step::Wait(Duration::from_millis(rest.parse().ok()?)),
         "silence" => Step::Silence,
         "deaf" => Step::Deaf,

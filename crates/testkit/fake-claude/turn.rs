@@ -164,6 +164,11 @@ impl Claude {
                 self.speak("text", text, PACE)?;
                 said.clone_from(text);
             }
+            Step::Time => {
+                let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+                let text = now.unwrap_or_default().as_micros().to_string();
+                self.speak_in_one_piece(&text)?;
+            }
             Step::Think(text) => self.speak("thinking", text, PACE)?,
             Step::Call { name, input } => {
                 let id = self.ids.short("toolu_01");
@@ -183,17 +188,14 @@ impl Claude {
             },
             Step::Deaf => self.turn_deaf()?,
             Step::Void(text) => {
-                self.speak("text", text, PACE)?;
+                self.stream_text("text", text, PACE)?;
                 self.void_message();
             }
             Step::Retry => self.tell_retry(1, 500, "server_error")?,
             Step::Fail(status) => self.fail(*status)?,
             Step::Compact => self.compact("auto")?,
             Step::Garbage(text) => self.wire.raw(format!("{text}\n").as_bytes())?,
-            Step::Big(bytes) => {
-                let text = "x".repeat(*bytes);
-                self.speak("text", &text, Duration::ZERO)?;
-            }
+            Step::Big(bytes) => self.speak_at_once("x".repeat(*bytes))?,
             Step::Flood(lines) => {
                 let text = "0123456789ab".repeat(*lines);
                 self.speak("text", &text, Duration::ZERO)?;
@@ -333,6 +335,7 @@ fn is_part(step: &Step) -> bool {
     matches!(
         step,
         Step::Say(_)
+            | Step::Time
             | Step::Think(_)
             | Step::Call { .. }
             | Step::Agent(_)

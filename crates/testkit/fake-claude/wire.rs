@@ -8,14 +8,16 @@ use serde_json::Value;
 pub(super) struct Wire {
     /// So many more lines are written before the program kills itself.
     pub(super) lines_left: Option<u64>,
-    /// Every line is written twice.
+    /// Every line but deltas is written twice.
     pub(super) twice: bool,
 }
 
 impl Wire {
     pub(super) fn send(&mut self, line: &Value) -> io::Result<()> {
         let text = format!("{line}\n");
-        for _ in 0..if self.twice { 2 } else { 1 } {
+        // Deltas are pieces of a text: twice they would be another text.
+        let is_doubled = self.twice && line["type"] != "stream_event";
+        for _ in 0..if is_doubled { 2 } else { 1 } {
             self.raw(text.as_bytes())?;
         }
         Ok(())

@@ -17,6 +17,7 @@
 //! | `%say TEXT`, `%think TEXT` | a text or a thought, streamed in pieces of 12 characters every 2 ms |
 //! | `%call NAME JSON` | a call; all but `Read`, `Glob` and `Grep` ask for permission. `Bash`, `Write`, `Edit`, `Read`, `AskUserQuestion` and `ExitPlanMode` work; `Bash` runs in a session of its own, with `"run_in_background": true` as a background shell |
 //! | `%agent JSON` | a background sub-agent: `{"description", "prompt", "report", "wait": MS, "asks": INPUT OF BASH}`; its end starts a turn |
+//! | `%time` | the time in microseconds, in one delta |
 //! | `%wait MS` | nothing for so long |
 //! | `%silence` | nothing until an interrupt |
 //! | `%deaf` | nothing at all, whatever comes |
@@ -25,10 +26,10 @@
 //! | `%fail STATUS` | the error of an API: 401 is retried until an interrupt, 400 not at all |
 //! | `%compact` | an automatic compaction |
 //! | `%garbage TEXT` | a line that is not JSON |
-//! | `%big BYTES` | an answer of so many bytes in one line |
+//! | `%big BYTES` | an answer of so many bytes in one line, without deltas |
 //! | `%flood N` | an answer in N deltas (at most about 5000) |
 //! | `%unknown` | lines of unknown types and shapes |
-//! | `%twice` | every line from here on is written twice |
+//! | `%twice` | every line from here on, deltas aside, is written twice |
 //! | `%close-stdin` | standard input is closed: writes to it fail |
 //! | `%exit CODE`, `%kill` | the process ends, by itself or by SIGKILL; `%call Bash {"command": "kill -9 $PPID"}` kills it in a tool |
 //! | `%kill-after N` | SIGKILL before line N + 1 of the output |

@@ -130,7 +130,7 @@ pub(super) fn markdown(figures: &[Figure]) -> String {
     table
 }
 
-fn median(values: &[f64]) -> Option<f64> {
+pub(super) fn median(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()

@@ -10,12 +10,13 @@ mod prefix;
 mod processes;
 mod terminal;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Result;
 
-use self::person::Person;
+pub(crate) use self::person::Person;
+pub(crate) use self::processes::cpu_time;
 use super::catalog::PROGRAMS;
 use super::install::installed;
 use super::{Check, Request, tell};
@@ -74,6 +75,16 @@ pub(super) fn hold_all(request: &Request, cache: &Path, offshoot: &Path) -> Coun
         }
     }
     counts
+}
+
+/// The versions of Claude Code that are installed, with their programs.
+pub(crate) fn claude_programs(target: &Path) -> Vec<(&'static str, PathBuf)> {
+    let programs = PROGRAMS.iter().filter(|program| program.name == "claude-code");
+    let there = programs.filter_map(|program| {
+        let installed = installed(program, false, &target.join("programs")).ok()?;
+        Some((program.version, installed.words.into_iter().next()?))
+    });
+    there.collect()
 }
 
 fn chosen(request: &Request) -> impl Iterator<Item = &'static Flow> {

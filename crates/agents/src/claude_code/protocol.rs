@@ -325,9 +325,9 @@ impl Protocol {
         self.deliver();
     }
 
-    /// Writes the next line where the CLI is idle.
+    /// Writes the next line where the CLI is idle and has the settings of the turn.
     fn deliver(&mut self) {
-        if self.about.is_none() || self.is_over {
+        if self.about.is_none() || self.is_over || self.requests.has_setting() {
             return;
         }
         if let Some(line) = self.turns.next_line() {

@@ -39,9 +39,19 @@ impl Asked {
     }
 }
 
+/// What Claude Code writes behind a prompt that was interrupted. It sends that prompt and the next one as one message.
+const INTERRUPTED: &str = "[Request interrupted by user";
+
 /// What a user message says. Programs write reminders and circumstances as tags into the mouth of the person.
 pub(super) fn person_or_between<'t>(texts: impl Iterator<Item = &'t str>) -> Turn {
-    let own: Vec<&str> = texts.filter(|text| !is_put_in(text)).collect();
+    let mut own: Vec<&str> = Vec::new();
+    for text in texts {
+        if text.starts_with(INTERRUPTED) {
+            own.clear();
+        } else if !is_put_in(text) {
+            own.push(text);
+        }
+    }
     if own.is_empty() { Turn::Between } else { Turn::Person(own.join("\n")) }
 }
 
@@ -107,5 +117,9 @@ mod tests {
         let turn = |texts: &[&str]| person_or_between(texts.iter().copied());
         assert_eq!(turn(&["<system-reminder>x</system-reminder>", "hi"]), Turn::Person("hi".to_owned()));
         assert_eq!(turn(&["<environment_context>", " "]), Turn::Between);
+        assert_eq!(
+            turn(&["before", "[Request interrupted by user]", "next"]),
+            Turn::Person("next".to_owned())
+        );
     }
 }

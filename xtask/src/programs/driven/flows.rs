@@ -7,7 +7,7 @@ use offshoot_testkit::model::Request;
 use serde_json::Value;
 
 use super::person::{Person, Said, list};
-use super::prefix::{order, same_above};
+use super::prefix::{order, same_above, same_messages_above};
 use super::processes;
 use crate::programs::Check;
 
@@ -170,20 +170,22 @@ pub(super) fn edit_across(person: &Person) -> Result<Vec<Check>> {
     Ok(checks)
 }
 
+/// Claude itself holds the conversation and compacts it; `offshoot` edits a message above the compaction.
 pub(super) fn edit_above_compaction(person: &Person) -> Result<Vec<Check>> {
-    three_turns(person)?;
-    let old = person.request("Three.")?;
-    let three = person.prompt_id("Three.")?;
-    let compacted = person.start_with(&["chat", &person.session], "/compact\nFour.\n")?.end()?;
-    let after = person.request("Four.")?;
-    person.answered(&["send", &person.session, "--edit", &three, "Three again."])?;
+    const SESSION: &str = "0f000000-0000-4000-8000-0000000000bb";
+    person.claude(&["--session-id", SESSION, "One."])?;
+    for prompt in ["Two.", "Three.", "/compact", "Four."] {
+        person.claude(&["--resume", SESSION, prompt])?;
+    }
+    let (old, after) = (person.request("Three.")?, person.request("Four.")?);
+    person.answered(&["send", SESSION, "--agent", "claude-code", "--edit", "3", "Three again."])?;
     let new = person.request("Three again.")?;
-    let mut checks = same_above((&old, "Three."), (&new, "Three again."))?;
-    checks.push(check("the chat ends", code(&compacted), "0"));
     let all = ["One.", "Two.", "Three.", "Three again.", "Four."];
-    checks.push(holds("the compaction made it shorter", !order(&after, &all).starts_with("One. | Two.")));
-    checks.push(check("the edit is above it", order(&new, &all), "One. | Two. | Three again."));
-    Ok(checks)
+    Ok(vec![
+        check("the compaction made it shorter", order(&after, &all), "Four."),
+        check("the edit is above it", order(&new, &all), "One. | Two. | Three again."),
+        same_messages_above((&old, "Three."), (&new, "Three again."))?,
+    ])
 }
 
 pub(super) fn interrupt_in_stream(person: &Person) -> Result<Vec<Check>> {
@@ -261,7 +263,7 @@ pub(super) fn background_agent(person: &Person) -> Result<Vec<Check>> {
 pub(super) fn settings(person: &Person) -> Result<Vec<Check>> {
     person.send("First.")?;
     let before = model(&person.request("First.")?);
-    let chosen = "claude-haiku-4-5";
+    let chosen = "haiku";
     let chat = format!(
         "/model anthropic/{chosen}\nSecond.\n/mode acceptEdits\nThird.\n%call Write {{\"file_path\": \"{}\", \"content\": \"x\"}}\n",
         person.project.join("made.txt").display()
@@ -271,7 +273,7 @@ pub(super) fn settings(person: &Person) -> Result<Vec<Check>> {
     let after = model(&person.request("Second.")?);
     Ok(vec![
         check("the chat ends", code(&said), "0"),
-        holds("another model answers", before != after && after.contains("haiku")),
+        holds("another model answers", before != after && after.contains(chosen)),
         holds("an edit needs no permission", person.project.join("made.txt").exists()),
     ])
 }
@@ -334,8 +336,10 @@ pub(super) fn wrong_key(person: &Person) -> Result<Vec<Check>> {
     let said = person.run(&["send", &person.session, "Two.\n%fail 401"])?;
     let took = started.elapsed();
     let told = format!("{}{}", said.out, said.err);
+    let again = person.run(&["send", &person.session, "Two again.\n%fail 401"])?;
     Ok(vec![
         check("the command fails", code(&said), "1"),
+        check("so does the next one", code(&again), "1"),
         holds("within 3 s", took < Duration::from_secs(3)),
         holds("it says that one is not signed in", told.contains("not signed in")),
         check("the next turn works", person.send("Three.")?, "You said: Three."),

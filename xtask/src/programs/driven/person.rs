@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(20);
 /// The key of the environment; Claude's own interface is told that it is approved.
 pub(super) const KEY: &str = "sk-ant-dummy-0123456789abcdefghij";
 
-pub(super) struct Person {
+pub(crate) struct Person {
     offshoot: PathBuf,
     pub(super) claude: PathBuf,
     root: PathBuf,
@@ -28,7 +28,7 @@ pub(super) struct Person {
     pub(super) config: PathBuf,
     pub(super) project: PathBuf,
     pub(super) server: ModelServer,
-    pub(super) session: String,
+    pub(crate) session: String,
 }
 
 /// What a command printed, and its exit code.
@@ -47,7 +47,7 @@ pub(super) struct Running {
 
 impl Person {
     /// With an empty session of Claude Code.
-    pub(super) fn new(offshoot: &Path, claude: &Path) -> Result<Self> {
+    pub(crate) fn new(offshoot: &Path, claude: &Path) -> Result<Self> {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let root = std::env::temp_dir().join(format!("offshoot-driven-{}-{number}", std::process::id()));
@@ -73,7 +73,7 @@ impl Person {
         Ok(person)
     }
 
-    pub(super) fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(&self.offshoot);
         command.args(words);
         self.prepare(&mut command);
@@ -110,16 +110,19 @@ impl Person {
     }
 
     pub(super) fn start_with(&self, words: &[&str], input: &str) -> Result<Running> {
+        self.spawn(&mut self.command(words), input)
+    }
+
+    fn spawn(&self, command: &mut Command, input: &str) -> Result<Running> {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let (out, err) = (self.root.join(format!("out-{number}")), self.root.join(format!("err-{number}")));
-        let mut child = self
-            .command(words)
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(File::create(&out)?)
             .stderr(File::create(&err)?)
             .spawn()
-            .context("`offshoot` cannot be started")?;
+            .context("the program cannot be started")?;
         if let Some(mut stdin) = child.stdin.take() {
             // A command that does not read closes its side.
             let _ = stdin.write_all(input.as_bytes());
@@ -131,8 +134,23 @@ impl Person {
         self.start(words)?.end().with_context(|| format!("`offshoot {}`", words.join(" ")))
     }
 
+    /// Claude itself answers one prompt.
+    pub(super) fn claude(&self, words: &[&str]) -> Result<()> {
+        let mut claude = Command::new(&self.claude);
+        self.prepare(&mut claude);
+        claude
+            .args(["-p", "--output-format", "stream-json", "--verbose", "--model", "claude-sonnet-4-5"])
+            .args(words);
+        let mut running = self.spawn(&mut claude, "")?;
+        let said = running.end()?;
+        match said.code {
+            Some(0) => Ok(()),
+            code => bail!("Claude ended with {code:?}: {}{}", said.out, said.err),
+        }
+    }
+
     /// A prompt at the head; what was answered.
-    pub(super) fn send(&self, text: &str) -> Result<String> {
+    pub(crate) fn send(&self, text: &str) -> Result<String> {
         self.answered(&["send", &self.session, text])
     }
 
@@ -195,7 +213,7 @@ impl Person {
     }
 
     fn asks(&self) -> Result<bool> {
-        Ok(self.json(&["status", "--json"])?.to_string().contains("\"ask"))
+        Ok(self.json(&["status", "--json"])?.to_string().contains("\"waiting\""))
     }
 
     /// The last request that the model got for this prompt, token counts and titles aside.
@@ -214,7 +232,7 @@ impl Person {
         await_some(what, look)
     }
 
-    pub(super) fn engine(&self) -> Result<u32> {
+    pub(crate) fn engine(&self) -> Result<u32> {
         let status = self.json(&["engine", "status", "--json"])?;
         let process = status["engine"]["process"].as_u64().and_then(|process| u32::try_from(process).ok());
         process.with_context(|| format!("no engine runs: {status}"))
@@ -229,7 +247,7 @@ impl Person {
     }
 
     /// The Claude process itself.
-    pub(super) fn claude_process(&self) -> Result<u32> {
+    pub(crate) fn claude_process(&self) -> Result<u32> {
         let program = fs::canonicalize(&self.claude)?;
         let mut own = self.agents().into_iter();
         let found =

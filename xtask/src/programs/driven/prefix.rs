@@ -9,10 +9,12 @@ use crate::programs::Check;
 
 /// Compares `system`, `tools` and the messages above the prompts, cache marks aside.
 pub(super) fn same_above(old: (&Request, &str), new: (&Request, &str)) -> Result<Vec<Check>> {
-    Ok(vec![
-        Check::new("the model keeps its instructions and tools", base(new.0), base(old.0)),
-        Check::new("the model keeps the messages above the prompt", above(new)?, above(old)?),
-    ])
+    let base = Check::new("the model keeps its instructions and tools", base(new.0), base(old.0));
+    Ok(vec![base, same_messages_above(old, new)?])
+}
+
+pub(super) fn same_messages_above(old: (&Request, &str), new: (&Request, &str)) -> Result<Check> {
+    Ok(Check::new("the model keeps the messages above the prompt", above(new)?, above(old)?))
 }
 
 fn base(request: &Request) -> String {
@@ -24,6 +26,7 @@ fn above((request, prompt): (&Request, &str)) -> Result<String> {
     let messages = list(&request.body["messages"]);
     let at = messages.iter().rposition(|message| texts(message).iter().any(|text| text.contains(prompt)));
     let at = at.with_context(|| format!("`{prompt}` is in no message"))?;
+    anyhow::ensure!(at > 0, "nothing is above `{prompt}`");
     let lines: Vec<String> =
         messages.get(..at).unwrap_or_default().iter().map(|message| unmarked(message).to_string()).collect();
     Ok(lines.join("\n"))

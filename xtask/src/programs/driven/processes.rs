@@ -46,7 +46,7 @@ fn signal(process: u32, signal: &str) {
 }
 
 /// What a process and its dead children have used, in clock ticks of 10 ms.
-pub(super) fn cpu_time(process: u32) -> Option<Duration> {
+pub(crate) fn cpu_time(process: u32) -> Option<Duration> {
     let ticks = (11..=14).map(|number| field(process, number)?.parse::<u64>().ok()).sum::<Option<u64>>()?;
     Some(Duration::from_millis(ticks * 10))
 }

@@ -243,8 +243,17 @@ impl Protocol {
             Some("compacting") => self.say(&Speaker::Agent, vec![AgentEventKind::Compacting]),
             // The model is asked. Versions that name the prompts tell so that it is not for ours.
             Some("requesting") => {
-                let is_ours = !list(line, "user_message_uuids").is_empty() || self.version < NAMES_PROMPTS;
-                if self.turns.open.is_none() && (self.turns.written.is_none() || !is_ours) {
+                let named = list(line, "user_message_uuids");
+                let is_old = self.version < NAMES_PROMPTS;
+                let mut named_ids = named.iter().filter_map(Value::as_str);
+                let has_written = self.turns.written.is_some();
+                if self.turns.open.is_some() {
+                    return;
+                }
+                if has_written && (is_old || named_ids.any(|uuid| self.turns.is_written(uuid))) {
+                    // The replay may come later than the first words of the answer.
+                    self.take_written();
+                } else if !has_written || named.is_empty() {
                     self.current_turn();
                 }
             }
@@ -253,6 +262,10 @@ impl Protocol {
     }
 
     fn retrying(&mut self, line: &Map) {
+        // The replay of a prompt comes with the first words of its answer, so a retry may come before it.
+        if self.turns.open.is_none() && self.turns.written.is_some() {
+            self.take_written();
+        }
         let retry = failure::retry_of(line);
         let mut events = self.writing(&Speaker::Agent).abandon();
         events.push(AgentEventKind::Retrying {
@@ -342,6 +355,7 @@ impl Protocol {
                     let text = format!("Claude Code did not change its {what} to `{value}`: {error}");
                     self.report(ConnectionEvent::Notice(AgentNotice::new(text)));
                 }
+                self.deliver();
             }
             Some(Purpose::StopTask | Purpose::Rename) => {
                 if let Some(error) = error {

@@ -35,6 +35,11 @@ impl Requests {
         write(&json!({ "type": "control_request", "request_id": id, "request": request }))
     }
 
+    /// A setting is on its way: the CLI takes a prompt that comes before its answer with the old value.
+    pub(super) fn has_setting(&self) -> bool {
+        self.open.values().any(|purpose| matches!(purpose, Purpose::Set { .. }))
+    }
+
     pub(super) fn answered(&mut self, id: &str) -> Option<Purpose> {
         self.open.remove(id)
     }

@@ -1,0 +1,175 @@
+//! A home with an engine and the scripted Claude Code, and a conversation in it.
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Instant;
+
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, until};
+use offshoot_testkit::{fake_claude, stop_engine};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::PATIENCE;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_offshoot");
+
+pub(crate) struct Person {
+    dir: TempDir,
+    session: String,
+    /// Ids of prompts that were seen.
+    prompts: Vec<String>,
+    /// How often the two sides were compared.
+    pub(crate) compared: usize,
+    /// The last turn was answered.
+    is_answered: bool,
+}
+
+impl Person {
+    pub(crate) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let mut person =
+            Self { dir, session: String::new(), prompts: Vec::new(), compared: 0, is_answered: false };
+        let begun = person.json(&["new", "--agent", "claude-code", "--json"]);
+        person.session = begun["id"].as_str().expect("an id").to_owned();
+        person
+    }
+
+    fn home(&self) -> PathBuf {
+        self.dir.path().join("offshoot")
+    }
+
+    fn config(&self) -> PathBuf {
+        self.dir.path().join("claude")
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(PROGRAM);
+        command.args(words).current_dir(self.dir.path()).env_clear();
+        command
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.dir.path())
+            .env("OFFSHOOT_HOME", self.home())
+            .env("OFFSHOOT_AUTO_SYNC", "false")
+            .env("OFFSHOOT_AGENTS_CLAUDE_CODE_PATH", fake_claude::program())
+            .env("CLAUDE_CONFIG_DIR", self.config());
+        command
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.command(words).bounded_output().expect("the program starts")
+    }
+
+    fn json(&self, words: &[&str]) -> Value {
+        let output = self.run(words);
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{words:?}: {error}"))
+    }
+
+    fn start(&self, words: &[&str]) -> Child {
+        let mut command = self.command(words);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("the program starts")
+    }
+
+    pub(crate) fn send(&mut self, text: &str) {
+        let output = self.run(&["send", &self.session, text]);
+        self.is_answered = output.status.success();
+    }
+
+    pub(crate) fn edit(&mut self, old: &str, text: &str) {
+        let output = self.run(&["send", &self.session, "--edit", old, text]);
+        self.is_answered = output.status.success();
+        assert!(self.is_answered, "{}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    pub(crate) fn switch(&mut self, to: &str) {
+        let output = self.run(&["switch", &self.session, to]);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        self.is_answered = false;
+    }
+
+    pub(crate) fn send_and_answer(&mut self, text: &str, answer: &str) {
+        let sending = self.start(&["send", &self.session, text]);
+        until("an ask", || self.state() == "waiting");
+        let answered = self.run(&["answer", &self.session, answer]);
+        assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
+        self.is_answered = sending.bounded_output().status.success();
+        assert!(self.is_answered, "a turn with an answered request ends well");
+    }
+
+    pub(crate) fn send_and_interrupt(&mut self, text: &str) {
+        let sending = self.start(&["send", &self.session, text]);
+        self.await_reply(text);
+        self.run(&["abort", &self.session]);
+        sending.bounded_output();
+        self.is_answered = false;
+    }
+
+    pub(crate) fn send_and_kill_engine(&mut self, text: &str) {
+        let sending = self.start(&["send", &self.session, text]);
+        self.await_reply(text);
+        let status = self.json(&["engine", "status", "--json"]);
+        let process = status["engine"]["process"].as_i64().and_then(|id| i32::try_from(id).ok());
+        let process = process.and_then(Pid::from_raw).expect("an engine runs");
+        kill_process(process, Signal::KILL).expect("it runs");
+        sending.bounded_output();
+        self.is_answered = false;
+    }
+
+    /// Waits until the answer to this prompt has begun.
+    fn await_reply(&self, prompt: &str) {
+        let started = Instant::now();
+        until("the beginning of the answer", || {
+            assert!(started.elapsed() < PATIENCE, "no answer began");
+            let shown = self.json(&["show", &self.session, "--json", "--last", "2"]);
+            let [asked, reply] = list(&shown["entries"]) else { return false };
+            asked["text"] == prompt && reply["role"] == "assistant" && reply["text"] == "Begun."
+        });
+    }
+
+    fn state(&self) -> String {
+        let status = self.json(&["status", "--json"]);
+        let state = list(&status["rows"]).first().map(|row| row.to_string()).unwrap_or_default();
+        if state.contains("\"waiting\"") { "waiting".to_owned() } else { state }
+    }
+
+    /// The ids of all prompts that have been on the head's branch.
+    pub(crate) fn all_prompts(&mut self) -> Vec<String> {
+        let shown = self.json(&["show", &self.session, "--json"]);
+        let prompts = list(&shown["entries"]).iter().filter(|entry| entry["role"] == "user");
+        for id in prompts.filter_map(|entry| entry["id"].as_str()) {
+            if !self.prompts.iter().any(|known| known == id) {
+                self.prompts.push(id.to_owned());
+            }
+        }
+        self.prompts.clone()
+    }
+
+    /// Compares the prompts of the branch with those in the file of its agent session, after a turn that was answered.
+    pub(crate) fn difference(&mut self) -> Option<String> {
+        if !self.is_answered {
+            return None;
+        }
+        let shown = self.json(&["show", &self.session, "--json"]);
+        let mut prompts = list(&shown["entries"]).iter().filter(|entry| entry["role"] == "user");
+        let branch: Vec<&str> = prompts.clone().filter_map(|entry| entry["text"].as_str()).collect();
+        let session = prompts.next_back()?["context"]["agent_session"].as_str()?.to_owned();
+        let known = fake_claude::prompts_of(&self.config(), &session);
+        self.compared += 1;
+        match known {
+            Ok(known) if known == branch => None,
+            other => Some(format!("the branch has {branch:#?}\nsession {session} has {other:#?}")),
+        }
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        stop_engine(PROGRAM, &self.home());
+    }
+}
