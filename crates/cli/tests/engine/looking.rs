@@ -16,6 +16,7 @@ const COMMANDS: &str = include_str!("../cli/commands.txt");
 
 /// What each looking command is called with.
 const CALLS: &[(&str, &[&str])] = &[
+    ("agent-exec", &["--parent", "1", "--", "true"]),
     ("agents", &[]),
     ("branch", &["Cut"]),
     ("completions", &["bash"]),

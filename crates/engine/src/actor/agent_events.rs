@@ -8,7 +8,7 @@ use offshoot_session::agent::{
 };
 use offshoot_session::turn::{Effect, Turn};
 use offshoot_session::{
-    AgentSessionId, Block, Body, CustomMessage, Entry, EntryId, Fact, HeadMove, HeadName, Record,
+    AgentSessionId, Block, Body, CustomMessage, Entry, EntryId, Fact, HeadMove, HeadName, Record, Setting,
     TitleSource, TurnId,
 };
 use tracing::{info, warn};
@@ -149,8 +149,13 @@ impl SessionActor {
                 .await;
             }
             ConnectionEvent::SettingChanged(setting) => {
+                let is_ours = connection.settings.iter().any(|known| means(known, &setting));
                 connection.settings.retain(|known| !known.is_same_kind(&setting));
                 connection.settings.push(setting.clone());
+                // The agent confirms what it was told; the branch has that entry.
+                if is_ours {
+                    return;
+                }
                 // Where no turn runs the branch keeps its setting, and the agent gets it with the next prompt.
                 self.with_turns_of(id, |turn, stamps| turn.add(Body::Setting(setting.clone()), stamps)).await;
             }
@@ -214,5 +219,15 @@ impl SessionActor {
             let failure = offshoot_session::agent::ExitStatus::Unknown.failure(agent.title(), "");
             self.give_up(&turn, failure).await;
         }
+    }
+}
+
+/// Whether an agent that was told one setting reports it as the other. A model may have been named without its provider.
+fn means(told: &Setting, reported: &Setting) -> bool {
+    match (told, reported) {
+        (Setting::Model { role: None, model: told }, Setting::Model { role: None, model: reported }) => {
+            told.name == reported.name && (told.provider.is_empty() || told.provider == reported.provider)
+        }
+        _ => told == reported,
     }
 }

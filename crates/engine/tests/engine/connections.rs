@@ -26,6 +26,18 @@ async fn settings_and_sessions_that_an_agent_changes_by_itself_are_kept() {
     assert_eq!(session, Some("moved".into()));
 }
 
+/// An agent confirms what it was told: the branch has that setting already.
+#[tokio::test]
+async fn a_setting_that_the_agent_has_is_not_written_again() {
+    let mode = Setting::PermissionMode("default".into());
+    let report = || Do::Report(ConnectionEvent::SettingChanged(mode.clone()));
+    let mut world = World::new(ScriptedAgent::new().on("plan", vec![report(), report()])).await;
+    world.send("plan").await.unwrap();
+    world.until_turn_ended().await;
+    let tree = world.tree();
+    assert_eq!(tree.entries().filter(|entry| entry.body == Body::Setting(mode.clone())).count(), 1);
+}
+
 #[tokio::test]
 async fn a_turn_fails_with_the_last_words_of_an_agent_that_exits() {
     let exited = ConnectionEvent::Exited { status: ExitStatus::Signal(9), stderr: "out of memory\n".into() };

@@ -154,7 +154,7 @@ fn entries_of_any_agent_are_rebuilt_and_what_is_missing_is_counted() {
         failed: false,
         usage: None,
     };
-    let path = vec![
+    let path = [
         entry("1", Body::Prompt(Prompt { blocks: vec![Block::Text("list".into())], ..Prompt::default() })),
         entry("2", reply(vec![Block::Thinking("hm".into()), Block::ToolUse(call)])),
         entry("3", Body::ToolResult(result)),
