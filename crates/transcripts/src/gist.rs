@@ -15,7 +15,7 @@ mod journal;
 mod shape;
 mod whole;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use offshoot_session::{Block, Body, Fact, TitleSource};
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,9 @@ pub struct Gist {
     /// Part of another session, such as what a sub-agent said.
     pub is_side: bool,
     pub labels: BTreeMap<String, String>,
+    /// Sessions of agents in which its branches were answered, by agent and id. A session file of an agent has none.
+    #[serde(default)]
+    pub bound: BTreeSet<(String, String)>,
     pub opened_at: Option<i64>,
     pub updated_at: Option<i64>,
     pub entries: u64,
@@ -78,6 +81,9 @@ impl Gist {
             }
             Fact::Label { target, .. } => {
                 self.labels.remove(target.as_str());
+            }
+            Fact::Bound { agent: Some(agent), agent_session: Some(session), inherited: false, .. } => {
+                self.bound.insert((agent.clone(), session.to_string()));
             }
             _ => {}
         }

@@ -1,6 +1,6 @@
 //! Sessions as the catalog tells of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -68,13 +68,17 @@ pub(super) const UNREADABLE: i64 = 2;
 const COLUMNS: &str = "key, path, length, modified, inode, tail, is_own, is_side, state, damaged, reason, agent, id, \
     project, title, is_user_title, first_prompt, model, parent, labels, opened_at, updated_at, entries, branches, \
     prompts, spent, beginning, header";
+/// What lists and searches show. Sessions that are left out can still be named by their id.
+pub(super) const LISTED: &str = "state <> 1 AND (is_own OR NOT EXISTS
+    (SELECT 1 FROM bound WHERE bound.agent = session.agent AND bound.id = session.id))";
+
 /// So many columns are these.
 const COUNT: usize = 28;
 
 impl Catalog {
-    /// All sessions, in no order.
+    /// All sessions, in no order. A session of an agent that belongs to one of ours is left out.
     pub fn sessions(&self) -> Result<Vec<SessionRow>, CatalogError> {
-        self.rows("state <> 1", &[])
+        self.rows(LISTED, &[])
     }
 
     /// Those whose id begins so, side files among them.
@@ -118,7 +122,17 @@ pub(super) fn all_known_and_listed(
         }
         known.insert(path, of_file);
     }
+    drop(rows);
+    let hidden = hidden(connection)?;
+    listed.retain(|row| row.is_own || !hidden.contains(&row.key));
     Ok((known, listed))
+}
+
+/// The sessions of agents that belong to one of ours.
+fn hidden(connection: &Connection) -> Result<HashSet<i64>, rusqlite::Error> {
+    let sql =
+        "SELECT session.key FROM bound JOIN session ON session.agent = bound.agent AND session.id = bound.id";
+    connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
 const OF_KNOWN: &str = "path, key, is_settled, read_to, head, tail, lines IS NOT NULL, state, length, modified, changed, \

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
-const VERSION: i64 = 9;
+const VERSION: i64 = 10;
 
 /// A session has room for so many texts, as bits.
 pub(super) const ROOM: u32 = 24;
@@ -70,6 +70,15 @@ CREATE TABLE IF NOT EXISTS session(
 
 -- how many sessions there are is told with every search
 CREATE INDEX IF NOT EXISTS counted ON session(agent) WHERE state <> 1 AND NOT is_side;
+
+-- sessions of agents that belong to one of ours: lists leave them out
+CREATE TABLE IF NOT EXISTS bound(
+    key INTEGER NOT NULL,
+    agent TEXT NOT NULL,
+    id TEXT NOT NULL,
+    PRIMARY KEY(agent, id, key)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS bound_by_key ON bound(key);
 
 -- titles that programs keep beside their sessions
 CREATE TABLE IF NOT EXISTS title(

@@ -12,7 +12,7 @@ use super::in_archive;
 use super::parts::Narrowed;
 use super::query::Query;
 use super::read::lines_numbered;
-use super::rows::SessionRow;
+use super::rows::{LISTED, SessionRow};
 use super::scan::{self, Looked};
 use super::schema::ROOM;
 use super::walk::Sources;
@@ -138,7 +138,7 @@ impl Catalog {
                 rows = self.rows_of(&keys)?.into_iter().map(|row| (row.key, row)).collect();
             }
             None => {
-                let wanted = self.rows("state <> 1", &[])?.into_iter().filter(|row| filter.lets_through(row));
+                let wanted = self.sessions()?.into_iter().filter(|row| filter.lets_through(row));
                 rows = wanted.map(|row| (row.key, row)).collect();
                 matches = self.in_files(&rows, query, within, filter, sources)?;
             }
@@ -245,7 +245,7 @@ impl Catalog {
             return self.sessions();
         }
         let keys: Vec<String> = keys.iter().map(i64::to_string).collect();
-        self.rows(&format!("key IN ({})", keys.join(",")), &[])
+        self.rows(&format!("key IN ({}) AND {LISTED}", keys.join(",")), &[])
     }
 
     /// How many sessions there are, of how many agents.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use offshoot_transcripts::gist::{HeaderGist, Role, Said};
+use offshoot_transcripts::gist::{Gist, HeaderGist, Role, Said};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::charges::{self, Behind};
@@ -164,6 +164,7 @@ fn row(
         header,
     ])?;
     let key = key.unwrap_or_else(|| batch.last_insert_rowid());
+    bind(batch, key, &gist)?;
     match told.and_then(|told| told.follow.as_ref()) {
         Some(follow) => batch
             .prepare_cached("INSERT OR REPLACE INTO kept(session, bytes) VALUES (?1, ?2)")?
@@ -171,6 +172,19 @@ fn row(
         None => batch.prepare_cached("DELETE FROM kept WHERE session = ?1")?.execute([key])?,
     };
     Ok(key)
+}
+
+fn bind(batch: &Connection, key: i64, gist: &Gist) -> Result<(), rusqlite::Error> {
+    unbind(batch, key)?;
+    for (agent, id) in &gist.bound {
+        let sql = "INSERT OR IGNORE INTO bound(key, agent, id) VALUES (?1, ?2, ?3)";
+        batch.prepare_cached(sql)?.execute(params![key, agent, id])?;
+    }
+    Ok(())
+}
+
+fn unbind(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
+    batch.prepare_cached("DELETE FROM bound WHERE key = ?1")?.execute([key]).map(drop)
 }
 
 fn charge(batch: &Connection, key: i64, told: &Told, behind: Behind) -> Result<(), rusqlite::Error> {
@@ -249,6 +263,7 @@ fn title_before(batch: &Connection, key: i64) -> Result<Option<String>, rusqlite
 
 pub(super) fn forget(batch: &Connection, key: i64) -> Result<(), rusqlite::Error> {
     forget_said(batch, key)?;
+    unbind(batch, key)?;
     batch.prepare_cached("DELETE FROM kept WHERE session = ?1")?.execute([key])?;
     batch.prepare_cached("DELETE FROM archived WHERE session = ?1")?.execute([key])?;
     batch.prepare_cached("DELETE FROM session WHERE key = ?1")?.execute([key])?;

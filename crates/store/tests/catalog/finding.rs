@@ -1,7 +1,7 @@
 //! What is found, and where sessions are looked for.
 
 use jiff::Timestamp;
-use offshoot_session::{Body, Entry, Record, SessionHeader};
+use offshoot_session::{Body, Entry, Fact, Missing, Provenance, Record, SessionHeader};
 use offshoot_store::catalog::query::Bounds;
 use offshoot_store::catalog::{Filter, Query, Within};
 use offshoot_store::{Home, JournalStore, Locking, SessionStore};
@@ -141,4 +141,41 @@ fn what_is_no_session_is_read_once_and_not_listed() {
     assert_eq!((first.new, first.problems.len(), first.files), (0, 0, 3));
     assert!(machine.answers(&[]).0.is_empty());
     assert_eq!(sync().bytes_read, 0);
+}
+
+/// A conversation that is held here with another program is in the files of both.
+#[test]
+fn a_session_that_belongs_to_one_of_ours_is_not_listed_beside_it() {
+    let machine = filled();
+    let theirs = "0f5c0000-0000-4000-8000-000000000001";
+    machine.sync();
+    let listed = |id: &str| machine.answers(&[]).0.iter().any(|row| row.id == id);
+    assert!(listed(theirs));
+    let at: Timestamp = "2025-03-06T10:00:00Z".parse().expect("a time");
+    let store = JournalStore::at(Home::at(machine.path("home")), Locking::by("test"));
+    let append = |fact: Fact| {
+        let records = [Record::marked(at, fact)];
+        store.append(&"own-1".into(), &mut |_| Some(records.to_vec())).expect("room").expect("a step");
+        machine.sync();
+    };
+    append(Fact::Bound {
+        at: "e1".into(),
+        agent_session: Some(theirs.into()),
+        provenance: Provenance::Continued,
+        last_message: None,
+        agent: Some("claude-code".into()),
+        missing: Missing::default(),
+        inherited: false,
+    });
+    assert!(!listed(theirs) && listed("own-1"));
+    assert_eq!(machine.found("right", Within::Said), Vec::<String>::new());
+    let named = machine.catalog().beginning_with("0f5c").expect("an answer");
+    assert_eq!(named.len(), 1, "its id still names it");
+    // A name of a branch is for the whole reading.
+    append(Fact::BranchName { at: "e1".into(), name: Some("zoo".to_owned()) });
+    assert!(!listed(theirs));
+    assert_eq!(machine.answers(&["credit"]), machine.fresh_answers(&["credit"]));
+    std::fs::remove_file(Home::at(machine.path("home")).journal(&"own-1".into())).expect("own file");
+    machine.sync();
+    assert!(listed(theirs));
 }

@@ -34,12 +34,11 @@ pub(super) fn take(mut file: Taken<'_>, line: &[u8]) -> Result<(), Unusual> {
         Change::Marked(mark) => {
             file.moment(Some(mark.marked_at.as_microsecond()));
             match &mark.fact {
-                Fact::Label { .. } | Fact::Title { .. } | Fact::Spent { .. } => {
+                Fact::Label { .. } | Fact::Title { .. } | Fact::Spent { .. } | Fact::Bound { .. } => {
                     file.tell(mark.id.as_ref(), &mark.fact, Some(mark.marked_at.as_microsecond()));
                 }
                 Fact::Undone { .. } | Fact::Redone { .. } | Fact::BranchName { .. } => return Err(Unusual),
                 Fact::Checkpoint { .. }
-                | Fact::Bound { .. }
                 | Fact::Delivered { .. }
                 | Fact::TurnEnded { .. }
                 | Fact::Archived { .. }

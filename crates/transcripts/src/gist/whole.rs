@@ -21,6 +21,13 @@ pub fn of_tree(tree: &SessionTree) -> (Gist, Vec<Said>) {
         Body::Reply(reply) => reply.model.as_ref(),
         _ => None,
     });
+    // The file that the session continues is one session with it.
+    let theirs = header.and_then(|header| header.foreign.as_ref()).map(|source| source.session.as_str());
+    let bound = tree.bindings().map(|(_, binding)| binding).filter(|binding| binding.was_made_here());
+    let bound = bound.filter_map(|binding| {
+        let session = binding.agent_session.as_ref().filter(|session| theirs != Some(session.as_str()))?;
+        Some((binding.agent.clone()?, session.to_string()))
+    });
     let gist = Gist {
         id: header.map(|header| header.id.to_string()),
         agent: header.and_then(|header| header.agent.clone()),
@@ -37,6 +44,7 @@ pub fn of_tree(tree: &SessionTree) -> (Gist, Vec<Said>) {
         header: header.map(HeaderGist::of).unwrap_or_default(),
         is_side: false,
         labels: tree.labels().into_iter().map(|(id, label)| (id.to_string(), label.to_owned())).collect(),
+        bound: bound.collect(),
         opened_at: header.map(|header| header.opened_at.as_microsecond()),
         updated_at: last_written(tree).map(Timestamp::as_microsecond),
         entries: tree.len() as u64,
