@@ -7,7 +7,7 @@ use std::sync::Arc;
 use offshoot_agents::{Agent, Look};
 use offshoot_api::CallerContext;
 use offshoot_session::agent::Environment;
-use offshoot_session::turn::{CaughtUpTurns, Unfinished, unfinished_turns};
+use offshoot_session::turn::{CaughtUp, CaughtUpTurns, Unfinished, unfinished_turns};
 use offshoot_session::{Entry, EntryId, SessionTree, TurnId};
 
 use crate::environment::environment_for;
@@ -46,7 +46,8 @@ impl Transcripts {
                 after: Some(tree.delivered_as(prompt)),
                 is_known: &|id| tree.is_id_taken(id),
             };
-            Some((turn, agent.look(&look).caught_up))
+            let seen = agent.look(&look);
+            Some((turn, CaughtUp { is_running: seen.elsewhere.is_some(), ..seen.caught_up }))
         });
         caught_up.collect()
     }

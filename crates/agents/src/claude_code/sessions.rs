@@ -209,7 +209,7 @@ fn line_of(entries: EntryIter<'_>, session: &AgentSessionId) -> Option<(SessionT
 
 /// Without what is known, and without the hidden context between known entries: nothing hangs below it any more.
 fn unknown(behind: CaughtUp, is_known: &dyn Fn(&EntryId) -> bool) -> CaughtUp {
-    let CaughtUp { entries, is_complete } = behind;
+    let CaughtUp { entries, is_complete, is_running } = behind;
     let last_known = entries.iter().rposition(|entry| is_known(&entry.id));
     let is_new = |at: usize, body: &Body| {
         let is_hidden = matches!(body, Body::CustomMessage(message) if !message.display);
@@ -217,7 +217,7 @@ fn unknown(behind: CaughtUp, is_known: &dyn Fn(&EntryId) -> bool) -> CaughtUp {
     };
     let entries = entries.into_iter().enumerate();
     let entries = entries.filter(|(at, entry)| !is_known(&entry.id) && is_new(*at, &entry.body));
-    CaughtUp { entries: entries.map(|(_, entry)| entry).collect(), is_complete }
+    CaughtUp { entries: entries.map(|(_, entry)| entry).collect(), is_complete, is_running }
 }
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ async fn what_was_said_in_the_agents_own_program_comes_first() {
         |id: &str, body| CaughtUpEntry { id: EntryId::from(id), written_at: FixedStamps::start(), body };
     let reply = Reply { blocks: vec![Block::Text("there".to_owned())], ..Reply::default() };
     let entries = vec![said("x1", Body::prompt("elsewhere")), said("x2", Body::Reply(reply))];
-    let caught_up = CaughtUp { entries, is_complete: true };
+    let caught_up = CaughtUp { entries, is_complete: true, is_running: false };
     *world.agent.seen.lock().unwrap() = Seen { caught_up, elsewhere: None };
     world.send("two").await.unwrap();
     world.until_ready().await;

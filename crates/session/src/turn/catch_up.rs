@@ -16,6 +16,8 @@ pub struct CaughtUp {
     pub entries: Vec<CaughtUpEntry>,
     /// The last answer is complete.
     pub is_complete: bool,
+    /// Another process writes it now, so it has no end yet.
+    pub is_running: bool,
 }
 
 /// `id` is the agent's own.
@@ -64,13 +66,15 @@ pub fn plan_catch_up(
     let new = caught_up.entries.iter().filter(|entry| !tree.is_id_taken(&entry.id));
     // The turn above has its end already.
     let new = new.skip_while(|entry| matches!(entry.body, Body::Interrupted(_)));
+    let turn_above = tree.entry(below).and_then(|entry| entry.turn.clone());
     let (mut records, mut tip, mut open) = (Vec::new(), below.clone(), None);
     for CaughtUpEntry { id, written_at, body } in new {
         if body.is_prompt() {
             records.extend(open.replace(stamps.turn_id()).map(|turn| ended(turn, *written_at)));
         }
         let parent = Some(std::mem::replace(&mut tip, id.clone()));
-        let (turn, is_prompt) = (open.clone(), body.is_prompt());
+        // What comes before a prompt belongs to the turn above, such as what the agent said by itself when a task ended.
+        let (turn, is_prompt) = (open.clone().or_else(|| turn_above.clone()), body.is_prompt());
         let entry = Entry { id: id.clone(), parent, written_at: *written_at, turn, body: body.clone() };
         records.push(Record::entry(entry));
         if is_prompt {
@@ -83,8 +87,13 @@ pub fn plan_catch_up(
     };
     records.extend(open.map(|turn| ended(turn, last_at)));
     let head = HeadName::main();
-    if tree.head(&head) == Some(below) {
-        let (from, to) = (Some(below.clone()), Some(tip));
+    // The head follows the turn above by itself.
+    let of_turn_above =
+        records.iter().filter_map(Record::as_entry).take_while(|entry| entry.turn == turn_above);
+    let followed = of_turn_above.filter(|entry| entry.turn.is_some()).last();
+    let from = followed.map_or_else(|| below.clone(), |entry| entry.id.clone());
+    if tree.head(&head) == Some(below) && from != tip {
+        let (from, to) = (Some(from), Some(tip));
         records.push(Record::head_moved(HeadMove { head, moved_at: stamps.now(), from, to }));
     }
     records

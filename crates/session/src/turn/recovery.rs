@@ -108,6 +108,9 @@ pub fn plan_recovery(tree: &SessionTree, left: &[Entry], caught_up: &CaughtUpTur
     let mut records = Vec::new();
     for Unfinished { turn, mut tip, last_at, is_sub_agent } in unfinished_turns(tree, left) {
         let caught_up = caught_up.get(&turn);
+        if caught_up.is_some_and(|caught_up| caught_up.is_running) {
+            continue;
+        }
         let in_transcript = caught_up.map(|caught_up| caught_up.below(tree, &mut tip, &turn));
         let in_transcript = in_transcript.unwrap_or_default();
         let drafts = arrived(tree, &turn, &mut tip, left, &in_transcript);

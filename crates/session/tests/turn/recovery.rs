@@ -134,7 +134,7 @@ fn caught_up(entries: &[(&str, Body)], is_complete: bool) -> CaughtUp {
     let written_at = FixedStamps::start() + jiff::SignedDuration::from_secs(60);
     let entry =
         |(id, body): &(&str, Body)| CaughtUpEntry { id: (*id).into(), written_at, body: body.clone() };
-    CaughtUp { entries: entries.iter().map(entry).collect(), is_complete }
+    CaughtUp { entries: entries.iter().map(entry).collect(), is_complete, is_running: false }
 }
 
 /// The agent finished its answer although nobody listened: its transcript has it.
@@ -181,4 +181,26 @@ fn turns_that_were_held_in_the_agents_own_program_are_turns_of_the_branch() {
     }
     let again = plan_catch_up(&tree, &"a3".into(), &caught_up(&bodies, true), of, &mut stamps);
     assert!(again.is_empty(), "{again:?}");
+}
+
+#[test]
+fn a_turn_that_another_process_is_writing_has_no_end_yet() {
+    let tree = tree_of("u1/t1*").extended(&[bound("u1", Some("claude-code"), false)]).unwrap();
+    let transcript = CaughtUp { is_running: true, ..caught_up(&[("a1", Body::reply("I look"))], false) };
+    let turns = CaughtUpTurns::from([("t1".into(), transcript)]);
+    assert_eq!(offshoot_session::turn::plan_recovery(&tree, &[draft("d", "t1", "I")], &turns), []);
+}
+
+/// A task ended in the agent's own program, and the agent said so before the person asked for anything else.
+#[test]
+fn what_an_agent_said_by_itself_belongs_to_the_turn_above() {
+    let tree = tree_of("u1/t1 - a1/t1*");
+    let bodies =
+        [("n1", Body::reply("It is done")), ("u2", Body::prompt("more")), ("a2", Body::reply("yes"))];
+    let (session, mut stamps) = ("s1".into(), FixedStamps::default());
+    let of = TranscriptOf { agent: "claude-code", session: &session };
+    let records = plan_catch_up(&tree, &"a1".into(), &caught_up(&bodies, true), of, &mut stamps);
+    let tree = tree.extended(&records).unwrap();
+    assert_eq!(tree.entry(&"n1".into()).unwrap().turn, Some("t1".into()));
+    assert_ne!(tree.entry(&"a2".into()).unwrap().turn, Some("t1".into()));
 }

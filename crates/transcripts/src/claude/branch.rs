@@ -106,7 +106,7 @@ impl Branches {
             let Entry { id, written_at, body, .. } = Entry::clone(entry);
             CaughtUpEntry { id, written_at, body }
         });
-        CaughtUp { entries: entries.collect(), is_complete }
+        CaughtUp { entries: entries.collect(), is_complete, is_running: false }
     }
 }
 
