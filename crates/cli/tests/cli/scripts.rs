@@ -219,7 +219,7 @@ fn agents_are_listed_with_what_is_on_this_machine() {
     };
     assert_eq!(
         (&of("claude-code")["version"], &of("claude-code")["answers"]),
-        (&"2.0.1".into(), &false.into())
+        (&"2.0.1".into(), &true.into())
     );
     assert_eq!((&of("codex")["version"], &of("codex")["installed"]), (&Value::Null, &true.into()));
     assert_eq!((&of("built_in")["answers"], &of("pi")["installed"]), (&true.into(), &false.into()));

@@ -207,7 +207,8 @@ fn an_agent_that_cannot_be_run_is_named_with_what_helps() {
 #[test]
 fn an_agent_that_is_not_installed_is_named_with_the_command_that_installs_it() {
     let folder = Folder::new();
-    let told = folder.run("send hello --agent claude");
+    folder.run("new --agent claude");
+    let told = folder.run("send hello");
     assert!(told.contains("Claude Code is not installed; install it with `npm i -g"), "{told}");
     assert!(told.contains("`offshoot retry --send` asks again") && told.ends_with("exit 1\n"), "{told}");
 }
