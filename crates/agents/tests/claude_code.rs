@@ -36,8 +36,9 @@ case $FAULT in
 esac
 read -r line
 id=$(printf %s "$line" | sed 's/.*"request_id":"\([^"]*\)".*/\1/')
+[ "$FAULT" = deaf ] && exec 0<&-
 printf '{"type":"control_response","response":{"subtype":"success","request_id":"%s","response":{"commands":[],"models":[],"account":{"tokenSource":"key"}}}}\n' "$id"
-[ "$FAULT" = deaf ] && { exec 0<&-; exec sleep 1000; }
+[ "$FAULT" = deaf ] && exec sleep 1000
 while read -r line; do
     case $line in *end_session*) exit 0;; *'"type":"user"'*) ;; *) continue;; esac
     uuid=$(printf %s "$line" | sed 's/.*"uuid":"\([^"]*\)".*/\1/')

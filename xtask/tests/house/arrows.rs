@@ -22,7 +22,7 @@ session         →
 checkpoints     →
 web-assets      →
 testkit         → session
-xtask           → api · testkit · store · transcripts · session
+xtask           → api · agents · testkit · store · transcripts · session
 ";
 
 type Arrows = BTreeMap<String, BTreeSet<String>>;

@@ -62,7 +62,7 @@ pub(super) fn is_engine(pid: i32) -> bool {
         name.strip_suffix(b" (deleted)").unwrap_or(name).to_owned()
     };
     let theirs = fs::read_link(format!("/proc/{pid}/exe")).map(program);
-    matches!((theirs, std::env::current_exe().map(program)), (Ok(theirs), Ok(ours)) if theirs == ours)
+    matches!((theirs, fs::read_link("/proc/self/exe").map(program)), (Ok(theirs), Ok(ours)) if theirs == ours)
 }
 
 /// This process and those that started it.

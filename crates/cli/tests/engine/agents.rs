@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use offshoot_engine::process::{RUN_VARIABLE, processes_of_run};
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand};
 
 const DEADLINE: Duration = Duration::from_secs(5);
 
@@ -28,7 +29,7 @@ fn an_agent_is_interrupted_when_its_engine_is_killed() {
     assert_eq!(ready, "ready\n");
     assert!(!processes_of_run(&run).is_empty());
     engine.kill().expect("it runs");
-    engine.wait().expect("it has ended");
+    engine.bounded_wait();
     let until = Instant::now() + DEADLINE;
     while !processes_of_run(&run).is_empty() {
         assert!(Instant::now() < until, "the agent outlives its engine");
@@ -40,7 +41,7 @@ fn an_agent_is_interrupted_when_its_engine_is_killed() {
 fn an_agent_is_not_started_for_another_process_than_its_parent() {
     let output = Command::new(env!("CARGO_BIN_EXE_offshoot"))
         .args(["agent-exec", "--parent", "1", "--", "echo", "--resume", "x"])
-        .output()
+        .bounded_output()
         .expect("the program");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     if cfg!(target_os = "linux") {
@@ -54,7 +55,7 @@ fn a_program_that_is_missing_is_named() {
     let parent = std::process::id().to_string();
     let output = Command::new(env!("CARGO_BIN_EXE_offshoot"))
         .args(["agent-exec", "--parent", &parent, "--", "/missing/claude"])
-        .output()
+        .bounded_output()
         .expect("the program");
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(127));
