@@ -2,12 +2,12 @@
 //!
 //! | idea | module |
 //! |---|---|
-//! | which program is installed, in which version | [`probe`] |
-//! | its options and variables | [`launch`] |
-//! | how it comes to know a branch | [`ladder`] |
-//! | its files: transcripts, titles, status | [`sessions`] |
-//! | lines and inputs in, acts out | [`protocol`] |
-//! | the task that serves a connection | [`driver`] |
+//! | which program is installed, in which version | `probe` |
+//! | its options and variables | `launch` |
+//! | how it comes to know a branch | `ladder` |
+//! | its files: transcripts, titles, status | `sessions` |
+//! | lines and inputs in, acts out | `protocol` |
+//! | the task that serves a connection | `driver` |
 
 mod driver;
 mod ladder;

@@ -1,10 +1,10 @@
 //! The process of an agent: started through our launcher, read line by line, and ended together with everything it has
 //! started.
 //!
-//! A thread owns each process ([`owner`]): it starts the process, waits for it and ends it, so that the process ends
-//! however the task ends that talks to it. The task holds an [`AgentProcess`]; dropping that ends the process.
+//! A thread owns each process (`owner`): it starts the process, waits for it and ends it, so that the process ends
+//! however the task ends that talks to it. The task holds an `AgentProcess`; dropping that ends the process.
 //! Agents run their tools in sessions of their own, which a signal to the agent's process group does not reach. Every
-//! process inherits the run id in its environment, and [`sweep`] finds it there.
+//! process inherits the run id in its environment, and `sweep` finds it there.
 //!
 //! # Limitations
 //!
