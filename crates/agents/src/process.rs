@@ -161,7 +161,7 @@ impl AgentProcess {
                     }
                 },
                 written = self.input.advance() => if written.is_err() {
-                    // Nobody reads it: the process ends, or has ended.
+                    // The process has closed its input: it ends, or has ended.
                     self.input.close();
                     self.end_by.get_or_insert_with(|| Instant::now() + CLOSED_WAIT);
                 },

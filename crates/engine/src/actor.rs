@@ -509,7 +509,7 @@ impl SessionActor {
         [stopping, self.drafting.due(), idle, rests].into_iter().flatten().min()
     }
 
-    /// Nothing runs, not in the background either, nobody waits for an answer or is being told something, and nobody looks on.
+    /// No turn and no background task runs, no request waits for its answer, and the session has no followers.
     fn is_idle(&self) -> bool {
         let nobody_waits = self.away.is_empty()
             && self.parked.is_empty()

@@ -15,7 +15,7 @@ type Key = (String, AgentSessionId);
 
 #[derive(Debug, Default)]
 pub(crate) struct AgentSessions {
-    /// Nobody awaits while holding it.
+    /// It is never held across an await.
     claimed: Mutex<Claimed>,
     released: Notify,
 }

@@ -31,7 +31,7 @@ impl Connected {
     pub(crate) async fn end(self) {
         let Self { connection, claims, end_wait } = self;
         claims.begin_to_end();
-        // How it ended concerns nobody any more.
+        // The actor has let go of it, so how it ended has no effect.
         let _ = connection.close_within(end_wait).await;
     }
 }

@@ -13,7 +13,7 @@ use crate::connection::ConnectionId;
 
 #[derive(Debug, Default)]
 pub(crate) struct IdleAgents {
-    /// Longest idle first. Nobody awaits while holding it.
+    /// Longest idle first. It is never held across an await.
     waiting: Mutex<Waiting>,
 }
 

@@ -51,7 +51,7 @@ enum Event {
     Elapsed(Timer),
     EndTaken,
     Sent,
-    /// Nobody takes events any more.
+    /// The receiver of events is gone.
     Alone,
 }
 

@@ -294,7 +294,7 @@ impl Protocol {
             return self.fail_prompt(turn, failure);
         }
         if self.about.as_ref().is_some_and(|about| !about.is_signed_in) {
-            // Another process may find that somebody has signed in.
+            // A new process sees whether the person has signed in meanwhile.
             self.fail_prompt(turn, failure::not_signed_in());
             return self.end();
         }

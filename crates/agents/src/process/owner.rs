@@ -1,5 +1,5 @@
-//! The thread that owns a process: it starts the process, waits for it, and ends it when it is told to or when nobody
-//! holds the process any more.
+//! The thread that owns a process: it starts the process, waits for it, and ends it on request or when its last handle is
+//! dropped.
 //!
 //! The signal that an agent gets at the death of its parent is tied to the thread that started it, so this thread lives
 //! as long as the process.
@@ -65,16 +65,16 @@ fn own(launch: &Launch, counted: &Counted, ready: oneshot::Sender<io::Result<Sta
     let (mut running, pipes) = match Running::start(launch, counted, &send) {
         Ok(running) => running,
         Err(error) => {
-            // Where nobody waits for it, nobody needs to know.
+            // The task that asked for it may have been cancelled.
             let _ = ready.send(Err(error));
             return;
         }
     };
     let Pipes { stdin, stdout, stderr } = pipes;
-    // One that nobody waits for is dropped, which ends the process.
+    // If the task was cancelled, the process is dropped here, which ends it.
     drop(ready.send(Ok(Started { stdin, stdout, stderr, exited, owner: Owner(send) })));
     let status = running.end(&events);
-    // Nobody need be there to hear it.
+    // The connection may be gone.
     let _ = tell_exit.send(Some(status));
 }
 
@@ -125,7 +125,7 @@ impl Running {
         }
         let (pid, exited) = (Pid::from_child(&self.child), events.clone());
         std::thread::Builder::new().name("agent-exit".to_owned()).spawn(move || {
-            // It stays a zombie until its owner takes the status, so its pid is nobody else's.
+            // It stays a zombie until its owner takes the status, so its pid is not reused.
             let wait = || waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
             while matches!(wait(), Err(Errno::INTR)) {}
             let _ = exited.send(Event::Exited);

@@ -19,7 +19,7 @@ impl<R: AsyncRead + Unpin> Tail<R> {
         Self { source: Some(source), kept: VecDeque::new(), chunk: Box::new([0; 4096]) }
     }
 
-    /// Reads what comes next; waits for ever where it is closed. Cancelling loses nothing.
+    /// Reads what comes next; never returns once it is closed. Cancelling loses nothing.
     pub(super) async fn read(&mut self) {
         let Some(source) = &mut self.source else { return std::future::pending().await };
         match source.read(self.chunk.as_mut_slice()).await {

@@ -105,7 +105,7 @@ async fn a_line_of_50_mb_is_read_and_one_over_the_limit_is_skipped() {
     assert_eq!(exit(&mut process).await.0, ExitStatus::Code(0));
 }
 
-/// Nobody reads, so the process blocks on its full pipe and can still be ended.
+/// The output is not read, so the process blocks on its full pipe and can still be ended.
 #[tokio::test]
 async fn a_flood_waits_until_it_is_read() {
     let place = Place::new();

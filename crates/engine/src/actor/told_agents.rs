@@ -67,8 +67,8 @@ impl SessionActor {
         self.publish(None, EventKind::Notice { text: problem });
     }
 
-    /// The agent's session at the head, where it was begun or continued from here. What only another program has written is
-    /// renamed by nobody unasked.
+    /// The agent's session at the head, where it was begun or continued from here. A session that only
+    /// another program has written is renamed only on request.
     fn bound_here(&self) -> Option<(Arc<dyn Agent>, AgentSessionId)> {
         let path = self.tree.path_to(self.tree.main_head());
         let binding = path.iter().rev().find_map(|entry| self.tree.binding(&entry.id))?;

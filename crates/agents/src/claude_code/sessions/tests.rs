@@ -32,7 +32,7 @@ impl Fixture {
     }
 
     fn session(&self) -> PathBuf {
-        self.write(&format!("projects/-work/{S1}.jsonl"), &lines(&two_branches()))
+        self.write(&format!("projects/-srv/{S1}.jsonl"), &lines(&two_branches()))
     }
 }
 
@@ -57,7 +57,7 @@ fn line(uuid: &str, parent: Option<&str>) -> Value {
     };
     json!({
         "parentUuid": parent, "isSidechain": false, "type": kind, "message": message, "uuid": uuid,
-        "timestamp": "2025-01-01T00:00:00.000Z", "sessionId": S1, "cwd": "/work",
+        "timestamp": "2025-01-01T00:00:00.000Z", "sessionId": S1, "cwd": "/srv",
     })
 }
 
@@ -86,8 +86,8 @@ fn a_transcript_is_found_in_the_folder_of_any_project() {
     let path = fixture.session();
     assert_eq!(fixture.home.transcript(&id(S1)), Some(path));
     assert_eq!(fixture.home.transcript(&id("../-work/x")), None);
-    let new = fixture.home.new_transcript(&id(S2), Path::new("/work/a.b"));
-    assert!(new.ends_with(format!("projects/-work-a-b/{S2}.jsonl")), "{}", new.display());
+    let new = fixture.home.new_transcript(&id(S2), Path::new("/srv/a.b"));
+    assert!(new.ends_with(format!("projects/-srv-a-b/{S2}.jsonl")), "{}", new.display());
     let point = |at: &str| fixture.home.point(&id(S1), &at.into());
     assert_eq!((point("a3"), point("a2"), point("x")), (Point::Active, Point::OtherBranch, Point::Missing));
 }
@@ -115,7 +115,7 @@ fn a_branch_is_extracted_with_the_backups_and_nothing_else_changes() {
     let path = fixture.session();
     let backup = fixture.write(&format!("file-history/{S1}/0123@v1"), "old");
     let before = fs::read(&path).unwrap();
-    let work = Path::new("/work");
+    let work = Path::new("/srv");
     fixture.home.extract(&id(S1), Some(&"a2".into()), &id(S2), work).unwrap();
     let written = fixture.home.transcript(&id(S2)).unwrap();
     assert_eq!(fs::metadata(&written).unwrap().permissions().mode() & 0o777, 0o600);
@@ -161,13 +161,13 @@ fn entries_of_any_agent_are_rebuilt_and_what_is_missing_is_counted() {
         entry("4", reply(vec![Block::Text("One file.".into())])),
     ];
     let entries: EntryIter<'_> = Box::new(path.iter().cloned());
-    let missing = fixture.home.rebuild(entries, &id(S2), Path::new("/work")).unwrap();
+    let missing = fixture.home.rebuild(entries, &id(S2), Path::new("/srv")).unwrap();
     assert_eq!(missing, Missing { thoughts: 1, ..Missing::default() });
     let written = fs::read_to_string(fixture.home.transcript(&id(S2)).unwrap()).unwrap();
     for part in ["list", "a.txt", "One file."] {
         assert!(written.contains(part), "{written}");
     }
-    let nothing = fixture.home.rebuild(Box::new(std::iter::empty()), &id(S1), Path::new("/work"));
+    let nothing = fixture.home.rebuild(Box::new(std::iter::empty()), &id(S1), Path::new("/srv"));
     assert!(matches!(nothing, Err(NotWritten::NothingToWrite { .. })), "{nothing:?}");
 }
 
@@ -186,7 +186,7 @@ fn a_title_is_one_line_at_the_end_and_in_an_index_that_exists() {
     assert!(!path.with_file_name(titles::INDEX).exists());
 
     let index = json!({ "version": 1, "entries": [{ "sessionId": S1, "customTitle": "Old" }] });
-    let index = fixture.write(&format!("projects/-work/{}", titles::INDEX), &index.to_string());
+    let index = fixture.write(&format!("projects/-srv/{}", titles::INDEX), &index.to_string());
     fs::write(&path, format!("{before}{{\"torn")).unwrap();
     assert!(fixture.home.set_title(&id(S1), "Other").unwrap());
     assert!(fs::read_to_string(&index).unwrap().contains("\"customTitle\":\"Other\""));
@@ -228,7 +228,7 @@ fn a_look_catches_up_with_what_is_not_known() {
     });
     file[5] = line("a3", Some("e3"));
     file.insert(5, environment);
-    fixture.write(&format!("projects/-work/{S1}.jsonl"), &lines(&file));
+    fixture.write(&format!("projects/-srv/{S1}.jsonl"), &lines(&file));
     let environment = Environment::default();
     let look = |after: Option<&str>, known: &[&str]| {
         let after = after.map(EntryId::from);
