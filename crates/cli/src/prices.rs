@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use offshoot_session::cost::{Charge, Price, Prices, Tally, by_turn, charges};
+use offshoot_session::cost::{Charge, Price, Prices, Tally, charges, tally_by_prompt};
 use offshoot_session::{EntryId, SessionTree};
 use offshoot_store::private;
 use offshoot_transcripts::claude::billed_as;
@@ -39,8 +39,7 @@ pub(crate) fn charges_of(tree: &SessionTree, prices: &Prices) -> Vec<Charge> {
 
 /// What each turn has used, by its prompt.
 pub(crate) fn of_turns(tree: &SessionTree, prices: &Prices) -> HashMap<EntryId, Tally> {
-    let turns = by_turn(tree, &charges_of(tree, prices)).into_iter();
-    turns.filter_map(|turn| Some((turn.prompt?, turn.tally))).collect()
+    tally_by_prompt(tree, &charges_of(tree, prices))
 }
 
 /// The person's own prices.

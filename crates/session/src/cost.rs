@@ -18,7 +18,7 @@ pub use charges::{Charge, Counted, Counting, charges, once, priced, used};
 pub use names::{ChargeName, CountedOnce, ReplyWords};
 pub use prices::{Price, PriceLookup, Prices, fits};
 pub use spent::Spent;
-pub use turns::{TurnCost, by_turn};
+pub use turns::{TurnCost, by_turn, tally_by_prompt};
 
 use crate::{SessionTree, Usage};
 

@@ -90,6 +90,26 @@ fn a_part_looks_as_it_does_in_the_whole() {
     }
 }
 
+/// The parts of a long session have what its replies cost.
+#[test]
+fn a_turn_of_a_part_costs_what_it_costs_in_the_whole() {
+    let folder = Folder::new();
+    folder.write("long.jsonl", usual_file_of_claude().as_bytes());
+    folder.run("import long.jsonl");
+    let journal = folder.journals().remove(0);
+    let looks = ["show --last 3", "show --at 2", "show --at 60"];
+    let in_parts = looks.map(|look| folder.run(look));
+    in_parts.iter().for_each(|part| assert!(part.contains("  $0."), "{part}"));
+
+    // An unfinished line at the end calls for the whole reading.
+    let mut bytes = fs::read(&journal).expect("a journal");
+    bytes.extend_from_slice(b"{\"k\":\"entry\",\"id\":\"unfini");
+    fs::write(&journal, bytes).expect("a journal");
+    for (look, part) in looks.iter().zip(in_parts) {
+        assert!(folder.run(look).starts_with(&part), "{look}");
+    }
+}
+
 /// Also where the crash came before any word of the answer was kept.
 #[test]
 fn what_a_crash_has_cut_off_is_seen_in_a_part_too() {
@@ -120,7 +140,8 @@ fn what_a_crash_has_cut_off_is_seen_in_a_part_too() {
 fn of_claude(id: &str, parent: Option<&str>, role: &str, content: &Value, more: &Value) -> String {
     let message = match role {
         "user" => json!({"role": role, "content": content}),
-        _ => json!({"id": format!("m-{id}"), "role": role, "model": "claude-x", "content": content}),
+        _ => json!({"id": format!("m-{id}"), "role": role, "model": "claude-sonnet-4-5", "content": content,
+            "usage": {"input_tokens": 20_000, "output_tokens": 1_000}}),
     };
     let mut line = json!({
         "parentUuid": parent, "isSidechain": false, "cwd": "/home/dev/gatehouse", "sessionId": "s-long",

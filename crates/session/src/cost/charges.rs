@@ -38,6 +38,14 @@ pub fn charges(
 pub fn used(tree: &SessionTree, billed_as: impl Fn(&Record) -> Option<String>) -> Vec<Charge> {
     let mut counting = Counting::of(tree.header());
     let mut charges = Vec::new();
+    if tree.log_length() == 0 {
+        // A part of a long session has entries and no records.
+        let entries = tree.entries();
+        charges.extend(
+            entries
+                .filter_map(|entry| counting.entry(entry.id.as_str(), entry.written_at, &entry.body, None)),
+        );
+    }
     for record in tree.log() {
         match &record.change {
             Change::Entry(entry) if tree.contains(&entry.id) => {
