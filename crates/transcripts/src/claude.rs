@@ -45,4 +45,4 @@ pub use read::{read, read_with_agents};
 pub(crate) use subagents::session_of_workflow;
 pub use subagents::{AgentFile, StartedBy, session_in_path, session_of_sub_agent};
 pub use titles::{Listing, listing, title_line};
-pub use write::{project_folder, write_branch};
+pub use write::{project_folder, write_below, write_branch};

@@ -3,17 +3,17 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use offshoot_session::agent::{AgentStart, Environment, PathSource};
+use offshoot_session::agent::{AgentStart, PathSource};
 use offshoot_session::handoff::{Handoff, Reconstruction, reconstruct};
 use offshoot_session::{AgentSessionId, Body, EntryId, Missing, Model, Provenance, Setting};
 
 use super::driver::{Driver, NotOpened};
 use super::launch::{LaunchCase, LaunchSpec, Version, arguments, is_withheld, variables};
 use super::protocol::Opening;
-use super::sessions::{ClaudeHome, Point};
+use super::sessions::{ClaudeHome, Point, Reach};
 use super::{DEFAULT_MODE, Limits, NAME, TITLE};
 use crate::process::{self, Launch, RUN_VARIABLE};
-use crate::{AgentConnection, ConnectError, Look};
+use crate::{AgentConnection, ConnectError};
 
 /// One way to open a session that has the branch.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,10 @@ enum Rung {
     Extract {
         from: AgentSessionId,
         at: Option<EntryId>,
+    },
+    /// Its own lines as far as it has the branch, and behind them the entries that it lacks, in a new transcript.
+    Complete {
+        from: AgentSessionId,
     },
     /// The entries of the branch, written as a new transcript.
     Rebuild,
@@ -61,8 +65,7 @@ pub(super) async fn connect(
     let home = blocking(move || ClaudeHome::of(&environment)).await?;
     let rungs = {
         let (home, handoff) = (home.clone(), start.handoff.clone());
-        let (environment, workspace) = (start.environment.clone(), start.workspace.clone());
-        blocking(move || rungs(&handoff, home.as_ref(), &environment, workspace.as_deref())).await??
+        blocking(move || rungs(&handoff, home.as_ref())).await??
     };
     let model = model_of(&start);
     let mut given = session_of(&start.handoff);
@@ -109,12 +112,7 @@ pub(super) async fn connect(
 }
 
 /// The rungs of a handoff, the most faithful first.
-fn rungs(
-    handoff: &Handoff,
-    home: Option<&ClaudeHome>,
-    environment: &Environment,
-    workspace: Option<&Path>,
-) -> Result<Vec<Rung>, ConnectError> {
+fn rungs(handoff: &Handoff, home: Option<&ClaudeHome>) -> Result<Vec<Rung>, ConnectError> {
     let fork = |from: &AgentSessionId, at: Option<&EntryId>| {
         let (from, at) = (from.clone(), at.cloned());
         [Rung::Fork { from: from.clone(), at: at.clone() }, Rung::Extract { from, at }]
@@ -127,12 +125,10 @@ fn rungs(
             if let Some(elsewhere) = home.and_then(|home| home.elsewhere(session, &process::is_ours)) {
                 return Err(ConnectError::Elsewhere { agent: TITLE.to_owned(), elsewhere });
             }
-            let look = Look { session, workspace, environment, after: at.as_ref(), is_known: &|_| false };
-            let has_gone_further = at.is_some()
-                && home.is_some_and(|home| !home.look(&look, &process::is_ours).caught_up.is_empty());
-            match has_gone_further {
-                true => fork(session, at.as_ref()).to_vec(),
-                false => vec![
+            match at.as_ref().zip(home).map(|(at, home)| home.reach(session, at)) {
+                Some(Reach::Further) => fork(session, at.as_ref()).to_vec(),
+                Some(Reach::Short) => vec![Rung::Complete { from: session.clone() }],
+                Some(Reach::There) | None => vec![
                     Rung::Continue { session: session.clone() },
                     Rung::Extract { from: session.clone(), at: at.clone() },
                 ],
@@ -144,7 +140,7 @@ fn rungs(
                 (Some(at), Some(home)) => match home.point(from, at) {
                     Point::Active => vec![native, extraction],
                     Point::OtherBranch | Point::BeforeCompaction => vec![extraction],
-                    Point::Missing => Vec::new(),
+                    Point::Missing => vec![Rung::Complete { from: from.clone() }],
                 },
                 (None, _) | (_, None) => vec![native, extraction],
             }
@@ -171,6 +167,10 @@ fn prepare(
         Rung::Extract { from, at } => {
             home?.extract(&from, at.as_ref(), &new_session, workspace?).ok()?;
             Some(prepared(new_session, Case::Resume))
+        }
+        Rung::Complete { from } => {
+            let missing = home?.complete(&from, context, &new_session, workspace?).ok()?;
+            Some(Prepared { missing, ..prepared(new_session, Case::Resume) })
         }
         Rung::Rebuild => {
             let missing = home?.rebuild(context.entries(), &new_session, workspace?).ok()?;
@@ -226,7 +226,9 @@ impl Rung {
     fn provenance(&self) -> Option<Provenance> {
         match self {
             Self::New | Self::Continue { .. } => Some(Provenance::Continued),
-            Self::Fork { .. } | Self::Extract { .. } => Some(Provenance::ForkedAtMessage),
+            Self::Fork { .. } | Self::Extract { .. } | Self::Complete { .. } => {
+                Some(Provenance::ForkedAtMessage)
+            }
             Self::Rebuild => Some(Provenance::RebuiltTranscript),
             Self::Replay(_) => Some(Provenance::ReplayedContext),
         }

@@ -11,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use offshoot_session::agent::{EntryIter, Environment};
+use offshoot_session::agent::{EntryIter, Environment, PathSource};
 use offshoot_session::turn::CaughtUp;
 use offshoot_session::{
     AgentSessionId, Body, Entry, EntryId, Missing, Record, SessionHeader, SessionId, SessionTree,
 };
 pub(super) use offshoot_transcripts::claude::Point;
-use offshoot_transcripts::claude::{Branches, extract, project_folder, write_branch};
-use offshoot_transcripts::{Destination, Loss};
+use offshoot_transcripts::claude::{Branches, extract, project_folder, write_below, write_branch};
+use offshoot_transcripts::{Destination, HandedOver, Loss};
 use thiserror::Error;
 
 use crate::{Elsewhere, Look, Seen};
@@ -27,6 +27,17 @@ use crate::{Elsewhere, Look, Seen};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ClaudeHome {
     folder: PathBuf,
+}
+
+/// How far a transcript reaches, beside a message of the branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// It ends with the message.
+    There,
+    /// It continues behind the message, or elsewhere.
+    Further,
+    /// It does not have the message: Claude Code was killed before it wrote it, or never got it.
+    Short,
 }
 
 /// A session file could not be written.
@@ -97,6 +108,38 @@ impl ClaudeHome {
         Ok(())
     }
 
+    /// Writes the branch as the new session `to`: the lines of `from` as far as it has the branch, then the entries that it
+    /// lacks. Returns what Claude Code is not told of those.
+    pub(super) fn complete(
+        &self,
+        from: &AgentSessionId,
+        branch: &dyn PathSource,
+        to: &AgentSessionId,
+        workspace: &Path,
+    ) -> Result<Missing, NotWritten> {
+        let path = self.transcript(from).ok_or_else(|| NotWritten::NoTranscript { session: from.clone() })?;
+        let bytes = files::read(&self.folder, &path).map_err(failed("read", &path))?;
+        let name = path.file_name().map(|name| name.to_string_lossy());
+        let branches = Branches::read(name.as_deref(), &bytes);
+        let entries: Vec<Arc<Entry>> = branch.entries().collect();
+        let has = |entry: &Arc<Entry>| branches.path_to(&branch.delivered_as(&entry.id)).is_some();
+        let empty = || NotWritten::Empty { path: path.clone() };
+        let last = entries.iter().rposition(has).ok_or_else(empty)?;
+        let (known, lacking) = entries.split_at(last + 1);
+        let above = known.last().map(|entry| branch.delivered_as(&entry.id)).ok_or_else(empty)?;
+        let mut lines = extract(name.as_deref(), &bytes, Some(&above), to.as_str())
+            .ok_or_else(|| NotWritten::NoMessage { path: path.clone(), at: above.clone() })?;
+        let mut missing = Missing::default();
+        if let Some((tree, leaf)) = line_of(Box::new(lacking.iter().cloned()), to) {
+            let rest = write_below(&above, &tree, &leaf, &destination(&tree, &leaf, to, workspace));
+            lines.extend_from_slice(&rest.bytes);
+            missing = left_out(&rest);
+        }
+        self.write(to, workspace, &lines)?;
+        self.link_backups(from, to);
+        Ok(missing)
+    }
+
     /// Writes entries of any agents, root first, as the new session `to`. Returns what Claude Code is not told.
     pub(super) fn rebuild(
         &self,
@@ -106,24 +149,9 @@ impl ClaudeHome {
     ) -> Result<Missing, NotWritten> {
         let nothing = || NotWritten::NothingToWrite { session: to.clone() };
         let (tree, last) = line_of(entries, to).ok_or_else(nothing)?;
-        let destination = Destination {
-            id: SessionId::from(to.as_str()),
-            project: workspace.to_string_lossy().into_owned(),
-            opened_at: tree.entry(&last).map_or(Timestamp::UNIX_EPOCH, |entry| entry.written_at),
-            lineage: None,
-        };
-        let written = write_branch(&tree, &last, &destination);
+        let written = write_branch(&tree, &last, &destination(&tree, &last, to, workspace));
         self.write(to, workspace, &written.bytes)?;
-        let left_out = |what: &[Loss]| {
-            let counts = written.report.left_out.iter().filter(|lost| what.contains(&lost.what));
-            usize::try_from(counts.map(|lost| lost.count).sum::<u64>()).unwrap_or(usize::MAX)
-        };
-        Ok(Missing {
-            tool_results: left_out(&[Loss::ResultsWithoutCall]),
-            thoughts: left_out(&[Loss::Thinking]),
-            images: left_out(&[Loss::Images]),
-            forgotten: left_out(&[Loss::Forgotten]),
-        })
+        Ok(left_out(&written))
     }
 
     /// A process that runs the session and that `is_ours` does not know.
@@ -133,6 +161,16 @@ impl ClaudeHome {
         is_ours: &dyn Fn(u32) -> bool,
     ) -> Option<Elsewhere> {
         status::running(&self.folder, session).into_iter().find(|running| !is_ours(running.pid))
+    }
+
+    /// How far the transcript of a session reaches.
+    pub(super) fn reach(&self, session: &AgentSessionId, at: &EntryId) -> Reach {
+        let Some(branches) = self.branches(session) else { return Reach::Short };
+        match branches.point(at) {
+            Point::Missing => Reach::Short,
+            Point::Active if branches.behind(Some(at)).entries.is_empty() => Reach::There,
+            Point::Active | Point::OtherBranch | Point::BeforeCompaction => Reach::Further,
+        }
     }
 
     /// Appends a title to the transcript of a session that no process runs. Returns whether anything was written.
@@ -188,6 +226,28 @@ fn file_name(session: &AgentSessionId) -> Option<String> {
 
 fn failed(doing: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> NotWritten {
     move |source| NotWritten::File { doing, path: path.to_owned(), source }
+}
+
+fn destination(tree: &SessionTree, last: &EntryId, to: &AgentSessionId, workspace: &Path) -> Destination {
+    Destination {
+        id: SessionId::from(to.as_str()),
+        project: workspace.to_string_lossy().into_owned(),
+        opened_at: tree.entry(last).map_or(Timestamp::UNIX_EPOCH, |entry| entry.written_at),
+        lineage: None,
+    }
+}
+
+fn left_out(written: &HandedOver) -> Missing {
+    let count = |what: Loss| {
+        let counts = written.report.left_out.iter().filter(|lost| lost.what == what);
+        usize::try_from(counts.map(|lost| lost.count).sum::<u64>()).unwrap_or(usize::MAX)
+    };
+    Missing {
+        tool_results: count(Loss::ResultsWithoutCall),
+        thoughts: count(Loss::Thinking),
+        images: count(Loss::Images),
+        forgotten: count(Loss::Forgotten),
+    }
 }
 
 /// Entries of a branch as a tree of one line, and its last entry.

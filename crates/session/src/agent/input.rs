@@ -75,6 +75,11 @@ pub struct Host {
 pub trait PathSource: Send + Sync + fmt::Debug {
     /// Root first.
     fn entries(&self) -> EntryIter<'_>;
+
+    /// The id under which the agent got an entry last.
+    fn delivered_as(&self, id: &EntryId) -> EntryId {
+        id.clone()
+    }
 }
 
 pub type EntryIter<'a> = Box<dyn Iterator<Item = Arc<Entry>> + 'a>;
@@ -89,6 +94,10 @@ pub struct TreePath {
 impl PathSource for TreePath {
     fn entries(&self) -> EntryIter<'_> {
         Box::new(self.tree.path_to(self.to.as_ref()).into_iter().cloned())
+    }
+
+    fn delivered_as(&self, id: &EntryId) -> EntryId {
+        self.tree.delivered_as(id).clone()
     }
 }
 

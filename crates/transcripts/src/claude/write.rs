@@ -21,6 +21,15 @@ use crate::{Destination, HandedOver, Target};
 
 /// The way to one entry as a session of its own.
 pub fn write_branch(tree: &SessionTree, leaf: &EntryId, to: &Destination) -> HandedOver {
+    written(tree, leaf, to, None)
+}
+
+/// The way to one entry as lines that follow the line `above` of a session.
+pub fn write_below(above: &EntryId, tree: &SessionTree, leaf: &EntryId, to: &Destination) -> HandedOver {
+    written(tree, leaf, to, Some(above.to_string()))
+}
+
+fn written(tree: &SessionTree, leaf: &EntryId, to: &Destination, tip: Option<String>) -> HandedOver {
     let path = tree.path_to(Some(leaf));
     let own = OwnLines::of(tree, &path);
     let agent = tree.header().and_then(|header| header.agent.as_deref());
@@ -37,7 +46,7 @@ pub fn write_branch(tree: &SessionTree, leaf: &EntryId, to: &Destination) -> Han
         own: &own,
         maker: own.maker(to),
         to,
-        tip: None,
+        tip,
         last_prompt: None,
         taken: HashSet::new(),
         text: String::new(),

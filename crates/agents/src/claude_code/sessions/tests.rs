@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
-use offshoot_session::{Block, Prompt, Reply, Stop, ToolResult, ToolUse};
+use offshoot_session::outline::one_line;
+use offshoot_session::{Block, Interruption, Prompt, Reply, Stop, ToolResult, ToolUse};
 use serde_json::{Value, json};
 
 use super::*;
@@ -136,6 +137,47 @@ fn a_branch_is_extracted_with_the_backups_and_nothing_else_changes() {
     assert!(matches!(missing, Err(NotWritten::NoMessage { .. })), "{missing:?}");
     let gone = fixture.home.extract(&id(S2.replace('2', "3").as_str()), None, &id(S1), work);
     assert!(matches!(gone, Err(NotWritten::NoTranscript { .. })), "{gone:?}");
+}
+
+#[test]
+fn a_transcript_reaches_as_far_as_it_was_written() {
+    let fixture = Fixture::new();
+    assert_eq!(fixture.home.reach(&id(S1), &"u1".into()), Reach::Short, "there is none");
+    fixture.session();
+    let reach = |at: &str| fixture.home.reach(&id(S1), &at.into());
+    assert_eq!((reach("a3"), reach("x")), (Reach::There, Reach::Short));
+    assert_eq!((reach("a1"), reach("a2")), (Reach::Further, Reach::Further), "above, and on another branch");
+}
+
+/// Claude Code was killed before it wrote the last prompt.
+#[test]
+fn what_a_transcript_lacks_of_a_branch_is_added_behind_its_own_lines() {
+    let fixture = Fixture::new();
+    let path = fixture.session();
+    let before = fs::read(&path).unwrap();
+    let says = |text: &str| vec![Block::Text(text.into())];
+    let prompt = |text: &str| Body::Prompt(Prompt { blocks: says(text), ..Prompt::default() });
+    let reply = |text: &str| Body::Reply(Reply { blocks: says(text), ..Reply::default() });
+    let known = [("u1", prompt("u1")), ("a1", reply("a1")), ("u2", prompt("u2")), ("a2", reply("a2"))];
+    let lacking =
+        [("p", prompt("Begin.")), ("r", reply("One two")), ("i", Body::Interrupted(Interruption::Crash))];
+    let branch: Vec<Arc<Entry>> =
+        known.into_iter().chain(lacking).map(|(id, body)| entry(id, body)).collect();
+    let work = Path::new("/srv");
+    assert_eq!(fixture.home.complete(&id(S1), &branch, &id(S2), work).unwrap(), Missing::default());
+    let written = fs::read(fixture.home.transcript(&id(S2)).unwrap()).unwrap();
+    let of_branch = Branches::read(None, &written);
+    let texts: Vec<String> = of_branch.active().iter().map(|entry| one_line(&entry.body)).collect();
+    assert_eq!(texts.get(..6).unwrap(), ["u1", "a1", "u2", "a2", "Begin.", "One two"]);
+    assert!(matches!(of_branch.active().last().unwrap().body, Body::Interrupted(_)));
+
+    let extracted = extract(None, &before, Some(&"a2".into()), S2).unwrap();
+    assert!(written.starts_with(&extracted), "its own lines are copied");
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    let strange = [entry("p", prompt("Begin."))].to_vec();
+    let nothing = fixture.home.complete(&id(S1), &strange, &id(S2), work);
+    assert!(matches!(nothing, Err(NotWritten::Empty { .. })), "{nothing:?}");
 }
 
 fn entry(id: &str, body: Body) -> Arc<Entry> {
