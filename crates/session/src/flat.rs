@@ -176,6 +176,7 @@ impl Import {
                 agent: None,
                 missing: Missing::default(),
                 inherited: false,
+                model: None,
             };
             self.records.push(Record::marked(now, fact));
         }

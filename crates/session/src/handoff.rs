@@ -23,8 +23,17 @@ use crate::agent::Abilities;
 use crate::context::Reach;
 use crate::versions::versions_of;
 use crate::{
-    AgentSessionId, Binding, Body, Entry, EntryId, Missing, Provenance, SessionTree, Setting, ToolCallId,
+    AgentSessionId, Binding, Body, Entry, EntryId, Missing, Model, Provenance, SessionTree, Setting,
+    ToolCallId,
 };
+
+/// The model that an agent used on the way to an entry when it last said so.
+pub fn model_in_use<'t>(tree: &'t SessionTree, at: Option<&EntryId>, agent: &str) -> Option<&'t Model> {
+    let path = tree.path_to(at);
+    let bindings = path.iter().rev().filter_map(|entry| tree.binding(&entry.id));
+    let of_agent = bindings.filter(|binding| binding.agent.as_deref() == Some(agent));
+    of_agent.filter_map(|binding| binding.model.as_ref()).next()
+}
 
 /// `session` is the id that a new session of the agent shall have, for agents that take one from us.
 #[derive(Clone, Debug, PartialEq)]

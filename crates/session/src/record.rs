@@ -163,6 +163,9 @@ pub enum Fact {
         /// It was made in the session that this one came from. The agent may have gone on there, so its session can be
         /// forked from here and is never continued.
         inherited: bool,
+        /// The model that the agent says it uses, by the name under which it can be chosen again. Replies name it without
+        /// its variants.
+        model: Option<Model>,
     },
     /// A prompt was sent to its agent again, under another id of the agent's. Both are the same entry.
     Delivered {

@@ -21,8 +21,8 @@ use rpds::{HashTrieMapSync, HashTrieSetSync, VectorSync};
 use thiserror::Error;
 
 use crate::{
-    AgentSessionId, Entry, EntryId, Fact, HeadName, Missing, OperationId, Provenance, Record, SessionHeader,
-    TurnId, Usage,
+    AgentSessionId, Entry, EntryId, Fact, HeadName, Missing, Model, OperationId, Provenance, Record,
+    SessionHeader, TurnId, Usage,
 };
 
 #[derive(Clone, Debug)]
@@ -80,18 +80,22 @@ pub struct Binding {
     pub missing: Missing,
     /// It belongs to the session that this one came from.
     pub inherited: bool,
+    /// The model that the agent said it uses, by the name under which it can be chosen again.
+    pub model: Option<Model>,
 }
 
 impl Binding {
     /// Where it holds, and what; `None` where the fact is another one.
     pub(crate) fn told_by(fact: &Fact) -> Option<(&EntryId, Self)> {
-        let Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited } = fact
+        let Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited, model } =
+            fact
         else {
             return None;
         };
         let (agent_session, last_message) = (agent_session.clone(), last_message.clone());
         let (provenance, agent, missing) = (*provenance, agent.clone(), *missing);
-        Some((at, Self { agent_session, provenance, last_message, agent, missing, inherited: *inherited }))
+        let (inherited, model) = (*inherited, model.clone());
+        Some((at, Self { agent_session, provenance, last_message, agent, missing, inherited, model }))
     }
 
     /// An agent has answered in this very session: it was not copied, and not read from a file of another program, which

@@ -222,17 +222,17 @@ impl Turn {
 
     /// What the agent says about itself. Its session is written when the turn starts, or at once where it has started.
     pub fn opened(&mut self, info: &AgentInfo, stamps: &mut dyn Stamps) -> Vec<Effect> {
-        self.bound.model = info.model.clone().or_else(|| self.bound.model.take());
         if let Some(provenance) = info.provenance.filter(|_| !self.bound.is_started) {
             (self.provenance, self.bound.missing) = (provenance, info.missing);
         }
         let session = info.session.clone().or_else(|| self.bound.session.clone());
-        self.bind_to(session, stamps)
+        let model = info.model.clone().or_else(|| self.bound.model.clone());
+        self.bind_to(session, model, stamps)
     }
 
     /// The agent continues in another session of its own.
     pub fn session_changed(&mut self, to: AgentSessionId, stamps: &mut dyn Stamps) -> Vec<Effect> {
-        self.bind_to(Some(to), stamps)
+        self.bind_to(Some(to), self.bound.model.clone(), stamps)
     }
 
     /// An entry that belongs to the turn and that the agent does not report.
@@ -342,10 +342,19 @@ impl Turn {
         vec![Effect::Write(vec![self.binding(stamps)])]
     }
 
-    fn bind_to(&mut self, session: Option<AgentSessionId>, stamps: &mut dyn Stamps) -> Vec<Effect> {
-        let is_news = self.bound.session != session && self.bound.is_started && self.phase != Phase::Ended;
-        self.bound.session = session;
-        if is_news { vec![Effect::Write(vec![self.binding(stamps)])] } else { Vec::new() }
+    fn bind_to(
+        &mut self,
+        session: Option<AgentSessionId>,
+        model: Option<Model>,
+        stamps: &mut dyn Stamps,
+    ) -> Vec<Effect> {
+        let is_news = (&self.bound.session, &self.bound.model) != (&session, &model);
+        (self.bound.session, self.bound.model) = (session, model);
+        if is_news && self.bound.is_started && self.phase != Phase::Ended {
+            vec![Effect::Write(vec![self.binding(stamps)])]
+        } else {
+            Vec::new()
+        }
     }
 
     fn binding(&self, stamps: &mut dyn Stamps) -> Record {
@@ -357,6 +366,7 @@ impl Turn {
             agent: self.bound.agent.clone(),
             missing: self.bound.missing,
             inherited: false,
+            model: self.bound.model.clone(),
         };
         Record::marked(stamps.now(), fact)
     }

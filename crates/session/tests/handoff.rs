@@ -4,14 +4,14 @@
 
 use offshoot_session::agent::Abilities;
 use offshoot_session::handoff::{
-    AgentSwitch, Handoff, HandoffAgent, branch_provenance, branch_session, plan_handoff, reconstruct,
-    switch_agent,
+    AgentSwitch, Handoff, HandoffAgent, branch_provenance, branch_session, model_in_use, plan_handoff,
+    reconstruct, switch_agent,
 };
 use offshoot_session::plan::fork::{Fork, ForkPosition, ForkScope, fork_records};
 use offshoot_session::plan::{plan_redo, plan_send, plan_undo};
 use offshoot_session::{
-    AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadName, Interruption, Missing, Prompt, Provenance,
-    Record, Reply, SessionHeader, SessionTree, Setting, ToolUse,
+    AgentSessionId, Block, Body, Entry, EntryId, Fact, HeadName, Interruption, Missing, Model, Prompt,
+    Provenance, Record, Reply, SessionHeader, SessionTree, Setting, ToolUse,
 };
 use offshoot_testkit::{FixedStamps, drawn};
 use serde_json::json;
@@ -49,6 +49,7 @@ fn tree(drawing: &str, bindings: &str) -> SessionTree {
             agent: None,
             missing: Missing::default(),
             inherited: false,
+            model: None,
         };
         records.push(Record::marked(FixedStamps::start(), fact));
     }
@@ -172,6 +173,7 @@ fn an_agent_that_was_chosen_on_the_way_is_the_one_whose_session_it_is() {
         agent: None,
         missing: Missing::default(),
         inherited: false,
+        model: None,
     };
     for record in [
         entry("x", "a1", None, Body::Setting(Setting::Agent("other".into()))),
@@ -319,6 +321,7 @@ fn behind_a_clearing_nothing_is_missing() {
         agent: None,
         missing: Missing::default(),
         inherited: false,
+        model: None,
     };
     let bound = tree.extended(&[Record::marked(FixedStamps::start(), fact)]).unwrap();
     assert_eq!(branch_session(&bound, Some(&"a1".into())), Some("s1".into()));
@@ -338,11 +341,43 @@ fn a_session_belongs_to_whom_it_was_bound() {
         agent: Some("agent".to_owned()),
         missing: Missing::default(),
         inherited: false,
+        model: None,
     };
     records.push(Record::marked(FixedStamps::start(), fact));
     let (tree, _) = SessionTree::replay(records);
     assert_eq!(way_with(&tree, "u2", "agent", &resumes(), None), "continue s1");
     assert!(!way_with(&tree, "u2", "other", &resumes(), None).contains("s1"));
+}
+
+/// Two branches, the models of their last turns, and what the agent of another name used.
+#[test]
+fn the_model_of_a_branch_is_the_one_its_agent_named_last() {
+    let (tree, _) = SessionTree::replay(drawn(
+        "u1 - a1 - u2 - a2 - u3*
+         a1 - u4",
+    ));
+    let bound = |at: &str, agent: &str, model: Option<&str>| {
+        let fact = Fact::Bound {
+            at: at.into(),
+            agent_session: Some("s1".into()),
+            provenance: Provenance::Continued,
+            last_message: None,
+            agent: Some(agent.to_owned()),
+            missing: Missing::default(),
+            inherited: false,
+            model: model.map(|name| Model { provider: "anthropic".to_owned(), name: name.to_owned() }),
+        };
+        Record::marked(FixedStamps::start(), fact)
+    };
+    let bindings = [bound("u1", "agent", Some("opus[1m]")), bound("u2", "agent", Some("haiku"))];
+    let tree = tree.extended(&bindings).unwrap();
+    let tree = tree.extended(&[bound("u3", "agent", None), bound("u4", "other", Some("gpt"))]).unwrap();
+    let model =
+        |at: &str, agent: &str| model_in_use(&tree, Some(&at.into()), agent).map(|model| model.name.as_str());
+    assert_eq!(model("u3", "agent"), Some("haiku"), "a binding without a model says nothing");
+    assert_eq!(model("u4", "agent"), Some("opus[1m]"));
+    assert_eq!(model("u3", "other"), None);
+    assert_eq!(model_in_use(&tree, None, "agent"), None);
 }
 
 /// A turn is undone. Its agent has heard it all the same, so its session is not that of the branch any more until the turn
@@ -360,6 +395,7 @@ fn an_agent_remembers_what_was_undone() {
             agent: Some("agent".to_owned()),
             missing: Missing::default(),
             inherited: false,
+            model: None,
         };
         Record::marked(FixedStamps::start(), fact)
     };

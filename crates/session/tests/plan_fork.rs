@@ -72,6 +72,7 @@ fn names_come_along_and_steps_do_not() {
         agent: None,
         missing: Missing::default(),
         inherited: false,
+        model: None,
     };
     for fact in [
         Fact::Title { title: Some("mine".into()), source: TitleSource::User },

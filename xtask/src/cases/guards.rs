@@ -131,8 +131,16 @@ impl Scene {
             let provenance = Provenance::Continued;
             let (at, agent_session) = (at.clone(), Some(session));
             let (last_message, agent, missing) = (None, None, Missing::default());
-            let fact =
-                Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited: false };
+            let fact = Fact::Bound {
+                at,
+                agent_session,
+                provenance,
+                last_message,
+                agent,
+                missing,
+                inherited: false,
+                model: None,
+            };
             self.tree = self.tree.extended(&[Record::marked(self.stamps.now(), fact)])?;
         }
         let (at_hand, branch) = (session("active_session"), branch_session(&self.tree, Some(&at)));

@@ -155,6 +155,7 @@ fn binding(op: &Value) -> Option<Binding> {
         agent: None,
         missing: Missing::default(),
         inherited: false,
+        model: None,
     })
 }
 

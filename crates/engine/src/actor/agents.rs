@@ -12,7 +12,9 @@ use offshoot_session::agent::{
     TreePath,
 };
 use offshoot_session::guard::Refusal;
-use offshoot_session::handoff::{Handoff, HandoffAgent, ReplayReason, branch_session, plan_handoff};
+use offshoot_session::handoff::{
+    Handoff, HandoffAgent, ReplayReason, branch_session, model_in_use, plan_handoff,
+};
 use offshoot_session::tokens::estimate_text;
 use offshoot_session::turn::Turn;
 use offshoot_session::{AgentSessionId, EntryId, Missing, Model, Setting, TurnId};
@@ -192,8 +194,11 @@ impl SessionActor {
             session: self.id.clone(),
             workspace: self.project().map(Into::into),
             handoff,
-            context: Arc::new(TreePath { tree: self.tree.clone(), to: above }),
-            settings: settings_of(&self.tree, Some(prompt)),
+            context: Arc::new(TreePath { tree: self.tree.clone(), to: above.clone() }),
+            settings: at_start(
+                settings_of(&self.tree, Some(prompt)),
+                model_in_use(&self.tree, above.as_ref(), running.agent.name()),
+            ),
             environment: scope.environment(),
             host: scope.settings.host_for(running.agent.name(), &self.shared.host),
             is_watched: scope.context.interactive,
@@ -371,6 +376,16 @@ impl Connection {
         // An agent that is gone says so itself.
         let _ = self.inputs.send(input);
     }
+}
+
+/// The settings that an agent is started with. Where no model was chosen it gets the one that it has used on the branch: by
+/// itself it might choose another one, and the model's cache of the branch would be of no use.
+fn at_start(mut settings: Vec<Setting>, in_use: Option<&Model>) -> Vec<Setting> {
+    let is_model = |setting: &Setting| matches!(setting, Setting::Model { role: None, .. });
+    if let Some(model) = in_use.filter(|_| !settings.iter().any(is_model)) {
+        settings.push(Setting::Model { role: None, model: model.clone() });
+    }
+    settings
 }
 
 /// The session that an agent is asked to open, where that is known before it does.

@@ -359,7 +359,16 @@ fn told_fact(fact: &Fact) -> Option<EventKind> {
             Some(EventKind::BranchNamed { target: at.to_string(), name: name.clone() })
         }
         Fact::Checkpoint { at, .. } => Some(EventKind::CheckpointTaken { target: at.to_string() }),
-        Fact::Bound { at, agent_session, provenance, last_message: _, agent, missing, inherited: _ } => {
+        Fact::Bound {
+            at,
+            agent_session,
+            provenance,
+            last_message: _,
+            agent,
+            missing,
+            inherited: _,
+            model: _,
+        } => {
             let bound = BoundView {
                 agent: agent.clone(),
                 agent_session: agent_session.as_ref().map(ToString::to_string),

@@ -249,6 +249,7 @@ impl Incoming<'_> {
                 agent: bound.agent.map(Name::into_owned),
                 missing: bound.missing.map(missing).unwrap_or_default(),
                 inherited: bound.inherited.unwrap_or(false),
+                model: bound.model.map(model),
             },
             words::Fact::TurnEnded(ended) => Fact::TurnEnded { turn: ended.turn.into_owned().into() },
             words::Fact::Archived(archived) => {

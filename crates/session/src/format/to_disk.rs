@@ -357,7 +357,7 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
         Fact::Checkpoint { at, snapshot } => {
             words::Fact::Checkpoint(words::Checkpoint { at: at.as_str().into(), snapshot: snapshot.into() })
         }
-        Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited } => {
+        Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited, model } => {
             words::Fact::Bound(words::Bound {
                 at: at.as_str().into(),
                 provenance: match provenance {
@@ -376,6 +376,7 @@ fn fact_of(fact: &Fact) -> words::Fact<'_> {
                     forgotten: missing.forgotten as u64,
                 }),
                 inherited: inherited.then_some(true),
+                model: model.as_ref().map(model_of),
             })
         }
         Fact::TurnEnded { turn } => words::Fact::TurnEnded(words::TurnEnded { turn: turn.as_str().into() }),

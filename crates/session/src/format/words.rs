@@ -261,7 +261,8 @@ objects! {
     Checkpoint<'a> { at: Name<'a>, snapshot: Name<'a>; }
     Bound<'a> {
         at: Name<'a>, provenance: Provenance;
-        agent_session: Name<'a>, last_message: Name<'a>, agent: Name<'a>, missing: Missing, inherited: bool
+        agent_session: Name<'a>, last_message: Name<'a>, agent: Name<'a>, missing: Missing, inherited: bool,
+        model: Model<'a>
     }
     TurnEnded<'a> { turn: Name<'a>; }
     Archived<'a> { target: Name<'a>, archived: bool; }

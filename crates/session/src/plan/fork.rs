@@ -288,9 +288,10 @@ impl<'t> Copy<'t> {
 
 /// The agent's own session at an entry, as a copy of the entry has it. `None`: the agent has none.
 pub fn inherited_binding(at: &EntryId, binding: &Binding) -> Option<Fact> {
-    let Binding { agent_session, provenance, last_message, agent, missing, inherited: _ } = binding.clone();
+    let Binding { agent_session, provenance, last_message, agent, missing, inherited: _, model } =
+        binding.clone();
     let (at, agent_session) = (at.clone(), Some(agent_session?));
-    Some(Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited: true })
+    Some(Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited: true, model })
 }
 
 /// The line each entry was read from.

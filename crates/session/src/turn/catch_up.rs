@@ -108,6 +108,7 @@ fn bound(prompt: &EntryId, of: TranscriptOf<'_>) -> Fact {
         agent: Some(of.agent.to_owned()),
         missing: Missing::default(),
         inherited: false,
+        model: None,
     }
 }
 

@@ -212,10 +212,10 @@ fn fact() -> BoxedStrategy<Fact> {
             .prop_map(|(title, source)| Fact::Title { title, source }),
         (id(), of(word())).prop_map(|(at, name)| Fact::BranchName { at, name }),
         (id(), word()).prop_map(|(at, snapshot)| Fact::Checkpoint { at, snapshot }),
-        (id(), of(word()), provenance, of(word()), of(word()), missing, any::<bool>()).prop_map(
-            |(at, session, provenance, last_message, agent, missing, inherited)| {
+        (id(), of(word()), provenance, of(word()), of(word()), missing, any::<bool>(), of(model())).prop_map(
+            |(at, session, provenance, last_message, agent, missing, inherited, model)| {
                 let agent_session = session.map(Into::into);
-                Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited }
+                Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited, model }
             }
         ),
         word().prop_map(|turn| Fact::TurnEnded { turn: turn.into() }),

@@ -64,6 +64,7 @@ fn bound(at: &str, agent: Option<&str>, inherited: bool) -> Record {
         agent: agent.map(str::to_owned),
         missing: Missing::default(),
         inherited,
+        model: None,
     };
     Record::marked(FixedStamps::start(), fact)
 }

@@ -166,6 +166,7 @@ fn a_session_that_belongs_to_one_of_ours_is_not_listed_beside_it() {
         agent: Some("claude-code".into()),
         missing: Missing::default(),
         inherited: false,
+        model: None,
     });
     assert!(!listed(theirs) && listed("own-1"));
     assert_eq!(machine.found("right", Within::Said), Vec::<String>::new());

@@ -552,6 +552,7 @@ pub(crate) fn random_records(dice: &mut Dice) -> Vec<Record> {
                     agent: (dice.roll(4) > 0).then(|| "some".to_owned()),
                     missing: Missing::default(),
                     inherited: dice.roll(4) == 0,
+                    model: None,
                 },
             ),
             _ => {

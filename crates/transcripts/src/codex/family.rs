@@ -139,6 +139,7 @@ pub fn resolve(thread: &str, files: &[RolloutFile<'_>]) -> Transcript {
                 agent: None,
                 missing: Missing::default(),
                 inherited: false,
+                model: None,
             };
             let now = reader.now();
             reader.records.push(Record::marked(now, fact));

@@ -123,6 +123,7 @@ fn what_pi_has_no_place_for_is_told_in_words() {
             agent: None,
             missing: Missing::default(),
             inherited: false,
+            model: None,
         }),
         fact(Fact::Archived { target: at(), archived: true }),
         fact(Fact::Operation { name: "send".into() }).in_operation("op1".into()),

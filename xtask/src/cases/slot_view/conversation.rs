@@ -179,9 +179,12 @@ impl Conversation {
 }
 
 fn bind(plan: &mut Plan, prompt: &EntryId, binding: Option<Binding>, stamps: &mut dyn Stamps) {
-    if let Some(Binding { agent_session, provenance, last_message, agent, missing, inherited }) = binding {
+    if let Some(Binding { agent_session, provenance, last_message, agent, missing, inherited, model }) =
+        binding
+    {
         let at = prompt.clone();
-        let fact = Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited };
+        let fact =
+            Fact::Bound { at, agent_session, provenance, last_message, agent, missing, inherited, model };
         plan.push(Record::marked(stamps.now(), fact));
     }
 }

@@ -365,6 +365,7 @@ fn binding(session: Option<&str>) -> Option<Binding> {
         agent: None,
         missing: Missing::default(),
         inherited: false,
+        model: None,
     })
 }
 

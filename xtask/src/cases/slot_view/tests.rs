@@ -316,6 +316,7 @@ fn the_session_to_go_on_with_is_the_deepest_bound_on_the_path() {
             agent: None,
             missing: Missing::default(),
             inherited: false,
+            model: None,
         };
         tree.apply(&Record::marked(FixedStamps::start(), fact)).unwrap();
         SlotView::of(&tree).active_leaf_session().map(ToString::to_string)
@@ -393,6 +394,7 @@ fn binding(session: Option<&str>) -> Option<Binding> {
         agent: None,
         missing: Missing::default(),
         inherited: false,
+        model: None,
     })
 }
 

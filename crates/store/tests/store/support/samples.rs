@@ -205,6 +205,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
             agent: None,
             missing: Missing::default(),
             inherited: false,
+            model: None,
         }),
         fact(Fact::TurnEnded { turn: "turn1".into() }),
         fact(Fact::Archived { target: "e5".into(), archived: true }),
