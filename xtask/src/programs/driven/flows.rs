@@ -240,7 +240,7 @@ pub(super) fn interrupt_in_tool(person: &Person) -> Result<Vec<Check>> {
 
 pub(super) fn background_agent(person: &Person) -> Result<Vec<Check>> {
     let prompt = r#"Send somebody.
-%call Agent {"description": "Look", "prompt": "Look around.", "subagent_type": "general-purpose"}
+%call Agent {"description": "Look", "prompt": "Look around.", "subagent_type": "general-purpose", "run_in_background": true}
 %then
 %say Somebody is on the way.
 %then
