@@ -17,12 +17,14 @@ mod probe;
 mod protocol;
 mod sessions;
 
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
-use offshoot_session::Model;
 use offshoot_session::agent::{
     Abilities, AgentStart, Environment, Host, SettingSupport, SettingsSupport, list,
 };
+use offshoot_session::{AgentSessionId, Model};
 
 #[cfg(feature = "laws")]
 pub use protocol::laws::broken_laws;
@@ -65,6 +67,15 @@ impl Default for Limits {
             version: Duration::from_secs(3),
         }
     }
+}
+
+/// Appends a title to a transcript of Claude Code, wherever it is, and puts it into the list of sessions beside it. An empty
+/// title takes the name away. Returns whether anything was written.
+pub fn write_title(file: &Path, session: &AgentSessionId, title: &str) -> io::Result<bool> {
+    sessions::write_title(file, session, title).map_err(|error| match error {
+        sessions::NotWritten::File { source, .. } => source,
+        other => io::Error::other(other.to_string()),
+    })
 }
 
 impl Agent for ClaudeCode {

@@ -139,9 +139,7 @@ impl ClaudeHome {
     pub(super) fn set_title(&self, session: &AgentSessionId, title: &str) -> Result<bool, NotWritten> {
         let path =
             self.transcript(session).ok_or_else(|| NotWritten::NoTranscript { session: session.clone() })?;
-        let is_new = titles::append(&self.folder, &path, session, title).map_err(failed("write", &path))?;
-        let index = path.with_file_name(titles::INDEX);
-        Ok(titles::mirror(&self.folder, &index, session, title).map_err(failed("write", &index))? || is_new)
+        titles::write_title(&self.folder, &path, session, title)
     }
 
     /// What [`crate::Agent::look`] returns. `is_ours` tells whether a process was started by us.
@@ -177,6 +175,12 @@ impl ClaudeHome {
         let backups = self.folder.join("file-history");
         let _ = files::link_all(&self.folder, &backups.join(from.as_str()), &backups.join(to.as_str()));
     }
+}
+
+/// The same for a transcript anywhere.
+pub(super) fn write_title(file: &Path, session: &AgentSessionId, title: &str) -> Result<bool, NotWritten> {
+    let file = std::path::absolute(file).map_err(failed("find", file))?;
+    titles::write_title(file.parent().unwrap_or(&file), &file, session, title)
 }
 
 /// Ids come from journals and transcripts, so they must not lead out of the folder.
