@@ -17,7 +17,7 @@ use offshoot_session::{
     AgentSessionId, Body, Entry, EntryId, Missing, Record, SessionHeader, SessionId, SessionTree,
 };
 pub(super) use offshoot_transcripts::claude::Point;
-use offshoot_transcripts::claude::{Branches, extract, project_folder, write_branch};
+use offshoot_transcripts::claude::{BranchReading, Branches, extract, project_folder, write_branch};
 use offshoot_transcripts::{Destination, Loss};
 use thiserror::Error;
 
@@ -157,8 +157,9 @@ impl ClaudeHome {
 
     fn branches(&self, session: &AgentSessionId) -> Option<Branches> {
         let path = self.transcript(session)?;
-        let bytes = files::read(&self.folder, &path).ok()?;
-        Some(Branches::read(path.file_name().map(|name| name.to_string_lossy()).as_deref(), &bytes))
+        let mut reading = BranchReading::default();
+        files::read_in_chunks(&self.folder, &path, |chunk| reading.push(chunk)).ok()?;
+        Some(reading.finish(path.file_name().map(|name| name.to_string_lossy()).as_deref()))
     }
 
     fn write(&self, session: &AgentSessionId, workspace: &Path, lines: &[u8]) -> Result<(), NotWritten> {
