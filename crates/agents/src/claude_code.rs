@@ -3,6 +3,7 @@
 //! | idea | module |
 //! |---|---|
 //! | which program is installed, in which version | `probe` |
+//! | which models it has | `models` |
 //! | its options and variables | `launch` |
 //! | how it comes to know a branch | `ladder` |
 //! | its files: transcripts, titles, status | `sessions` |
@@ -12,6 +13,7 @@
 mod driver;
 mod ladder;
 mod launch;
+mod models;
 mod outbox;
 mod probe;
 mod protocol;
@@ -46,6 +48,7 @@ const DEFAULT_MODE: &str = "default";
 pub struct ClaudeCode {
     pub limits: Limits,
     probes: probe::Probes,
+    models: models::KnownModels,
 }
 
 /// How long its process may take for things.
@@ -57,6 +60,8 @@ pub struct Limits {
     pub end: Duration,
     /// To state its version.
     pub version: Duration,
+    /// From its start to the list of its models, where only that is wanted.
+    pub listing: Duration,
 }
 
 impl Default for Limits {
@@ -65,6 +70,7 @@ impl Default for Limits {
             opening: Duration::from_secs(20),
             end: Duration::from_secs(3),
             version: Duration::from_secs(3),
+            listing: Duration::from_secs(5),
         }
     }
 }
@@ -90,8 +96,16 @@ impl Agent for ClaudeCode {
     fn probe<'a>(&'a self, host: &'a Host, environment: &'a Environment) -> Probing<'a> {
         Box::pin(async move {
             let installed = self.probes.installed(host, environment, self.limits.version).await?;
-            Ok(crate::Probe { version: installed.stated, models: None })
+            if let (Ok(version), true) = (installed.supported(), self.models.are_unknown()) {
+                let program = installed.program.clone();
+                self.models.ask(host, environment, program, version, self.limits).await;
+            }
+            Ok(crate::Probe { version: installed.stated, models: self.models.all() })
         })
+    }
+
+    fn needs_probe(&self) -> bool {
+        self.models.are_unknown()
     }
 
     /// The same for all of its models; it says itself which there are.
@@ -113,6 +127,7 @@ impl Agent for ClaudeCode {
             compaction: true,
             rename: true,
             background_tasks: true,
+            models: self.models.names(),
             permission_modes: list(&PERMISSION_MODES),
             settings: SettingsSupport {
                 model: SettingSupport::Live,
@@ -149,7 +164,7 @@ impl Agent for ClaudeCode {
             let installed =
                 self.probes.installed(&start.host, &start.environment, self.limits.version).await?;
             let version = installed.supported()?;
-            ladder::connect(start, installed.program, version, self.limits).await
+            ladder::connect(start, installed.program, version, self.limits, &self.models).await
         })
     }
 }

@@ -38,10 +38,15 @@ pub trait Agent: Send + Sync {
     /// As people call it.
     fn title(&self) -> &str;
 
-    /// Finds out which version is installed and which models it has. May start a program; the result is cached by the
-    /// caller. An agent that says nothing about itself leaves it out.
+    /// Finds out which version is installed and which models it has. May start a program; the agent remembers the result.
+    /// An agent that says nothing about itself leaves it out.
     fn probe<'a>(&'a self, _host: &'a Host, _environment: &'a Environment) -> Probing<'a> {
         Box::pin(async { Ok(Probe::default()) })
+    }
+
+    /// Whether [`Agent::abilities`] does not know the models yet, and [`Agent::probe`] finds them out.
+    fn needs_probe(&self) -> bool {
+        false
     }
 
     /// What it can do with this model; `None` is the model it uses unless told otherwise.

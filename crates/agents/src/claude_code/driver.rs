@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use offshoot_session::agent::{AgentInput, ExitStatus, FailureKind, FromAgent};
-use offshoot_session::{Block, Prompt};
+use offshoot_session::{Block, Model, Prompt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -109,6 +109,11 @@ impl Driver {
         }
         driver.timers.remove(&Timer::Opening);
         Ok(driver)
+    }
+
+    /// The models that the process has listed.
+    pub(super) fn models(&self) -> &[Model] {
+        self.protocol.opened().map_or(&[], |info| info.models.as_slice())
     }
 
     /// Serves the connection until the process has ended.

@@ -9,6 +9,7 @@ use offshoot_session::{AgentSessionId, Body, EntryId, Missing, Model, Provenance
 
 use super::driver::{Driver, NotOpened};
 use super::launch::{LaunchCase, LaunchSpec, Version, arguments, is_withheld, variables};
+use super::models::KnownModels;
 use super::protocol::Opening;
 use super::sessions::{ClaudeHome, Point};
 use super::{DEFAULT_MODE, Limits, NAME, TITLE};
@@ -56,6 +57,7 @@ pub(super) async fn connect(
     program: PathBuf,
     version: Version,
     limits: Limits,
+    models: &KnownModels,
 ) -> Result<AgentConnection, ConnectError> {
     let environment = start.environment.clone();
     let home = blocking(move || ClaudeHome::of(&environment)).await?;
@@ -96,6 +98,7 @@ pub(super) async fn connect(
         let launch = launch(&start, &program, version, &prepared, model.as_ref());
         match Driver::open(launch, opening, prepared.replay, limits).await {
             Ok(driver) => {
+                models.remember(driver.models());
                 return Ok(AgentConnection::served_by(move |inputs, events| driver.serve(inputs, events)));
             }
             Err(NotOpened::NoSession(error)) => last = Some(error),

@@ -1,4 +1,4 @@
-//! What has to be asked elsewhere before a request can go on: hooks, and an agent that writes a summary.
+//! What has to be asked elsewhere before a request can go on: hooks, an agent that writes a summary or lists its models.
 //!
 //! The request waits here while somebody is asked. Then it comes again and is answered as if it came anew, with what was
 //! brought: so nothing that was decided before the errand is believed after it, and whoever gives up leaves no trace.
@@ -9,6 +9,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use offshoot_agents::Agent;
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
 use offshoot_api::response::Notice;
@@ -40,6 +41,10 @@ pub(super) enum Errand {
     },
     Summary {
         requests: Vec<String>,
+    },
+    /// The agent says which models it has.
+    Probe {
+        agent: Arc<dyn Agent>,
     },
     /// No other request undoes or redoes a step of two sessions meanwhile.
     LockSteps {
@@ -79,6 +84,8 @@ pub(crate) struct Brought {
     /// What hooks said to the session that the message begins, beside what they said to the message.
     branch_verdict: Option<Box<Heard>>,
     summary: Option<Written>,
+    /// An agent was asked for its models, whether it answered or not.
+    has_probed: bool,
     steps_lock: Option<Arc<StepsLock>>,
     other_side: Option<Box<Taken>>,
     /// The answer, where another session has undone or redone the step while this request waited for the lock.
@@ -175,6 +182,10 @@ impl Brought {
         self.done_there.take().map(|response| *response)
     }
 
+    pub(super) fn has_probed(&self) -> bool {
+        self.has_probed
+    }
+
     pub(super) fn holds_steps_lock(&self) -> bool {
         self.steps_lock.is_some()
     }
@@ -254,6 +265,7 @@ enum AwayFor {
     Summary {
         head: Option<EntryId>,
     },
+    Probe,
     LockSteps {
         step: SharedStep,
     },
@@ -272,6 +284,7 @@ enum AwayFor {
 pub(crate) enum Back {
     Verdict(Verdict),
     Written(Result<Vec<String>, ApiError>),
+    Probed,
     StepsLocked(Result<StepsLock, ApiError>),
     OtherSide(TakenThere),
 }
@@ -307,7 +320,10 @@ impl Away {
     /// Nothing has happened yet. Where another session has begun to change, the request goes on to its end.
     fn can_be_given_up(&self) -> bool {
         match self.what {
-            AwayFor::Hooks { .. } | AwayFor::Summary { .. } | AwayFor::LockSteps { .. } => true,
+            AwayFor::Hooks { .. }
+            | AwayFor::Summary { .. }
+            | AwayFor::Probe
+            | AwayFor::LockSteps { .. } => true,
             AwayFor::OtherSide { .. } | AwayFor::PutBack { .. } => false,
         }
     }
@@ -339,6 +355,7 @@ impl SessionActor {
                 });
                 (task, AwayFor::Summary { head })
             }
+            Errand::Probe { agent } => (self.probe(id, agent), AwayFor::Probe),
             Errand::OtherSide { other, step } => {
                 let task = self.ask_other_side(id, other.session.clone(), step.clone());
                 (task, AwayFor::OtherSide { other, step })
@@ -348,6 +365,16 @@ impl SessionActor {
         };
         let scope = self.scope();
         self.away.insert(id, Away { call, task, scope, what });
+    }
+
+    fn probe(&mut self, errand: u64, agent: Arc<dyn Agent>) -> AbortHandle {
+        let host = self.settings.host_for(agent.name(), &self.shared.host);
+        let (environment, to_self) = (self.scope().environment(), self.to_self.clone());
+        self.tasks.spawn(async move {
+            // One that cannot be asked says why when it is connected.
+            let _ = agent.probe(&host, &environment).await;
+            let _ = to_self.send(Message::Back { errand, back: Back::Probed }).await;
+        })
     }
 
     /// A request that is not done after all leaves the other side as it was.
@@ -415,6 +442,7 @@ impl SessionActor {
             }
             AwayFor::Hooks { .. }
             | AwayFor::Summary { .. }
+            | AwayFor::Probe
             | AwayFor::OtherSide { .. }
             | AwayFor::PutBack { .. } => false,
         })?;
@@ -464,7 +492,9 @@ impl SessionActor {
         let nobody_waits = call.brought.by.is_person() && call.reply.is_closed();
         match (back, what) {
             // It was given up at the same moment.
-            (Back::Verdict(_) | Back::Written(_) | Back::StepsLocked(_), _) if nobody_waits => {
+            (Back::Verdict(_) | Back::Written(_) | Back::Probed | Back::StepsLocked(_), _)
+                if nobody_waits =>
+            {
                 self.withdrawn(&call);
             }
             (Back::Verdict(mut verdict), AwayFor::Hooks { event, head }) => {
@@ -491,6 +521,10 @@ impl SessionActor {
                 self.afterwards.push_back(Message::Call(call));
             }
             (Back::Written(Err(error)), AwayFor::Summary { .. }) => self.refuse(call, error),
+            (Back::Probed, AwayFor::Probe) => {
+                call.brought.has_probed = true;
+                self.afterwards.push_back(Message::Call(call));
+            }
             (Back::StepsLocked(Ok(lock)), AwayFor::LockSteps { .. }) => {
                 call.brought.steps_lock = Some(Arc::new(lock));
                 self.afterwards.push_back(Message::Call(call));
@@ -509,7 +543,14 @@ impl SessionActor {
                 self.on_put_back(taken);
                 self.after_putting_back(call, then);
             }
-            (Back::Verdict(_) | Back::Written(_) | Back::StepsLocked(_) | Back::OtherSide(_), _) => {
+            (
+                Back::Verdict(_)
+                | Back::Written(_)
+                | Back::Probed
+                | Back::StepsLocked(_)
+                | Back::OtherSide(_),
+                _,
+            ) => {
                 self.refuse(call, internal("an errand came back with something else"));
             }
         }

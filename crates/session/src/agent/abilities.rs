@@ -161,7 +161,8 @@ fn kind_of(setting: &Setting) -> &'static str {
 fn is_model(known: &str, value: &str) -> bool {
     match known.strip_suffix('*') {
         Some(start) => value.strip_prefix(start).is_some_and(|name| !name.is_empty()),
-        None => known == value || known.rsplit('/').next() == Some(value),
+        // The name may have slashes of its own.
+        None => known.strip_suffix(value).is_some_and(|above| above.is_empty() || above.ends_with('/')),
     }
 }
 
@@ -177,7 +178,7 @@ mod tests {
 
     fn abilities() -> Abilities {
         Abilities {
-            models: list(&["own/one", "demo/*"]),
+            models: list(&["own/one", "own/large[1m]", "own/a/b", "demo/*"]),
             tools: list(&["read", "write"]),
             permission_modes: list(&["default", "plan"]),
             settings: SettingsSupport {
@@ -202,7 +203,12 @@ mod tests {
         check(model("own", "one"), None);
         check(model("", "one"), None);
         check(model("demo", "any"), None);
-        check(model("foo", "bar"), Some("It has no model `foo/bar`; it has own/one, demo/*"));
+        check(model("", "large[1m]"), None);
+        check(model("a", "b"), None);
+        let known = "it has own/one, own/large[1m], own/a/b, demo/*";
+        check(model("foo", "bar"), Some(&format!("It has no model `foo/bar`; {known}")));
+        check(model("", "large"), Some(&format!("It has no model `large`; {known}")));
+        check(model("", "ne"), Some(&format!("It has no model `ne`; {known}")));
         check(Setting::Tools(vec!["read".into(), "write".into()]), None);
         check(
             Setting::Tools(vec!["read".into(), "bash".into()]),
