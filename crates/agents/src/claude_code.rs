@@ -41,6 +41,9 @@ pub const TITLE: &str = "Claude Code";
 const PERMISSION_MODES: [&str; 6] =
     ["default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"];
 
+/// It takes this one only when it is started with it.
+const BYPASS: &str = "bypassPermissions";
+
 const DEFAULT_MODE: &str = "default";
 
 /// Claude Code on this machine.
@@ -129,11 +132,12 @@ impl Agent for ClaudeCode {
             background_tasks: true,
             models: self.models.names(),
             permission_modes: list(&PERMISSION_MODES),
+            launch_modes: vec![BYPASS.to_owned()],
             settings: SettingsSupport {
                 model: SettingSupport::Live,
                 thinking: SettingSupport::Live,
                 permission_mode: SettingSupport::Live,
-                tools: SettingSupport::No { reason: "its own settings and permission rules decide" },
+                tools: SettingSupport::Restart,
                 mode: SettingSupport::No { reason: "it has permission modes instead" },
                 service_tier: SettingSupport::No { reason: "its account decides" },
             },

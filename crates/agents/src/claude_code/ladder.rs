@@ -207,6 +207,7 @@ fn launch(
         case,
         model: model.map(|model| model.name.as_str()),
         permission_mode: permission_mode(&start.settings),
+        tools: tools(&start.settings),
         version,
     };
     let theirs = start.environment.iter().filter(|(name, _)| !is_withheld(name));
@@ -269,6 +270,13 @@ fn permission_mode(settings: &[Setting]) -> &str {
         _ => None,
     });
     chosen.unwrap_or(DEFAULT_MODE)
+}
+
+fn tools(settings: &[Setting]) -> Option<&[String]> {
+    settings.iter().rev().find_map(|setting| match setting {
+        Setting::Tools(tools) => Some(tools.as_slice()),
+        _ => None,
+    })
 }
 
 /// A random UUID.

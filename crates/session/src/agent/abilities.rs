@@ -46,6 +46,8 @@ pub struct Abilities {
     pub tools: Option<Vec<String>>,
     /// Its ways to ask for permissions. `None`: not known.
     pub permission_modes: Option<Vec<String>>,
+    /// Those of them that it takes only when it starts.
+    pub launch_modes: Vec<String>,
     pub settings: SettingsSupport,
 }
 
@@ -100,6 +102,7 @@ impl Abilities {
             Setting::Model { .. } => self.settings.model,
             Setting::Thinking(_) => self.settings.thinking,
             Setting::Tools(_) => self.settings.tools,
+            Setting::PermissionMode(mode) if self.launch_modes.contains(mode) => SettingSupport::Restart,
             Setting::PermissionMode(_) => self.settings.permission_mode,
             Setting::Mode { .. } => self.settings.mode,
             Setting::ServiceTier(_) => self.settings.service_tier,
@@ -196,6 +199,17 @@ mod tests {
 
     fn model(provider: &str, name: &str) -> Setting {
         Setting::Model { role: None, model: Model { provider: provider.into(), name: name.into() } }
+    }
+
+    #[test]
+    fn a_mode_that_is_taken_only_at_the_start_needs_a_restart() {
+        let can = Abilities {
+            launch_modes: vec!["bypass".to_owned()],
+            settings: SettingsSupport { permission_mode: SettingSupport::Live, ..SettingsSupport::default() },
+            ..Abilities::default()
+        };
+        let support = |mode: &str| can.setting(&Setting::PermissionMode(mode.to_owned()));
+        assert_eq!((support("plan"), support("bypass")), (SettingSupport::Live, SettingSupport::Restart));
     }
 
     #[test]
