@@ -164,7 +164,8 @@ pub enum Fact {
         /// forked from here and is never continued.
         inherited: bool,
     },
-    /// A prompt was sent to its agent again, under another id of the agent's. Both are the same entry.
+    /// A prompt was sent to its agent again, or an entry that it had not seen was sent before a prompt, under another id of
+    /// the agent's. Both are the same entry.
     Delivered {
         prompt: EntryId,
         delivered_as: EntryId,

@@ -7,7 +7,7 @@ use offshoot_session::agent::{AgentStart, Environment, PathSource};
 use offshoot_session::handoff::{Handoff, Reconstruction, reconstruct};
 use offshoot_session::{AgentSessionId, Body, EntryId, Missing, Model, Provenance, Setting};
 
-use super::driver::{Driver, NotOpened};
+use super::driver::{Driver, FirstPrompt, NotOpened};
 use super::launch::{LaunchCase, LaunchSpec, Version, arguments, is_withheld, variables};
 use super::models::KnownModels;
 use super::protocol::Opening;
@@ -75,6 +75,7 @@ pub(super) async fn connect(
             Some(session) => session,
             None => fresh_session()?,
         };
+        let has_whole_branch = matches!(rung, Rung::Rebuild | Rung::Replay(_));
         let provenance = rung.provenance().filter(|by| *by != start.handoff.provenance());
         let prepared = {
             let (home, rung) = (home.clone(), rung.clone());
@@ -96,7 +97,9 @@ pub(super) async fn connect(
             missing: prepared.missing,
         };
         let launch = launch(&start, &program, version, &prepared, model.as_ref());
-        match Driver::open(launch, opening, prepared.replay, limits).await {
+        match Driver::open(launch, opening, FirstPrompt { replay: prepared.replay, has_whole_branch }, limits)
+            .await
+        {
             Ok(driver) => {
                 models.remember(driver.models());
                 return Ok(AgentConnection::served_by(move |inputs, events| driver.serve(inputs, events)));

@@ -12,10 +12,12 @@ use offshoot_session::agent::{
     TreePath,
 };
 use offshoot_session::guard::Refusal;
-use offshoot_session::handoff::{Handoff, HandoffAgent, ReplayReason, branch_session, plan_handoff};
+use offshoot_session::handoff::{
+    Handoff, HandoffAgent, ReplayReason, branch_session, plan_handoff, unseen_entries,
+};
 use offshoot_session::tokens::estimate_text;
 use offshoot_session::turn::Turn;
-use offshoot_session::{AgentSessionId, EntryId, Missing, Model, Setting, TurnId};
+use offshoot_session::{AgentSessionId, Entry, EntryId, Missing, Model, Setting, TurnId};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
@@ -55,6 +57,8 @@ pub(super) struct OpenSessions(Arc<Claims>);
 /// How an agent is to be connected.
 pub(super) struct Planned {
     pub(super) handoff: Handoff,
+    /// What the agent has not seen of the branch and is sent before the prompt.
+    pub(super) unseen: Vec<Arc<Entry>>,
     /// One that has the session open and nothing to do.
     free: Option<ConnectionId>,
 }
@@ -103,6 +107,7 @@ impl SessionActor {
             live: known.as_ref().filter(|_| free.is_some()),
             new_session: new_session.as_ref(),
         };
+        let fresh = new_session.clone();
         let handoff = match plan_handoff(&self.tree, prompt, &at_hand) {
             // Another process has it open: two would lose what one of them writes.
             Handoff::Continue { session, at }
@@ -111,14 +116,15 @@ impl SessionActor {
                 let is_forked = (abilities.fork_at_message && at.is_some()) || abilities.fork_at_tip;
                 let at_message = at.clone().filter(|_| abilities.fork_at_message);
                 match is_forked {
-                    true => Handoff::Fork { from: session, at: at_message, session: new_session },
+                    true => Handoff::Fork { from: session, at: at_message, session: fresh },
                     false => Handoff::Continue { session, at },
                 }
             }
             handoff => handoff,
         };
+        let unseen = unseen_entries(&self.tree, prompt, &at_hand, &handoff);
         let free = free.filter(|_| matches!(handoff, Handoff::Continue { .. }));
-        Planned { handoff, free }
+        Planned { handoff, unseen, free }
     }
 
     /// A prompt has been written: its turn begins.
@@ -129,7 +135,7 @@ impl SessionActor {
         agent: Arc<dyn Agent>,
         delivered: Delivered,
     ) {
-        let Planned { handoff, free } = self.plan_connection(&prompt, agent.as_ref());
+        let Planned { handoff, unseen, free } = self.plan_connection(&prompt, agent.as_ref());
         info!(name: "turn begins", session = %self.id, turn = %turn, agent = agent.name());
         let begun = Turn::begin(turn.clone(), prompt.clone(), handoff.provenance());
         let begun = begun.answered_by(agent.name()).without(handoff.missing());
@@ -143,6 +149,7 @@ impl SessionActor {
             Delivered::Never => 0,
             Delivered::Perhaps => 1,
         };
+        running.unseen = unseen;
         self.turns.insert(turn.clone(), running);
         self.publish(Some(&turn), EventKind::TurnStarted { prompt: prompt.to_string() });
         for text in notices.into_iter().flatten() {
