@@ -158,6 +158,12 @@ impl Agent for ClaudeCode {
         })
     }
 
+    /// A command of its own. What follows on the line is what its summary shall heed.
+    fn compaction_prompt(&self, instructions: Option<&str>) -> Option<String> {
+        let instructions = instructions.unwrap_or_default().split_whitespace();
+        Some(std::iter::once("/compact").chain(instructions).collect::<Vec<_>>().join(" "))
+    }
+
     /// It is asked to end, interrupted, and killed with its tools.
     fn end_wait(&self) -> Duration {
         self.limits.end + Duration::from_secs(5)

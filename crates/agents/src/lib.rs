@@ -64,6 +64,11 @@ pub trait Agent: Send + Sync {
         Ok(false)
     }
 
+    /// The prompt on which it makes its own context shorter; `None`: it does not, or not when it is asked to.
+    fn compaction_prompt(&self, _instructions: Option<&str>) -> Option<String> {
+        None
+    }
+
     /// How long its process may take to end by itself.
     fn end_wait(&self) -> Duration {
         Duration::from_secs(2)

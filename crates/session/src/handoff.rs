@@ -167,6 +167,15 @@ pub fn continued_session(
     }
 }
 
+/// Whether the agent would answer below this entry in a session of its own that has the branch.
+pub fn has_own_session(tree: &SessionTree, below: Option<&EntryId>, agent: &HandoffAgent<'_>) -> bool {
+    let is_reachable = |known: &Known<'_>| match known.at {
+        At::Tip => agent.abilities.resume || agent.abilities.fork_at_tip,
+        At::Within => agent.abilities.fork_at_message && known.message.is_some(),
+    };
+    known_to(agent, tree, &tree.path_to(below)).is_some_and(|known| is_reachable(&known))
+}
+
 /// The entries above a prompt that its agent has not seen, root first: they are sent before the prompt. An agent that is
 /// given the branch in another way than its own session gets them with that.
 pub fn unseen_entries(

@@ -296,6 +296,10 @@ impl Claude {
         }
         let content =
             json!(format!("<command-name>/{name}</command-name>\n<command-args>{rest}</command-args>"));
+        if name == "compact" {
+            let message = json!({"role": "user", "content": content});
+            self.write_node(uuid, json!({"type": "user", "message": message}))?;
+        }
         self.replay(uuid, &content)?;
         Ok(String::new())
     }

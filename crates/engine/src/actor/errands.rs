@@ -209,6 +209,11 @@ impl Brought {
         }
     }
 
+    /// Nobody has asked for it.
+    pub(super) fn is_by_itself(&self) -> bool {
+        self.by == By::Itself
+    }
+
     /// The engine does it by itself, and has begun to.
     pub(super) fn goes_on_by_itself(&self) -> bool {
         self.by == By::Itself && (self.verdict.is_some() || self.summary.is_some())
