@@ -3,6 +3,7 @@
 //! | idea | module |
 //! |---|---|
 //! | which program is installed, in which version | `probe` |
+//! | which models it has | `models` |
 //! | its options and variables | `launch` |
 //! | how it comes to know a branch | `ladder` |
 //! | its files: transcripts, titles, status | `sessions` |
@@ -12,17 +13,20 @@
 mod driver;
 mod ladder;
 mod launch;
+mod models;
 mod outbox;
 mod probe;
 mod protocol;
 mod sessions;
 
+use std::io;
+use std::path::Path;
 use std::time::Duration;
 
-use offshoot_session::Model;
 use offshoot_session::agent::{
     Abilities, AgentStart, Environment, Host, SettingSupport, SettingsSupport, list,
 };
+use offshoot_session::{AgentSessionId, Model};
 
 #[cfg(feature = "laws")]
 pub use protocol::laws::broken_laws;
@@ -37,6 +41,9 @@ pub const TITLE: &str = "Claude Code";
 const PERMISSION_MODES: [&str; 6] =
     ["default", "acceptEdits", "plan", "dontAsk", "auto", "bypassPermissions"];
 
+/// It takes this one only when it is started with it.
+const BYPASS: &str = "bypassPermissions";
+
 const DEFAULT_MODE: &str = "default";
 
 /// Claude Code on this machine.
@@ -44,6 +51,7 @@ const DEFAULT_MODE: &str = "default";
 pub struct ClaudeCode {
     pub limits: Limits,
     probes: probe::Probes,
+    models: models::KnownModels,
 }
 
 /// How long its process may take for things.
@@ -55,6 +63,8 @@ pub struct Limits {
     pub end: Duration,
     /// To state its version.
     pub version: Duration,
+    /// From its start to the list of its models, where only that is wanted.
+    pub listing: Duration,
 }
 
 impl Default for Limits {
@@ -63,8 +73,18 @@ impl Default for Limits {
             opening: Duration::from_secs(20),
             end: Duration::from_secs(3),
             version: Duration::from_secs(3),
+            listing: Duration::from_secs(5),
         }
     }
+}
+
+/// Appends a title to a transcript of Claude Code, wherever it is, and puts it into the list of sessions beside it. An empty
+/// title takes the name away. Returns whether anything was written.
+pub fn write_title(file: &Path, session: &AgentSessionId, title: &str) -> io::Result<bool> {
+    sessions::write_title(file, session, title).map_err(|error| match error {
+        sessions::NotWritten::File { source, .. } => source,
+        other => io::Error::other(other.to_string()),
+    })
 }
 
 impl Agent for ClaudeCode {
@@ -79,8 +99,16 @@ impl Agent for ClaudeCode {
     fn probe<'a>(&'a self, host: &'a Host, environment: &'a Environment) -> Probing<'a> {
         Box::pin(async move {
             let installed = self.probes.installed(host, environment, self.limits.version).await?;
-            Ok(crate::Probe { version: installed.stated, models: None })
+            if let (Ok(version), true) = (installed.supported(), self.models.are_unknown()) {
+                let program = installed.program.clone();
+                self.models.ask(host, environment, program, version, self.limits).await;
+            }
+            Ok(crate::Probe { version: installed.stated, models: self.models.all() })
         })
+    }
+
+    fn needs_probe(&self) -> bool {
+        self.models.are_unknown()
     }
 
     /// The same for all of its models; it says itself which there are.
@@ -102,12 +130,14 @@ impl Agent for ClaudeCode {
             compaction: true,
             rename: true,
             background_tasks: true,
+            models: self.models.names(),
             permission_modes: list(&PERMISSION_MODES),
+            launch_modes: vec![BYPASS.to_owned()],
             settings: SettingsSupport {
                 model: SettingSupport::Live,
                 thinking: SettingSupport::Live,
                 permission_mode: SettingSupport::Live,
-                tools: SettingSupport::No { reason: "its own settings and permission rules decide" },
+                tools: SettingSupport::Restart,
                 mode: SettingSupport::No { reason: "it has permission modes instead" },
                 service_tier: SettingSupport::No { reason: "its account decides" },
             },
@@ -128,6 +158,12 @@ impl Agent for ClaudeCode {
         })
     }
 
+    /// A command of its own. What follows on the line is what its summary shall heed.
+    fn compaction_prompt(&self, instructions: Option<&str>) -> Option<String> {
+        let instructions = instructions.unwrap_or_default().split_whitespace();
+        Some(std::iter::once("/compact").chain(instructions).collect::<Vec<_>>().join(" "))
+    }
+
     /// It is asked to end, interrupted, and killed with its tools.
     fn end_wait(&self) -> Duration {
         self.limits.end + Duration::from_secs(5)
@@ -138,7 +174,7 @@ impl Agent for ClaudeCode {
             let installed =
                 self.probes.installed(&start.host, &start.environment, self.limits.version).await?;
             let version = installed.supported()?;
-            ladder::connect(start, installed.program, version, self.limits).await
+            ladder::connect(start, installed.program, version, self.limits, &self.models).await
         })
     }
 }

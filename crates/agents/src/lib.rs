@@ -38,10 +38,15 @@ pub trait Agent: Send + Sync {
     /// As people call it.
     fn title(&self) -> &str;
 
-    /// Finds out which version is installed and which models it has. May start a program; the result is cached by the
-    /// caller. An agent that says nothing about itself leaves it out.
+    /// Finds out which version is installed and which models it has. May start a program; the agent remembers the result.
+    /// An agent that says nothing about itself leaves it out.
     fn probe<'a>(&'a self, _host: &'a Host, _environment: &'a Environment) -> Probing<'a> {
         Box::pin(async { Ok(Probe::default()) })
+    }
+
+    /// Whether [`Agent::abilities`] does not know the models yet, and [`Agent::probe`] finds them out.
+    fn needs_probe(&self) -> bool {
+        false
     }
 
     /// What it can do with this model; `None` is the model it uses unless told otherwise.
@@ -57,6 +62,11 @@ pub trait Agent: Send + Sync {
     /// block.
     fn rename(&self, _rename: &Rename<'_>) -> Result<bool, NotRenamed> {
         Ok(false)
+    }
+
+    /// The prompt on which it makes its own context shorter; `None`: it does not, or not when it is asked to.
+    fn compaction_prompt(&self, _instructions: Option<&str>) -> Option<String> {
+        None
     }
 
     /// How long its process may take to end by itself.

@@ -40,6 +40,7 @@ use owner::Owner;
 use tail::Tail;
 
 pub use owner::{is_ours, wait_until_ended};
+pub(crate) use processes::is_alive;
 pub use sweep::{Leftover, processes_of_run, sweep_leftovers};
 
 /// The variable that holds the run id. The agent's tools inherit it.

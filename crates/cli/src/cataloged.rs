@@ -282,7 +282,7 @@ impl Cataloged {
         }
         let names = references.iter().flat_map(|(id, source)| [id.to_string(), source.session.clone()]);
         let names: Vec<String> = names.collect();
-        let concerned = self.ask(here, |catalog, _| catalog.beginning_like(&names))?;
+        let concerned = self.ask(here, |catalog, _| catalog.listed_like(&names))?;
         let (archive, before) = (Archive::of(&self.sources.home), concerned.len());
         let joined = before.saturating_sub(together(concerned, &references, &archive).len());
         Ok((rows.saturating_sub(joined), agents))

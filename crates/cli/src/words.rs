@@ -64,6 +64,9 @@ pub(crate) fn interrupted_in_short(why: Interruption) -> &'static str {
     }
 }
 pub(crate) const NO_RESULT: &str = "no result";
+
+/// Of a call that was given another input than its agent had asked for, which stands in the line below.
+pub(crate) const CHANGED_BY_YOU: &str = "changed by you";
 pub(crate) const CONTEXT_CLEARED: &str = "Everything above is forgotten";
 pub(crate) const NOTHING_SAID: &str = "Nothing has been said yet.";
 pub(crate) const HEAD_AT_START: &str =

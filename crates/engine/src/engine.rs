@@ -263,6 +263,12 @@ impl Engine {
         begin.agent = begin.agent.or_else(|| settings.default_agent.clone());
         if let Some(agent) = begin.agent.as_ref().and_then(|agent| self.shared.agents.get(agent)) {
             let model: Option<offshoot_session::Model> = begin.model.clone().map(Into::into);
+            if model.is_some() && agent.needs_probe() {
+                let environment = environment_for(&caller.context, &settings);
+                let host = settings.host_for(agent.name(), &self.shared.host);
+                // One that cannot be asked says why when it is connected.
+                let _ = agent.probe(&host, &environment).await;
+            }
             let abilities = agent.abilities(model.as_ref());
             let model = model.map(|model| Setting::Model { role: None, model });
             abilities.support(agent.title(), model.as_slice())?;

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use offshoot_agents::built_in::{BuiltIn, NAME, Pace};
 use offshoot_agents::claude_code::ClaudeCode;
+pub use offshoot_agents::claude_code::write_title as write_claude_title;
 pub use offshoot_agents::known;
 use offshoot_agents::known::Found;
 use offshoot_agents::{Agent, Probe};

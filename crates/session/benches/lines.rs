@@ -27,6 +27,7 @@ fn record() -> Record {
         blocks: vec![Block::Text(words.repeat(50))],
         failed: false,
         usage: None,
+        changed_input: None,
     };
     let body = Body::ToolResult(result);
     let (id, parent) = (stamps.entry_id(), Some(stamps.entry_id()));

@@ -25,7 +25,7 @@ pub use event::{
     TurnCause,
 };
 pub use failure::{AgentFailure, FailureKind};
-pub use input::{AgentInput, AgentStart, EntryIter, Host, PathSource, TreePath};
+pub use input::{AgentInput, AgentStart, EntryIter, Host, PathSource, TreePath, Unseen};
 pub use name::canonical_name;
 
 /// How much an agent may be told to think.

@@ -91,6 +91,9 @@ pub struct ToolResult {
     pub failed: bool,
     /// What the tool itself used of a model. Boxed, because most results have none.
     pub usage: Option<Box<Usage>>,
+    /// What the tool was given, where a person changed what the agent had asked for: transcripts of agents lack it. Boxed,
+    /// because most results have none.
+    pub changed_input: Option<Box<Value>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]

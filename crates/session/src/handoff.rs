@@ -46,9 +46,8 @@ pub enum Handoff {
     /// The agent continues `from` in a new session. `at` is the last entry of it that counts, by the agent's own name;
     /// `None` is the end.
     Fork { from: AgentSessionId, at: Option<EntryId>, session: Option<AgentSessionId> },
-    /// The branch is written as a session of the agent. `verbatim`: this agent wrote all of it, so that its own lines can
-    /// be copied.
-    Rebuild { session: Option<AgentSessionId>, verbatim: bool },
+    /// The branch is written as a session of the agent.
+    Rebuild { session: Option<AgentSessionId> },
     /// The agent begins a session and is told the branch as text.
     Replay { text: Reconstruction, reason: ReplayReason },
     /// The agent keeps no session: it reads the branch for every prompt.
@@ -115,11 +114,25 @@ impl Handoff {
 
 /// The method for a prompt that has been written.
 pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &HandoffAgent<'_>) -> Handoff {
+    let above = tree.parent(prompt).map(|parent| &parent.id);
+    handoff(tree, above, agent, || earlier_attachments(tree, prompt))
+}
+
+/// The method for a prompt that may be written below an entry; `None` is before the first one.
+pub fn plan_handoff_below(tree: &SessionTree, below: Option<&EntryId>, agent: &HandoffAgent<'_>) -> Handoff {
+    handoff(tree, below, agent, Vec::new)
+}
+
+fn handoff(
+    tree: &SessionTree,
+    above: Option<&EntryId>,
+    agent: &HandoffAgent<'_>,
+    earlier_attachments: impl FnOnce() -> Vec<String>,
+) -> Handoff {
     let (can, new) = (agent.abilities, || agent.new_session.cloned());
     if can.stateless {
         return Handoff::Stateless;
     }
-    let above = tree.parent(prompt).map(|parent| &parent.id);
     let path = tree.path_to(above);
     // Nobody needs to know what was cleared: a session that begins behind it lacks nothing.
     let counts = path.get(Reach::of(&path).start..).unwrap_or_default();
@@ -138,9 +151,7 @@ pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &HandoffAgent<'
         Some(Known { session, message: Some(message), .. }) if can.fork_at_message => {
             Handoff::Fork { from: session, at: Some(message.into()), session: new() }
         }
-        Some(_) | None if can.rebuilt_transcript => {
-            Handoff::Rebuild { session: new(), verbatim: is_all_of(tree, counts, agent.name) }
-        }
+        Some(_) | None if can.rebuilt_transcript => Handoff::Rebuild { session: new() },
         known => {
             let reason = match known.map(|known| known.at) {
                 None => ReplayReason::NewToBranch,
@@ -148,46 +159,120 @@ pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &HandoffAgent<'
                 Some(At::Within) if can.fork_at_message => ReplayReason::InsideTurn,
                 Some(At::Within) => ReplayReason::CannotFork,
             };
-            let text = reconstruct(&path, &earlier_attachments(tree, prompt));
+            let text = reconstruct(&path, &earlier_attachments());
             Handoff::Replay { text, reason }
         }
     }
 }
 
-/// The agent's own session that a prompt below this entry would continue, and the last message of the branch in it.
+/// The agent's own session that a prompt below an entry would continue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContinuedSession {
+    pub session: AgentSessionId,
+    /// The last message of the branch in it.
+    pub last: Option<EntryId>,
+    /// The branch goes on behind that message with entries that the agent has not seen.
+    pub has_unseen: bool,
+}
+
 pub fn continued_session(
     tree: &SessionTree,
     below: Option<&EntryId>,
     agent: &HandoffAgent<'_>,
-) -> Option<(AgentSessionId, Option<EntryId>)> {
-    match known_to(agent, tree, &tree.path_to(below))? {
-        Known { session, at: At::Tip, message, .. } => Some((session, message.map(Into::into))),
+) -> Option<ContinuedSession> {
+    let path = tree.path_to(below);
+    match known_to(agent, tree, &path)? {
+        Known { session, at: At::Tip, message, .. } => {
+            let has_unseen = seen_by(agent, tree, &path).len() < path.len();
+            Some(ContinuedSession { session, last: message.map(Into::into), has_unseen })
+        }
         Known { at: At::Within, .. } => None,
     }
 }
 
-/// The session of this agent in which a path was said.
+/// Whether the agent would answer below this entry in a session of its own that has the branch.
+pub fn has_own_session(tree: &SessionTree, below: Option<&EntryId>, agent: &HandoffAgent<'_>) -> bool {
+    let is_reachable = |known: &Known<'_>| match known.at {
+        At::Tip => agent.abilities.resume || agent.abilities.fork_at_tip,
+        At::Within => agent.abilities.fork_at_message && known.message.is_some(),
+    };
+    known_to(agent, tree, &tree.path_to(below)).is_some_and(|known| is_reachable(&known))
+}
+
+/// The entries above a prompt that its agent has not seen, root first: they are sent before the prompt. An agent that is
+/// given the branch in another way than its own session gets them with that.
+pub fn unseen_entries(
+    tree: &SessionTree,
+    prompt: &EntryId,
+    agent: &HandoffAgent<'_>,
+    handoff: &Handoff,
+) -> Vec<Arc<Entry>> {
+    let has_own_session = matches!(handoff, Handoff::Continue { .. } | Handoff::Fork { .. });
+    let path = tree.path_to(tree.parent(prompt).map(|parent| &parent.id));
+    if !has_own_session || known_to(agent, tree, &path).is_none() {
+        return Vec::new();
+    }
+    let unseen = path.iter().skip(seen_by(agent, tree, &path).len());
+    unseen.filter(|entry| is_heard(&entry.body)).map(|entry| Arc::clone(entry)).collect()
+}
+
+/// The beginning of a path that the agent may have seen. The rest was put in beside it, and can be sent to it.
+fn seen_by<'p, 't>(
+    agent: &HandoffAgent<'_>,
+    tree: &SessionTree,
+    path: &'p [&'t Arc<Entry>],
+) -> &'p [&'t Arc<Entry>] {
+    if !agent.abilities.inject {
+        return path;
+    }
+    // In a session that refers to a file, what the file has belongs to no turn either.
+    let here = tree.header().filter(|header| header.foreign.is_some()).map(|_| written_here(tree));
+    let is_beside = |entry: &&&Arc<Entry>| {
+        entry.turn.is_none()
+            && tree.binding(&entry.id).is_none()
+            && here.as_ref().is_none_or(|here| here.contains(&entry.id))
+    };
+    let count = path.iter().rev().take_while(is_beside).count();
+    let (seen, beside) = path.split_at(path.len() - count);
+    let mut heard = beside.iter().filter(|entry| is_heard(&entry.body)).peekable();
+    let has_any = heard.peek().is_some();
+    if has_any && heard.all(|entry| can_be_injected(&entry.body)) { seen } else { path }
+}
+
+/// Whether an agent that gets it as a message knows what it says. Calls and their results need a transcript, and what
+/// makes a branch shorter has no effect in a session that has all of it.
+fn can_be_injected(body: &Body) -> bool {
+    match body {
+        Body::Reply(reply) => reply.tool_uses().next().is_none(),
+        Body::Prompt(_)
+        | Body::BranchSummary(_)
+        | Body::Merge(_)
+        | Body::CustomMessage(_)
+        | Body::System(_)
+        | Body::Shell(_) => true,
+        Body::ToolResult(_)
+        | Body::Interrupted(_)
+        | Body::Compaction(_)
+        | Body::Cleared
+        | Body::Setting(_)
+        | Body::Note(_)
+        | Body::ContextEdit(_)
+        | Body::Foreign(_) => false,
+    }
+}
+
+/// The session of this agent in which a path was said, as far as the agent may have seen it.
 fn known_to<'t>(
     agent: &HandoffAgent<'_>,
     tree: &'t SessionTree,
     path: &[&'t Arc<Entry>],
 ) -> Option<Known<'t>> {
+    let path = seen_by(agent, tree, path);
     let known = known_session(tree, path).filter(|known| known.agent == Some(agent.name));
     match agent.abilities.entry_ids {
         true => known.or_else(|| known_in_file(tree, path, agent.name)).map(|known| known.named(tree, path)),
         false => known,
     }
-}
-
-/// Whether one agent answered every prompt of a path and wrote everything else on it.
-fn is_all_of(tree: &SessionTree, path: &[&Arc<Entry>], agent: &str) -> bool {
-    let bound = path.iter().filter(|entry| {
-        let binding = tree.binding(&entry.id);
-        binding.is_some_and(|binding| binding.agent.as_deref() == Some(agent))
-    });
-    let turns: HashSet<_> = bound.filter_map(|entry| entry.turn.as_ref()).collect();
-    let is_its = |entry: &Entry| entry.turn.as_ref().is_some_and(|turn| turns.contains(turn));
-    path.iter().filter(|entry| is_heard(&entry.body)).all(|entry| is_its(entry))
 }
 
 /// The agent's own session of a branch: that of the deepest turn on its path that has one, back to where the context was
@@ -286,12 +371,7 @@ fn is_message(body: &Body) -> bool {
 /// The session file that this session refers to, where all of the path was said in it.
 fn known_in_file<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>], agent: &str) -> Option<Known<'t>> {
     let source = tree.header()?.foreign.as_deref().filter(|source| source.agent == agent)?;
-    // What was written here belongs to a turn or to a step.
-    let here: HashSet<&EntryId> = tree
-        .log()
-        .filter(|record| record.operation.is_some())
-        .filter_map(|record| record.as_entry().map(|entry| &entry.id))
-        .collect();
+    let here = written_here(tree);
     let is_theirs = |entry: &Entry| entry.turn.is_none() && !here.contains(&entry.id);
     let mut heard = path.iter().filter(|entry| is_heard(&entry.body));
     if !heard.all(|entry| is_theirs(entry)) {
@@ -303,6 +383,12 @@ fn known_in_file<'t>(tree: &'t SessionTree, path: &[&'t Arc<Entry>], agent: &str
         || tree.bindings().any(|(_, other)| other.agent_session.as_ref() == Some(&session));
     let at = if goes_on { At::Within } else { At::Tip };
     Some(Known { agent: Some(source.agent.as_str()), session, at, message: None })
+}
+
+/// What was written in this session, and not in the file that it refers to, belongs to a turn or to a step.
+fn written_here(tree: &SessionTree) -> HashSet<&EntryId> {
+    let of_steps = tree.log().filter(|record| record.operation.is_some());
+    of_steps.filter_map(|record| record.as_entry().map(|entry| &entry.id)).collect()
 }
 
 /// Whether anything that an agent hears follows an entry, among the entries that count.

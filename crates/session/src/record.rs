@@ -167,7 +167,8 @@ pub enum Fact {
         /// its variants.
         model: Option<Model>,
     },
-    /// A prompt was sent to its agent again, under another id of the agent's. Both are the same entry.
+    /// A prompt was sent to its agent again, or an entry that it had not seen was sent before a prompt, under another id of
+    /// the agent's. Both are the same entry.
     Delivered {
         prompt: EntryId,
         delivered_as: EntryId,

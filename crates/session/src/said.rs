@@ -87,6 +87,7 @@ impl Fields {
                 blocks: self.words()?,
                 failed: self.flag("failed")?,
                 usage: None,
+                changed_input: None,
             }),
             "system" => Body::System(System { text: self.text("text")?.ok_or(NO_TEXT)? }),
             "shell" => Body::Shell(Shell {

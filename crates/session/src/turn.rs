@@ -31,6 +31,8 @@ mod usage;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde_json::Value;
+
 pub use catch_up::{CaughtUp, CaughtUpEntry, TranscriptOf, plan_catch_up};
 pub use effect::{Effect, End, Shown};
 pub use recovery::{
@@ -63,6 +65,8 @@ pub struct Turn {
     live: LiveReplies,
     speeches: BTreeMap<Speaker, Speech>,
     calls: HashMap<ToolCallId, Call>,
+    /// What tools are given in the place of what the agent asked for, until they have a result.
+    changed_inputs: HashMap<ToolCallId, Value>,
     asked: BTreeSet<AskId>,
     questions: BTreeSet<AskId>,
     bound: Bound,
@@ -135,6 +139,7 @@ impl Turn {
             live,
             speeches: BTreeMap::from([(Speaker::Agent, speech)]),
             calls: HashMap::new(),
+            changed_inputs: HashMap::new(),
             asked: BTreeSet::new(),
             questions: BTreeSet::new(),
             bound: Bound::default(),
@@ -323,6 +328,11 @@ impl Turn {
             | Phase::Compacting
             | Phase::Interrupting => self.failed(&Speaker::Agent, failure, stamps),
         }
+    }
+
+    /// A person has changed what a tool is given: its result will say so.
+    pub fn input_changed(&mut self, call: ToolCallId, input: Value) {
+        self.changed_inputs.insert(call, input);
     }
 
     /// The ask has an answer.

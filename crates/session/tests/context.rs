@@ -62,6 +62,7 @@ fn result_of(call: &str) -> Body {
         blocks: Vec::new(),
         failed: false,
         usage: None,
+        changed_input: None,
     })
 }
 

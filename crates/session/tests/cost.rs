@@ -267,6 +267,7 @@ fn compactions_branch_summaries_tool_results_and_usage_lines_are_counted() {
         blocks: Vec::new(),
         failed: false,
         usage: used(10, 100),
+        changed_input: None,
     };
     let compaction = Compaction {
         summary: "so far".into(),

@@ -4,8 +4,9 @@
 
 use offshoot_session::agent::Abilities;
 use offshoot_session::handoff::{
-    AgentSwitch, Handoff, HandoffAgent, branch_provenance, branch_session, model_in_use, plan_handoff,
-    reconstruct, switch_agent,
+    AgentSwitch, ContinuedSession, Handoff, HandoffAgent, branch_provenance, branch_session,
+    continued_session, has_own_session, model_in_use, plan_handoff, plan_handoff_below, reconstruct,
+    switch_agent, unseen_entries,
 };
 use offshoot_session::plan::fork::{Fork, ForkPosition, ForkScope, fork_records};
 use offshoot_session::plan::{plan_redo, plan_send, plan_undo};
@@ -129,6 +130,61 @@ fn an_agent_with_ids_of_its_own_is_forked_at_the_entry_above_the_prompt() {
     assert_eq!(asked(twice, "u1:s1 u2:s1 u3:s2 u4:s2", "u5"), "fork s2 at a3");
     let mixed = "u1/t1 - a1/t1 - s1 - u2/t2*";
     assert_eq!(asked(mixed, "u1:s1", "u2"), "rebuild", "the agent has not seen the summary");
+}
+
+/// An agent that takes messages without answering them keeps its session, and is sent what was put in beside it.
+#[test]
+fn what_was_put_in_beside_an_agent_is_sent_before_the_prompt() {
+    let injects = Abilities { entry_ids: true, inject: true, rebuilt_transcript: true, ..forks() };
+    let asked = |drawing: &str, bindings: &str, prompt: &str| {
+        let tree = tree(drawing, bindings);
+        let at_hand = agent("agent", &injects, None);
+        let handoff = plan_handoff(&tree, &prompt.into(), &at_hand);
+        let unseen = unseen_entries(&tree, &prompt.into(), &at_hand, &handoff);
+        let unseen: Vec<_> = unseen.iter().map(|entry| entry.id.as_str()).collect();
+        (way(&tree, prompt, &injects), unseen.join(" "))
+    };
+    let told = |way: &str, unseen: &str| (way.to_owned(), unseen.to_owned());
+    let appended = "u1/t1 - a1/t1 - u2 - a2 - m1 - s1 - u3/t3*";
+    assert_eq!(asked(appended, "u1:s1", "u3"), told("continue s1", "u2 a2 s1"));
+    let version = "u1/t1 - a1/t1 - u2 - u3/t3 - a3/t3\n u2 - u4/t4*";
+    assert_eq!(asked(version, "u1:s1 u3:s1", "u4"), told("fork s1 at a1", "u2"));
+    let before = "u1/t1 - a1/t1 - u2 - u3/t3 - a3/t3 - u4/t4*";
+    assert_eq!(asked(before, "u1:s1 u3:s1", "u4"), told("continue s1", ""), "it was sent before u3");
+    let whole = "u1/t1 - a1/t1 - u2/t2 - a2/t2 - u3/t3*";
+    assert_eq!(asked(whole, "u1:s1", "u3"), told("rebuild", ""), "another agent answered u2");
+    let with_call = "u1/t1 - a1/t1 - c1 - t1 - u3/t3*";
+    assert_eq!(asked(with_call, "u1:s1", "u3"), told("rebuild", ""), "a call is no message");
+    assert_eq!(asked("u1 - a1 - u2/t2*", "", "u2"), told("rebuild", ""), "it has no session");
+    assert_eq!(asked("u1/t1 - a1/t1 - m1 - u2/t2*", "u1:s1", "u2"), told("continue s1", ""));
+}
+
+#[test]
+fn a_session_with_unseen_entries_behind_it_is_known_as_such() {
+    let injects = Abilities { entry_ids: true, inject: true, ..forks() };
+    let tree = tree("u1/t1 - a1/t1 - u2*", "u1:s1");
+    let continued =
+        |below: &str| continued_session(&tree, Some(&below.into()), &agent("agent", &injects, None));
+    let expected = |has_unseen: bool| {
+        Some(ContinuedSession { session: "s1".into(), last: Some("a1".into()), has_unseen })
+    };
+    assert_eq!((continued("a1"), continued("u2")), (expected(false), expected(true)));
+}
+
+/// Before a prompt is written it is known how the agent would come to it.
+#[test]
+fn a_place_without_a_prompt_has_the_method_of_a_prompt_there() {
+    let names = Abilities { entry_ids: true, rebuilt_transcript: true, ..forks() };
+    let tree = tree("u1/t1 - a1/t1 - u2/t2 - a2/t2 - u3/t3\n a1 - u4/t4\n a1 - s1 - u5/t5*", "u1:s1 u2:s1");
+    let at_hand = agent("agent", &names, None);
+    for (prompt, above, is_own) in
+        [("u1", None, false), ("u3", Some("a2"), true), ("u4", Some("a1"), true), ("u5", Some("s1"), false)]
+    {
+        let above: Option<EntryId> = above.map(Into::into);
+        let below = plan_handoff_below(&tree, above.as_ref(), &at_hand);
+        assert_eq!(below, plan_handoff(&tree, &prompt.into(), &at_hand), "{prompt}");
+        assert_eq!(has_own_session(&tree, above.as_ref(), &at_hand), is_own, "{prompt}");
+    }
 }
 
 #[test]

@@ -288,6 +288,7 @@ fn a_result_is_told_by_its_call() {
             blocks: Vec::new(),
             failed: false,
             usage: None,
+            changed_input: None,
         });
         let uses = reply(Some(Stop::ToolUse), vec![Block::ToolUse(call(name, input))]);
         let (tree, _) = SessionTree::replay([record("c", None, uses), record("t", Some("c"), result)]);

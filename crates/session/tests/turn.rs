@@ -44,7 +44,14 @@ fn calls(message: &str, words: &str, call: &str, tool: &str, input: serde_json::
 
 fn result(call: &str, text: &str) -> Kind {
     let blocks = vec![Block::Text(text.into())];
-    let result = ToolResult { call: call.into(), tool: String::new(), blocks, failed: false, usage: None };
+    let result = ToolResult {
+        call: call.into(),
+        tool: String::new(),
+        blocks,
+        failed: false,
+        usage: None,
+        changed_input: None,
+    };
     Kind::Entry { id: None, message: None, body: Body::ToolResult(result) }
 }
 
@@ -144,6 +151,23 @@ fn what_a_sub_agent_says_is_a_tree_of_its_own_that_names_its_call() {
     scene.hear_sub_agent("c1", Kind::text("s", "too late"));
     scene.hear(DONE);
     assert!(!scene.drawn().contains("too late"));
+}
+
+/// Transcripts of agents lack it, so the result has it.
+#[test]
+fn a_result_says_what_its_tool_was_given_instead() {
+    let mut scene = Scene::new("u/t*");
+    scene.hear(calls("m", "", "c1", "shell", json!({ "command": "rm x" })));
+    scene.hear(calls("n", "", "c2", "shell", json!({ "command": "ls" })));
+    scene.turn.input_changed("c1".into(), json!({ "command": "rm y" }));
+    scene.hear(result("c1", "done"));
+    scene.hear(result("c2", "done"));
+    scene.hear(result("c1", "again"));
+    let given = scene.tree.entries().filter_map(|entry| match &entry.body {
+        Body::ToolResult(result) => Some(result.changed_input.as_deref().cloned()),
+        _ => None,
+    });
+    assert_eq!(given.collect::<Vec<_>>(), [Some(json!({ "command": "rm y" })), None, None]);
 }
 
 /// an interruption keeps what was said and marks it. The turn ends when its agent has stopped.

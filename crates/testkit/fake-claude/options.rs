@@ -12,12 +12,14 @@ pub(super) struct Options {
     pub(super) mode: Option<String>,
     pub(super) partial_messages: bool,
     pub(super) replay_prompts: bool,
+    /// The only tools there are.
+    pub(super) tools: Option<Vec<String>>,
     pub(super) asks: bool,
     pub(super) mirror: bool,
     pub(super) speaks_json: bool,
 }
 
-const WITH_VALUE: [&str; 14] = [
+const WITH_VALUE: [&str; 15] = [
     "--output-format",
     "--input-format",
     "--permission-prompt-tool",
@@ -26,6 +28,7 @@ const WITH_VALUE: [&str; 14] = [
     "--session-id",
     "--resume",
     "--resume-session-at",
+    "--tools",
     "--allowedTools",
     "--disallowedTools",
     "--mcp-config",
@@ -53,6 +56,10 @@ pub(super) fn parse(arguments: &[String], config: &Config) -> Result<Options, St
             "--session-id" => options.session = Some(value),
             "--resume" => options.resume = Some(value),
             "--resume-session-at" => options.resume_at = Some(value),
+            "--tools" => {
+                let names = value.split(',').filter(|name| !name.is_empty());
+                options.tools = Some(names.map(str::to_owned).collect());
+            }
             "--fork-session" => options.fork = true,
             "--include-partial-messages" => options.partial_messages = true,
             "--replay-user-messages" => options.replay_prompts = true,

@@ -90,6 +90,10 @@ impl Claude {
         input: &Value,
         by: &Speaker,
     ) -> Result<(), Stop> {
+        if self.options.tools.as_ref().is_some_and(|tools| !tools.iter().any(|tool| tool == name)) {
+            let outcome = Outcome::failed(format!("No such tool available: {name}"));
+            return Ok(self.tell_outcome(call, &outcome, by)?);
+        }
         let outcome = match self.permission(call, name, input, by)? {
             Permission::Allowed(input) => self.run_tool(name, &input)?,
             Permission::Denied { message, interrupts } => {

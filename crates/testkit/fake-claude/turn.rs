@@ -99,8 +99,10 @@ impl Claude {
     }
 
     pub(super) fn tell_init(&mut self) -> io::Result<()> {
+        let usual = || ["Task", "Bash", "Read", "Write", "Edit"].map(str::to_owned).into();
+        let tools: Vec<String> = self.options.tools.clone().unwrap_or_else(usual);
         self.tell(json!({
-            "type": "system", "subtype": "init", "cwd": self.workspace, "tools": ["Task", "Bash", "Read", "Write", "Edit"],
+            "type": "system", "subtype": "init", "cwd": self.workspace, "tools": tools,
             "mcp_servers": [], "model": self.model, "permissionMode": self.mode, "slash_commands": ["compact", "clear"],
             "apiKeySource": "ANTHROPIC_API_KEY", "claude_code_version": self.config.version, "agents": ["general-purpose"],
         }))
@@ -294,6 +296,10 @@ impl Claude {
         }
         let content =
             json!(format!("<command-name>/{name}</command-name>\n<command-args>{rest}</command-args>"));
+        if name == "compact" {
+            let message = json!({"role": "user", "content": content});
+            self.write_node(uuid, json!({"type": "user", "message": message}))?;
+        }
         self.replay(uuid, &content)?;
         Ok(String::new())
     }

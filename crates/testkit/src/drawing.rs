@@ -189,6 +189,7 @@ fn body(id: &str, said: &str) -> Body {
             blocks,
             failed: false,
             usage: None,
+            changed_input: None,
         }),
         Some('m') => Body::Setting(Setting::Model {
             role: None,

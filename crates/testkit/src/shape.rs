@@ -112,6 +112,7 @@ fn body(kind: u8, number: usize) -> Body {
             blocks: Body::prompt(text).blocks().to_vec(),
             failed: false,
             usage: None,
+            changed_input: None,
         }),
         _ => Body::CustomMessage(CustomMessage {
             kind: "extension".to_owned(),

@@ -36,7 +36,7 @@ mod titles;
 mod write;
 
 pub use billed::billed_as;
-pub use branch::{Branches, Point, extract};
+pub use branch::{BranchReading, Branches, Point, extract};
 pub use draft::is_known_type;
 pub use index::{IndexRecord, NotAnIndex, read_index, retitled_index};
 pub use line::{LineEntries, entries_of_line};

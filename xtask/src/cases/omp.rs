@@ -82,6 +82,7 @@ fn said(op: &Value, name: &str) -> Result<Body> {
             blocks: vec![Block::Text(name.into())],
             failed: false,
             usage: None,
+            changed_input: None,
         }),
         _ => tree_ops::body(op)?,
     })

@@ -125,6 +125,7 @@ fn body(told: &Told<'_>) -> Body {
             blocks: blocks(text, image),
             failed: *failed,
             usage: None,
+            changed_input: None,
         }),
         What::Compaction { summary, first_kept, tokens } => Body::Compaction(Compaction {
             summary: (*summary).to_owned(),

@@ -124,7 +124,8 @@ impl<'c> Speech<'c> {
             Err(text) => (text, true),
         };
         let blocks = vec![Block::Text(text.clone())];
-        let result = ToolResult { call, tool: tool.to_owned(), blocks, failed, usage: None };
+        let result =
+            ToolResult { call, tool: tool.to_owned(), blocks, failed, usage: None, changed_input: None };
         self.tell(AgentEventKind::Entry { id: None, message: None, body: Body::ToolResult(result) }).await
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use offshoot_session::agent::{AgentInput, ExitStatus, FailureKind, FromAgent};
-use offshoot_session::{Block, Prompt};
+use offshoot_session::{Block, Model, Prompt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -24,8 +24,16 @@ pub(super) struct Driver {
     outbox: Outbox,
     limits: Limits,
     leaving: Leaving,
-    /// The branch as text, for the first prompt.
-    replay: Option<String>,
+    first_prompt: FirstPrompt,
+}
+
+/// What the first prompt needs because of the way in which the process came to know the branch.
+#[derive(Debug, Default)]
+pub(super) struct FirstPrompt {
+    /// The branch as text.
+    pub(super) replay: Option<String>,
+    /// The process was given the whole branch, also what the agent had not seen of it.
+    pub(super) has_whole_branch: bool,
 }
 
 /// How far the process is on its way to its end.
@@ -60,7 +68,7 @@ impl Driver {
     pub(super) async fn open(
         launch: Launch,
         opening: Opening,
-        replay: Option<String>,
+        first_prompt: FirstPrompt,
         limits: Limits,
     ) -> Result<Self, NotOpened> {
         let process = AgentProcess::start(launch).await.map_err(|source| {
@@ -73,7 +81,7 @@ impl Driver {
             outbox: Outbox::default(),
             limits,
             leaving: Leaving::No,
-            replay,
+            first_prompt,
         };
         let first = driver.protocol.start();
         driver.perform(first);
@@ -111,6 +119,11 @@ impl Driver {
         Ok(driver)
     }
 
+    /// The models that the process has listed.
+    pub(super) fn models(&self) -> &[Model] {
+        self.protocol.opened().map_or(&[], |info| info.models.as_slice())
+    }
+
     /// Serves the connection until the process has ended.
     pub(super) async fn serve(
         mut self,
@@ -121,7 +134,7 @@ impl Driver {
         loop {
             match self.next(&mut inputs, is_heard.then_some(&events)).await {
                 Event::Input(Some(input)) => {
-                    let acts = self.protocol.input(with_replay(input, &mut self.replay));
+                    let acts = self.protocol.input(self.first_prompt.completed(input));
                     self.perform(acts);
                 }
                 Event::Output(Output::Line(line)) => {
@@ -230,20 +243,23 @@ impl Driver {
     }
 }
 
-/// The first prompt of an agent that is told the branch as text begins with that text.
-fn with_replay(input: AgentInput, replay: &mut Option<String>) -> AgentInput {
-    match input {
-        AgentInput::Prompt { turn, entry, delivered_as, prompt, before } => {
-            let told = replay.take().map(Block::Text);
-            let blocks = told.into_iter().chain(prompt.blocks).collect();
-            let prompt = Prompt { blocks, ..prompt };
-            AgentInput::Prompt { turn, entry, delivered_as, prompt, before }
+impl FirstPrompt {
+    /// Has an effect once: later prompts are as they are.
+    fn completed(&mut self, input: AgentInput) -> AgentInput {
+        match input {
+            AgentInput::Prompt { turn, entry, delivered_as, prompt, before } => {
+                let Self { replay, has_whole_branch } = std::mem::take(self);
+                let blocks = replay.map(Block::Text).into_iter().chain(prompt.blocks).collect();
+                let prompt = Prompt { blocks, ..prompt };
+                let before = if has_whole_branch { Vec::new() } else { before };
+                AgentInput::Prompt { turn, entry, delivered_as, prompt, before }
+            }
+            AgentInput::Answer { .. }
+            | AgentInput::Interrupt { .. }
+            | AgentInput::StopTask(_)
+            | AgentInput::Configure(_)
+            | AgentInput::Rename(_) => input,
         }
-        AgentInput::Answer { .. }
-        | AgentInput::Interrupt { .. }
-        | AgentInput::StopTask(_)
-        | AgentInput::Configure(_)
-        | AgentInput::Rename(_) => input,
     }
 }
 
@@ -264,4 +280,40 @@ fn is_no_session(stderr: &str) -> bool {
     let signs = ["No message found with message.uuid", "No conversation found with session ID"];
     signs.iter().any(|sign| stderr.contains(sign))
         || (stderr.contains("Session ID") && stderr.contains("is already in use"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use offshoot_session::agent::Unseen;
+    use offshoot_session::{Body, Entry};
+
+    use super::*;
+
+    fn prompt() -> AgentInput {
+        let entry = Entry {
+            id: "x".into(),
+            parent: None,
+            written_at: jiff::Timestamp::UNIX_EPOCH,
+            turn: None,
+            body: Body::prompt("appended"),
+        };
+        let prompt =
+            Prompt { blocks: vec![Block::Text("go".into())], attachments: Vec::new(), said_at: None };
+        let before = vec![Unseen { entry: Arc::new(entry), delivered_as: "y".into() }];
+        AgentInput::Prompt { turn: "t".into(), entry: "u".into(), delivered_as: "u".into(), prompt, before }
+    }
+
+    fn told(first: &mut FirstPrompt) -> (usize, usize) {
+        let AgentInput::Prompt { prompt, before, .. } = first.completed(prompt()) else { panic!("a prompt") };
+        (prompt.blocks.len(), before.len())
+    }
+
+    #[test]
+    fn only_a_process_with_the_whole_branch_has_seen_what_comes_before_the_prompt() {
+        assert_eq!(told(&mut FirstPrompt::default()), (1, 1));
+        let mut replayed = FirstPrompt { replay: Some("all of it".into()), has_whole_branch: true };
+        assert_eq!((told(&mut replayed), told(&mut replayed)), ((2, 0), (1, 1)));
+    }
 }

@@ -7,8 +7,9 @@ use offshoot_session::agent::{AgentStart, PathSource};
 use offshoot_session::handoff::{Handoff, Reconstruction, reconstruct};
 use offshoot_session::{AgentSessionId, Body, EntryId, Missing, Model, Provenance, Setting};
 
-use super::driver::{Driver, NotOpened};
+use super::driver::{Driver, FirstPrompt, NotOpened};
 use super::launch::{LaunchCase, LaunchSpec, Version, arguments, is_withheld, variables};
+use super::models::KnownModels;
 use super::protocol::Opening;
 use super::sessions::{ClaudeHome, Point, Reach};
 use super::{DEFAULT_MODE, Limits, NAME, TITLE};
@@ -60,6 +61,7 @@ pub(super) async fn connect(
     program: PathBuf,
     version: Version,
     limits: Limits,
+    models: &KnownModels,
 ) -> Result<AgentConnection, ConnectError> {
     let environment = start.environment.clone();
     let home = blocking(move || ClaudeHome::of(&environment)).await?;
@@ -76,6 +78,7 @@ pub(super) async fn connect(
             Some(session) => session,
             None => fresh_session()?,
         };
+        let has_whole_branch = matches!(rung, Rung::Rebuild | Rung::Replay(_));
         let provenance = rung.provenance().filter(|by| *by != start.handoff.provenance());
         let prepared = {
             let (home, rung) = (home.clone(), rung.clone());
@@ -97,8 +100,11 @@ pub(super) async fn connect(
             missing: prepared.missing,
         };
         let launch = launch(&start, &program, version, &prepared, model.as_ref());
-        match Driver::open(launch, opening, prepared.replay, limits).await {
+        match Driver::open(launch, opening, FirstPrompt { replay: prepared.replay, has_whole_branch }, limits)
+            .await
+        {
             Ok(driver) => {
+                models.remember(driver.models());
                 return Ok(AgentConnection::served_by(move |inputs, events| driver.serve(inputs, events)));
             }
             Err(NotOpened::NoSession(error)) => last = Some(error),
@@ -204,6 +210,7 @@ fn launch(
         case,
         model: model.map(|model| model.name.as_str()),
         permission_mode: permission_mode(&start.settings),
+        tools: tools(&start.settings),
         version,
     };
     let theirs = start.environment.iter().filter(|(name, _)| !is_withheld(name));
@@ -268,6 +275,13 @@ fn permission_mode(settings: &[Setting]) -> &str {
         _ => None,
     });
     chosen.unwrap_or(DEFAULT_MODE)
+}
+
+fn tools(settings: &[Setting]) -> Option<&[String]> {
+    settings.iter().rev().find_map(|setting| match setting {
+        Setting::Tools(tools) => Some(tools.as_slice()),
+        _ => None,
+    })
 }
 
 /// A random UUID.

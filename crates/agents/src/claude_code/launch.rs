@@ -14,6 +14,8 @@ pub(super) struct LaunchSpec<'a> {
     /// leave the choice to the CLI.
     pub(super) model: Option<&'a str>,
     pub(super) permission_mode: &'a str,
+    /// The only built-in tools that it has; `None` leaves the choice to its own settings.
+    pub(super) tools: Option<&'a [String]>,
     pub(super) version: Version,
 }
 
@@ -59,6 +61,9 @@ pub(super) fn arguments(spec: &LaunchSpec<'_>) -> Vec<String> {
     let mut option = |name: &str, value: &str| arguments.extend([name.to_owned(), value.to_owned()]);
     if let Some(model) = spec.model {
         option("--model", model);
+    }
+    if let Some(tools) = spec.tools {
+        option("--tools", &tools.join(","));
     }
     option("--permission-mode", spec.permission_mode);
     match spec.case {
@@ -130,7 +135,8 @@ mod tests {
 
     fn check(version: Version, case: LaunchCase<'_>, model: Option<&str>, behind: &str) {
         let permission_mode = "default";
-        let all = arguments(&LaunchSpec { case, model, permission_mode, version }).join(" ");
+        let spec = LaunchSpec { case, model, permission_mode, tools: None, version };
+        let all = arguments(&spec).join(" ");
         let always = "--output-format stream-json --verbose --input-format stream-json --include-partial-messages \
                       --replay-user-messages --permission-prompt-tool stdio --session-mirror ";
         let rest = all.strip_prefix(always).expect("the options that are always there");
@@ -166,6 +172,26 @@ mod tests {
             Some("m"),
             &format!("--model m {mode} --resume S --session-id N --fork-session"),
         );
+    }
+
+    #[test]
+    fn chosen_tools_are_one_option_of_the_start() {
+        let session = "N".into();
+        let told = |tools: Option<&[&str]>| {
+            let tools = tools.map(|tools| tools.iter().map(|&tool| tool.to_owned()).collect::<Vec<_>>());
+            let arguments = arguments(&LaunchSpec {
+                case: LaunchCase::New { session: &session },
+                model: None,
+                permission_mode: "default",
+                tools: tools.as_deref(),
+                version: NEW,
+            });
+            let at = arguments.iter().position(|argument| argument == "--tools");
+            at.and_then(|at| arguments.get(at + 1).cloned())
+        };
+        assert_eq!(told(None), None);
+        assert_eq!(told(Some(&["Read", "Bash"])).as_deref(), Some("Read,Bash"));
+        assert_eq!(told(Some(&[])).as_deref(), Some(""), "it has none");
     }
 
     #[test]

@@ -216,9 +216,9 @@ impl Protocol {
     pub(super) fn input(&mut self, input: AgentInput) -> Vec<Act> {
         match input {
             AgentInput::Prompt { turn, delivered_as, prompt, before, .. } => {
-                let before = before.iter().filter_map(|entry| {
-                    let content = prompt::injected(entry)?;
-                    Some((entry.id.to_string(), content))
+                let before = before.iter().filter_map(|unseen| {
+                    let content = prompt::injected(&unseen.entry)?;
+                    Some((unseen.delivered_as.to_string(), content))
                 });
                 let before = before.collect::<Vec<_>>();
                 self.prompt(turn, delivered_as.as_str(), &prompt, before);

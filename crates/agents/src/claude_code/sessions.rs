@@ -17,7 +17,9 @@ use offshoot_session::{
     AgentSessionId, Body, Entry, EntryId, Missing, Record, SessionHeader, SessionId, SessionTree,
 };
 pub(super) use offshoot_transcripts::claude::Point;
-use offshoot_transcripts::claude::{Branches, extract, project_folder, write_below, write_branch};
+use offshoot_transcripts::claude::{
+    BranchReading, Branches, extract, project_folder, write_below, write_branch,
+};
 use offshoot_transcripts::{Destination, HandedOver, Loss};
 use thiserror::Error;
 
@@ -177,9 +179,7 @@ impl ClaudeHome {
     pub(super) fn set_title(&self, session: &AgentSessionId, title: &str) -> Result<bool, NotWritten> {
         let path =
             self.transcript(session).ok_or_else(|| NotWritten::NoTranscript { session: session.clone() })?;
-        let is_new = titles::append(&self.folder, &path, session, title).map_err(failed("write", &path))?;
-        let index = path.with_file_name(titles::INDEX);
-        Ok(titles::mirror(&self.folder, &index, session, title).map_err(failed("write", &index))? || is_new)
+        titles::write_title(&self.folder, &path, session, title)
     }
 
     /// What [`crate::Agent::look`] returns. `is_ours` tells whether a process was started by us.
@@ -197,8 +197,9 @@ impl ClaudeHome {
 
     fn branches(&self, session: &AgentSessionId) -> Option<Branches> {
         let path = self.transcript(session)?;
-        let bytes = files::read(&self.folder, &path).ok()?;
-        Some(Branches::read(path.file_name().map(|name| name.to_string_lossy()).as_deref(), &bytes))
+        let mut reading = BranchReading::default();
+        files::read_in_chunks(&self.folder, &path, |chunk| reading.push(chunk)).ok()?;
+        Some(reading.finish(path.file_name().map(|name| name.to_string_lossy()).as_deref()))
     }
 
     fn write(&self, session: &AgentSessionId, workspace: &Path, lines: &[u8]) -> Result<(), NotWritten> {
@@ -215,6 +216,12 @@ impl ClaudeHome {
         let backups = self.folder.join("file-history");
         let _ = files::link_all(&self.folder, &backups.join(from.as_str()), &backups.join(to.as_str()));
     }
+}
+
+/// The same for a transcript anywhere.
+pub(super) fn write_title(file: &Path, session: &AgentSessionId, title: &str) -> Result<bool, NotWritten> {
+    let file = std::path::absolute(file).map_err(failed("find", file))?;
+    titles::write_title(file.parent().unwrap_or(&file), &file, session, title)
 }
 
 /// Ids come from journals and transcripts, so they must not lead out of the folder.

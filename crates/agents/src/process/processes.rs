@@ -3,8 +3,9 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
-use rustix::process::{Pid, getpid};
+use rustix::process::{Pid, getpid, test_kill_process};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Process {
@@ -24,6 +25,20 @@ pub(super) fn all() -> Vec<Process> {
 
 pub(super) fn process(pid: i32) -> Option<Process> {
     parsed(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Whether a process runs that began at this time, in the unit of `/proc`. Where there is no `/proc`, only the process is
+/// looked for.
+pub(crate) fn is_alive(pid: u32, started: Option<&str>) -> bool {
+    let Ok(pid) = i32::try_from(pid) else { return false };
+    if Path::new("/proc/self/stat").exists() {
+        return process(pid).is_some_and(|process| began(&process, started));
+    }
+    as_pid(pid).is_some_and(|pid| test_kill_process(pid).is_ok())
+}
+
+fn began(process: &Process, started: Option<&str>) -> bool {
+    started.is_none_or(|started| started.parse() == Ok(process.started))
 }
 
 /// The name of the program is in parentheses and may contain anything.
@@ -90,5 +105,14 @@ mod tests {
         let found = parsed(7, stat);
         assert_eq!(found, Some(Process { pid: 7, parent: 3, group: 7, started: 4711 }));
         assert_eq!(parsed(7, &stat.replace(") S 3", ") Z 3")), None);
+    }
+
+    #[test]
+    fn a_process_is_known_by_its_start() {
+        let process = Process { pid: 7, parent: 3, group: 7, started: 92958 };
+        assert!(began(&process, Some("92958")));
+        assert!(began(&process, None), "an older version does not say when it started");
+        assert!(!began(&process, Some("1")), "another process has its number now");
+        assert!(is_alive(std::process::id(), None) && !is_alive(std::process::id(), Some("1")));
     }
 }

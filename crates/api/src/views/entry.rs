@@ -47,6 +47,9 @@ pub enum BodyView {
         /// What the tool itself used of a model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         usage: Option<UsageView>,
+        /// What the tool was given, where a person changed what the agent had asked for.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changed_input: Option<Value>,
     },
     Shell {
         command: String,
@@ -227,6 +230,7 @@ impl From<&Body> for BodyView {
                 blocks: blocks(&result.blocks),
                 failed: result.failed,
                 usage: result.usage.as_deref().map(UsageView::from),
+                changed_input: result.changed_input.as_deref().cloned(),
             },
             Body::Shell(shell) => Self::Shell {
                 command: shell.command.clone(),

@@ -88,6 +88,9 @@ pub(super) fn entry(tree: &SessionTree, entry: &Entry) -> Map<String, Value> {
             put("call", json!(result.call.as_str()));
             put("tool", json!(result.tool));
             put("failed", json!(result.failed));
+            if let Some(input) = &result.changed_input {
+                put("changed_input", Value::clone(input));
+            }
         }
         Body::Shell(shell) => {
             put("output", json!(shell.output));

@@ -159,13 +159,7 @@ impl SessionActor {
                 // Where no turn runs the branch keeps its setting, and the agent gets it with the next prompt.
                 self.with_turns_of(id, |turn, stamps| turn.add(Body::Setting(setting.clone()), stamps)).await;
             }
-            ConnectionEvent::TitleChanged(title) => {
-                let fact = Fact::Title { title: Some(title), source: TitleSource::Auto };
-                let record = Record::marked(self.stamps.now(), fact);
-                if let Some(turn) = self.turns_of(id).first() {
-                    self.perform(turn, vec![Effect::Write(vec![record])]).await;
-                }
-            }
+            ConnectionEvent::TitleChanged(title) => self.title_changed(id, title).await,
             ConnectionEvent::Background(tasks) => {
                 connection.background = tasks;
                 self.rest_idle_agents();
@@ -174,6 +168,18 @@ impl SessionActor {
             ConnectionEvent::SignIn { .. } => {}
             ConnectionEvent::Notice(notice) => self.tell_notice(id, notice.text),
             ConnectionEvent::Exited { status, stderr } => self.on_exited(id, status, &stderr).await,
+        }
+    }
+
+    /// A title that a person gave counts more, whichever came last.
+    async fn title_changed(&mut self, id: ConnectionId, title: String) {
+        let fact = Fact::Title { title: Some(title), source: TitleSource::Auto };
+        let record = Record::marked(self.stamps.now(), fact);
+        if let Some(turn) = self.turns_of(id).first() {
+            return self.perform(turn, vec![Effect::Write(vec![record])]).await;
+        }
+        if let Err(error) = self.commit_without_request(vec![record]).await {
+            warn!(name: "title of an agent not written", session = %self.id, code = ?error.code);
         }
     }
 

@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use offshoot_api::event::EventKind;
 use offshoot_api::views::AskView;
 use offshoot_api::{Response, request};
-use offshoot_session::TurnId;
 use offshoot_session::agent::Speaker;
 use offshoot_session::asks::{
     Answer, AnswerRefused, Answered, Ask, AskId, Asking, Offer, Reach, Rule, RuleId, Scope, Taken,
 };
-use serde_json::json;
+use offshoot_session::{ToolCallId, TurnId};
+use serde_json::{Value, json};
 
 use super::SessionActor;
 use super::halt::{Halt, refused};
@@ -68,6 +68,9 @@ impl SessionActor {
         }
         if let Some(running) = self.turns.get_mut(&ask.turn) {
             running.turn.answered(&id);
+            if let Some((call, input)) = changed_input(&ask, &answer).filter(|_| is_first) {
+                running.turn.input_changed(call, input);
+            }
         }
         if is_first {
             self.publish(Some(&ask.turn), EventKind::Answered { ask: id.to_string(), answer: Some(said) });
@@ -120,5 +123,17 @@ impl SessionActor {
 
     pub(super) fn project(&self) -> Option<&str> {
         self.tree.header().and_then(|header| header.project.as_deref())
+    }
+}
+
+/// What a tool is given in the place of what its agent asked for.
+fn changed_input(ask: &Ask, answer: &Answer) -> Option<(ToolCallId, Value)> {
+    match (&ask.asking, answer) {
+        (Asking::Permission(permission), Answer::Allow { input: Some(input), .. })
+            if *input != permission.input =>
+        {
+            Some((permission.call.clone()?, input.clone()))
+        }
+        _ => None,
     }
 }

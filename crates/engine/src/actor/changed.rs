@@ -202,7 +202,8 @@ fn kinds(request: &Request) -> &'static [&'static str] {
         Request::Rewind(_) => &["rewind", "navigate"],
         Request::Configure(_) => &["change settings", "fork"],
         Request::Fork(_) => &["fork", "navigate"],
-        Request::Compact(_) => &["compact"],
+        // Some agents are asked to do it.
+        Request::Compact(_) => &["compact", "send"],
         Request::Rename(_) => &["rename"],
         Request::Label(_) => &["label"],
         Request::NameBranch(_) => &["name branch"],

@@ -41,7 +41,7 @@ impl SessionActor {
         let client_id = configure.client_id.clone();
         let client_id = client_id.as_deref();
         let settings = settings(configure);
-        let way = self.way_of_settings(self.tree.main_head(), &settings, this_once)?;
+        let way = self.way_of_settings(self.tree.main_head(), &settings, this_once, brought)?;
         self.may(Action::Change, AgentState::Reachable, if_running)?;
         let (head, ids) = (HeadName::main(), &mut chosen_ids(self.stamps.as_mut(), client_id));
         match way {

@@ -14,12 +14,13 @@ use offshoot_session::plan::{
 };
 use offshoot_session::{EntryId, Setting};
 
-use super::SessionActor;
 use super::agents::model_of;
 use super::changed::answered;
+use super::errands::Errand;
 use super::halt::{Halt, refused};
 use super::pending::MessageIds;
 use super::talk::{ids_of_version, telling};
+use super::{Brought, SessionActor};
 
 impl SessionActor {
     /// Where settings go that are chosen for what comes below an entry. What changes nothing, and the first choice in a
@@ -29,15 +30,26 @@ impl SessionActor {
         above: Option<&EntryId>,
         chosen: &[Setting],
         this_once: Option<ConfigBranching>,
+        brought: &Brought,
     ) -> Result<ConfigChangeWay, Halt> {
-        self.must_support(above, chosen)?;
+        self.must_support(above, chosen, brought)?;
         let is_needless = this_once.is_none() && !splits_configuration(&self.tree, above, chosen);
         if is_needless { Ok(ConfigChangeWay::Entry) } else { self.way_of_change(this_once) }
     }
 
-    /// Refuses what the agent in force there would ignore. A session whose agent cannot be run may have any settings.
-    pub(super) fn must_support(&self, above: Option<&EntryId>, chosen: &[Setting]) -> Result<(), Halt> {
+    /// Refuses what the agent in force there would ignore. One that has not said which models it has is asked first. A
+    /// session whose agent cannot be run may have any settings.
+    pub(super) fn must_support(
+        &self,
+        above: Option<&EntryId>,
+        chosen: &[Setting],
+        brought: &Brought,
+    ) -> Result<(), Halt> {
         let Ok(agent) = self.agent_for(chosen, above) else { return Ok(()) };
+        let has_model = chosen.iter().any(|setting| matches!(setting, Setting::Model { .. }));
+        if has_model && agent.needs_probe() && !brought.has_probed() {
+            return Err(Halt::Errand(Errand::Probe { agent }));
+        }
         agent.abilities(model_of(chosen)).support(agent.title(), chosen).map_err(refused)
     }
 

@@ -63,6 +63,16 @@ impl SessionActor {
         }
     }
 
+    /// Writes what is neither planned for a request nor said by a turn.
+    pub(super) async fn commit_without_request(&mut self, records: Vec<Record>) -> Result<(), ApiError> {
+        self.lock_and_catch_up().await?;
+        let written = self.commit_turn(records).await;
+        if self.turns.is_empty() {
+            self.unlock().await;
+        }
+        written
+    }
+
     /// One append. Whatever comes of it, the actor has the tree of the book afterwards.
     async fn write(&mut self, basis: Basis, records: Vec<Record>) -> Result<(), Halt> {
         let known = self.generation;

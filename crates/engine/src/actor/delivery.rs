@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use offshoot_session::agent::{AgentInput, ExitStatus};
+use offshoot_session::agent::{AgentInput, ExitStatus, Unseen};
 use offshoot_session::{Body, EntryId, Fact, Prompt, Record, TurnId, is_uuid};
 use tokio::time::Instant;
 use tracing::warn;
 
 use super::SessionActor;
+use super::agents::Planned;
 use crate::connection::ConnectionId;
 
 /// An agent whose process ends by itself is started so often …
@@ -17,30 +18,47 @@ const STARTS: usize = 2;
 const STARTS_WITHIN: Duration = Duration::from_secs(10);
 
 impl SessionActor {
-    /// Sends the prompt. An agent with ids of its own keeps it under the id that it is sent with, and has it twice if the
-    /// id comes twice; so each further delivery has another id, which is written before it is sent.
+    /// Sends the prompt, and before it what the agent has not seen of the branch. An agent with ids of its own keeps a
+    /// message under the id that it is sent with, and has it twice if the id comes twice; so each further delivery has
+    /// another id, which is written before it is sent. Entries that an agent has not seen may have been sent for another
+    /// prompt, so theirs is always another one.
     pub(super) async fn deliver(&mut self, turn: &TurnId, id: ConnectionId) {
         let Some(running) = self.turns.get_mut(turn) else { return };
         let entry = running.turn.prompt().clone();
         let is_first = running.deliveries == 0 && is_uuid(entry.as_str());
         running.deliveries += 1;
-        let is_again = running.agent.abilities(None).entry_ids && !is_first;
-        let delivered_as = if is_again { EntryId::from(self.stamps.uuid()) } else { entry.clone() };
-        if is_again {
-            let (prompt, delivered_as) = (entry.clone(), delivered_as.clone());
-            let record = Record::marked(self.stamps.now(), Fact::Delivered { prompt, delivered_as });
-            if let Err(error) = self.commit_turn(vec![record]).await {
-                return self.could_not_save(turn, &error).await;
-            }
+        let has_ids = running.agent.abilities(None).entry_ids;
+        let unseen = std::mem::take(&mut running.unseen);
+        let before: Vec<Unseen> = unseen
+            .into_iter()
+            .map(|entry| Unseen { delivered_as: self.delivery_id(&entry.id, has_ids), entry })
+            .collect();
+        let delivered_as = self.delivery_id(&entry, has_ids && !is_first);
+        let sent = before.iter().map(|unseen| (&unseen.entry.id, &unseen.delivered_as));
+        let renamed = sent.chain([(&entry, &delivered_as)]).filter(|(entry, id)| entry != id);
+        let records: Vec<Record> = renamed
+            .map(|(prompt, delivered_as)| {
+                let (prompt, delivered_as) = (prompt.clone(), delivered_as.clone());
+                Record::marked(self.stamps.now(), Fact::Delivered { prompt, delivered_as })
+            })
+            .collect();
+        if !records.is_empty()
+            && let Err(error) = self.commit_turn(records).await
+        {
+            return self.could_not_save(turn, &error).await;
         }
         let prompt = match self.tree.entry(&entry).map(|entry| &entry.body) {
             Some(Body::Prompt(prompt)) => prompt.clone(),
             _ => Prompt { blocks: Vec::new(), attachments: Vec::new(), said_at: None },
         };
         if let Some(connection) = self.connections.get(&id) {
-            let (turn, before) = (turn.clone(), Vec::new());
+            let turn = turn.clone();
             connection.tell(AgentInput::Prompt { turn, entry, delivered_as, prompt, before });
         }
+    }
+
+    fn delivery_id(&mut self, entry: &EntryId, is_new: bool) -> EntryId {
+        if is_new { EntryId::from(self.stamps.uuid()) } else { entry.clone() }
     }
 
     /// The process of an agent has ended by itself. A prompt that it has not taken is sent to another process, once; every
@@ -59,7 +77,10 @@ impl SessionActor {
                 running.connection = None;
                 let (prompt, agent) = (running.turn.prompt().clone(), running.agent.clone());
                 self.connections.remove(&id);
-                let handoff = self.plan_connection(&prompt, agent.as_ref()).handoff;
+                let Planned { handoff, unseen, .. } = self.plan_connection(&prompt, agent.as_ref());
+                if let Some(running) = self.turns.get_mut(turn) {
+                    running.unseen = unseen;
+                }
                 self.reach(turn, &prompt, handoff);
             } else {
                 self.give_up(turn, status.failure(&title, stderr)).await;

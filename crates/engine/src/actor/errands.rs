@@ -1,4 +1,5 @@
-//! What has to be asked elsewhere before a request can go on: hooks, and an agent that writes a summary.
+//! What has to be asked elsewhere before a request can go on: hooks, an agent that writes a summary, lists its models or
+//! resumes at another point.
 //!
 //! The request waits here while somebody is asked. Then it comes again and is answered as if it came anew, with what was
 //! brought: so nothing that was decided before the errand is believed after it, and whoever gives up leaves no trace.
@@ -9,6 +10,7 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
+use offshoot_agents::Agent;
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
 use offshoot_api::response::Notice;
@@ -23,6 +25,7 @@ use tracing::debug;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::news::Cause;
 use super::pending::Pending;
+use super::resuming::{Resumed, Resuming};
 use super::scope::Scope;
 use super::shared_step::{Other, SharedStep, StepsLock, TakenThere, putting_back, take_there};
 use super::{Call, Message, SessionActor};
@@ -41,6 +44,12 @@ pub(super) enum Errand {
     Summary {
         requests: Vec<String>,
     },
+    /// The agent says which models it has.
+    Probe {
+        agent: Arc<dyn Agent>,
+    },
+    /// The agent is stopped, and resumes where the head goes.
+    Resume(Box<Resuming>),
     /// No other request undoes or redoes a step of two sessions meanwhile.
     LockSteps {
         step: SharedStep,
@@ -79,6 +88,9 @@ pub(crate) struct Brought {
     /// What hooks said to the session that the message begins, beside what they said to the message.
     branch_verdict: Option<Box<Heard>>,
     summary: Option<Written>,
+    /// An agent was asked for its models, whether it answered or not.
+    has_probed: bool,
+    has_resumed: bool,
     steps_lock: Option<Arc<StepsLock>>,
     other_side: Option<Box<Taken>>,
     /// The answer, where another session has undone or redone the step while this request waited for the lock.
@@ -175,6 +187,14 @@ impl Brought {
         self.done_there.take().map(|response| *response)
     }
 
+    pub(super) fn has_probed(&self) -> bool {
+        self.has_probed
+    }
+
+    pub(super) fn has_resumed(&self) -> bool {
+        self.has_resumed
+    }
+
     pub(super) fn holds_steps_lock(&self) -> bool {
         self.steps_lock.is_some()
     }
@@ -196,6 +216,11 @@ impl Brought {
             By::Hook(_) => Cause::Hook,
             By::Person(_) | By::Itself | By::Queue => Cause::Other,
         }
+    }
+
+    /// Nobody has asked for it.
+    pub(super) fn is_by_itself(&self) -> bool {
+        self.by == By::Itself
     }
 
     /// The engine does it by itself, and has begun to.
@@ -254,6 +279,8 @@ enum AwayFor {
     Summary {
         head: Option<EntryId>,
     },
+    Probe,
+    Resume,
     LockSteps {
         step: SharedStep,
     },
@@ -272,6 +299,8 @@ enum AwayFor {
 pub(crate) enum Back {
     Verdict(Verdict),
     Written(Result<Vec<String>, ApiError>),
+    Probed,
+    Resumed(Box<Result<Resumed, ApiError>>),
     StepsLocked(Result<StepsLock, ApiError>),
     OtherSide(TakenThere),
 }
@@ -307,7 +336,11 @@ impl Away {
     /// Nothing has happened yet. Where another session has begun to change, the request goes on to its end.
     fn can_be_given_up(&self) -> bool {
         match self.what {
-            AwayFor::Hooks { .. } | AwayFor::Summary { .. } | AwayFor::LockSteps { .. } => true,
+            AwayFor::Hooks { .. }
+            | AwayFor::Summary { .. }
+            | AwayFor::Probe
+            | AwayFor::Resume
+            | AwayFor::LockSteps { .. } => true,
             AwayFor::OtherSide { .. } | AwayFor::PutBack { .. } => false,
         }
     }
@@ -339,6 +372,15 @@ impl SessionActor {
                 });
                 (task, AwayFor::Summary { head })
             }
+            Errand::Probe { agent } => (self.probe(id, agent), AwayFor::Probe),
+            Errand::Resume(resuming) => {
+                let resumed = self.resume_agent(*resuming);
+                let task = self.tasks.spawn(async move {
+                    let back = Back::Resumed(Box::new(resumed.await));
+                    let _ = to_self.send(Message::Back { errand: id, back }).await;
+                });
+                (task, AwayFor::Resume)
+            }
             Errand::OtherSide { other, step } => {
                 let task = self.ask_other_side(id, other.session.clone(), step.clone());
                 (task, AwayFor::OtherSide { other, step })
@@ -348,6 +390,16 @@ impl SessionActor {
         };
         let scope = self.scope();
         self.away.insert(id, Away { call, task, scope, what });
+    }
+
+    fn probe(&mut self, errand: u64, agent: Arc<dyn Agent>) -> AbortHandle {
+        let host = self.settings.host_for(agent.name(), &self.shared.host);
+        let (environment, to_self) = (self.scope().environment(), self.to_self.clone());
+        self.tasks.spawn(async move {
+            // One that cannot be asked says why when it is connected.
+            let _ = agent.probe(&host, &environment).await;
+            let _ = to_self.send(Message::Back { errand, back: Back::Probed }).await;
+        })
     }
 
     /// A request that is not done after all leaves the other side as it was.
@@ -415,6 +467,8 @@ impl SessionActor {
             }
             AwayFor::Hooks { .. }
             | AwayFor::Summary { .. }
+            | AwayFor::Probe
+            | AwayFor::Resume
             | AwayFor::OtherSide { .. }
             | AwayFor::PutBack { .. } => false,
         })?;
@@ -464,7 +518,11 @@ impl SessionActor {
         let nobody_waits = call.brought.by.is_person() && call.reply.is_closed();
         match (back, what) {
             // It was given up at the same moment.
-            (Back::Verdict(_) | Back::Written(_) | Back::StepsLocked(_), _) if nobody_waits => {
+            // An agent that has resumed ends with what it came back with.
+            (
+                Back::Verdict(_) | Back::Written(_) | Back::Probed | Back::Resumed(_) | Back::StepsLocked(_),
+                _,
+            ) if nobody_waits => {
                 self.withdrawn(&call);
             }
             (Back::Verdict(mut verdict), AwayFor::Hooks { event, head }) => {
@@ -491,6 +549,18 @@ impl SessionActor {
                 self.afterwards.push_back(Message::Call(call));
             }
             (Back::Written(Err(error)), AwayFor::Summary { .. }) => self.refuse(call, error),
+            (Back::Probed, AwayFor::Probe) => {
+                call.brought.has_probed = true;
+                self.afterwards.push_back(Message::Call(call));
+            }
+            (Back::Resumed(resumed), AwayFor::Resume) => match *resumed {
+                Ok(resumed) => {
+                    call.brought.has_resumed = true;
+                    self.agent_resumed(resumed);
+                    self.afterwards.push_back(Message::Call(call));
+                }
+                Err(error) => self.refuse(call, error),
+            },
             (Back::StepsLocked(Ok(lock)), AwayFor::LockSteps { .. }) => {
                 call.brought.steps_lock = Some(Arc::new(lock));
                 self.afterwards.push_back(Message::Call(call));
@@ -509,7 +579,15 @@ impl SessionActor {
                 self.on_put_back(taken);
                 self.after_putting_back(call, then);
             }
-            (Back::Verdict(_) | Back::Written(_) | Back::StepsLocked(_) | Back::OtherSide(_), _) => {
+            (
+                Back::Verdict(_)
+                | Back::Written(_)
+                | Back::Probed
+                | Back::Resumed(_)
+                | Back::StepsLocked(_)
+                | Back::OtherSide(_),
+                _,
+            ) => {
                 self.refuse(call, internal("an errand came back with something else"));
             }
         }

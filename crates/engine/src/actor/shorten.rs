@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
-use offshoot_api::views::EntryView;
+use offshoot_api::views::{EntryView, PromptView};
 use offshoot_api::{Request, Response};
 use offshoot_session::compaction::{
     CompactionPreparation, CompactionSettings, compacted, prepare_compaction, should_compact,
 };
 use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::guard::{Action, AgentState};
+use offshoot_session::handoff::{HandoffAgent, has_own_session};
 use offshoot_session::plan::Plan;
 use offshoot_session::render::prompts::{COMPACTION, TURN_PREFIX, UPDATE, summary_request};
 use offshoot_session::render::serialize_for_summary;
@@ -19,11 +20,13 @@ use offshoot_session::{Body, Compaction, Entry, HeadMove, HeadName, Model, Recor
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
+use super::agents::model_of;
 use super::changed::{answered, chosen_ids};
 use super::halt::{Halt, nothing_to_do, refused};
 use super::turns::Ended;
 use super::{Brought, Call, Message, SessionActor};
 use crate::hooks::HookEvent;
+use crate::view::settings_of;
 
 impl SessionActor {
     pub(super) async fn compact(
@@ -34,6 +37,24 @@ impl SessionActor {
         self.may(Action::Change, AgentState::Reachable, compact.if_running)?;
         let path = self.tree.path_to(self.tree.main_head());
         let preparation = prepare_compaction(&path, &self.settings.compaction);
+        if let Some(prompt) = self.compaction_by_agent(compact.instructions.as_deref()) {
+            if brought.is_by_itself() {
+                return Err(nothing_to_do("the agent makes its context shorter by itself"));
+            }
+            // A hook may still supply the summary.
+            let supplied = match &preparation {
+                Some(preparation) => {
+                    self.ask_hooks(HookEvent::SessionBeforeCompact, brought, || {
+                        told(preparation, compact.instructions.as_deref())
+                    })?;
+                    self.summary_by_hook(brought, true)?
+                }
+                None => None,
+            };
+            if supplied.is_none() {
+                return self.send(said_to_agent(compact, prompt), brought).await;
+            }
+        }
         let preparation = preparation.ok_or_else(|| nothing_to_do("there is nothing to make shorter"))?;
         if preparation.messages_to_summarize.is_empty() && preparation.turn_prefix.is_empty() {
             return Err(nothing_to_do(&too_short(&preparation, &self.settings.compaction)));
@@ -61,6 +82,18 @@ impl SessionActor {
             }
         };
         self.write_compaction(compaction, compact.client_id.as_deref()).await
+    }
+
+    /// What the agent at the head is asked instead, where it answers in a session of its own and makes that shorter itself:
+    /// a summary of ours would be news to it, and cost it the session.
+    fn compaction_by_agent(&self, instructions: Option<&str>) -> Option<String> {
+        let head = self.tree.main_head();
+        let agent = self.agent_at(head).ok()?;
+        let prompt = agent.compaction_prompt(instructions)?;
+        let abilities = agent.abilities(model_of(&settings_of(&self.tree, head)));
+        let at_hand =
+            HandoffAgent { name: agent.name(), abilities: &abilities, live: None, new_session: None };
+        has_own_session(&self.tree, head, &at_hand).then_some(prompt)
     }
 
     async fn write_compaction(
@@ -127,6 +160,16 @@ impl SessionActor {
         let agent = agent.and_then(|agent| self.shared.agents.get(agent));
         let of_agent = || agent.and_then(|agent| agent.abilities(model).context_window);
         settings.context_window.or_else(of_agent).or_else(|| model.and_then(context_window))
+    }
+}
+
+fn said_to_agent(compact: &request::Compact, prompt: String) -> request::Send {
+    request::Send {
+        session: compact.session.clone(),
+        prompt: PromptView { text: prompt, ..PromptView::default() },
+        if_running: compact.if_running,
+        client_id: compact.client_id.clone(),
+        ..request::Send::default()
     }
 }
 

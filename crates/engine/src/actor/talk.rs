@@ -117,7 +117,7 @@ impl SessionActor {
             (None, Some(at)) => Some(self.point(at, Want::End)?),
             (None, None) => self.tree.main_head().cloned(),
         };
-        self.way_of_settings(below.as_ref(), chosen, send.branching)
+        self.way_of_settings(below.as_ref(), chosen, send.branching, brought)
     }
 
     /// Where a message goes that was not accepted before.
@@ -221,7 +221,7 @@ impl SessionActor {
             return self.edit_message(edit, &at, brought).await;
         }
         let chosen = self.changing(&at, chosen(edit.agent.as_ref(), edit.model.as_ref()));
-        self.must_support(Some(&at), &chosen)?;
+        self.must_support(Some(&at), &chosen, brought)?;
         let is_child = self.goes_into_child(&chosen, edit.to, edit.branching)?;
         // Nothing is written on the path of a turn that runs here.
         let place = if is_child { Place::Beside } else { place_of(edit.if_running) };
@@ -351,7 +351,7 @@ impl SessionActor {
             None => self.point(&retry.at, Want::Turn)?,
         };
         let chosen = self.changing(&at, chosen(retry.agent.as_ref(), retry.model.as_ref()));
-        self.must_support(Some(&at), &chosen)?;
+        self.must_support(Some(&at), &chosen, brought)?;
         let is_child = self.goes_into_child(&chosen, retry.to, retry.branching)?;
         let place = if is_child { Place::Beside } else { place_of(retry.if_running) };
         let action = Action::Retry { at: &at, place };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use offshoot_agents::{Agent, Elsewhere, Look, Seen};
 use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint};
-use offshoot_session::handoff::{HandoffAgent, continued_session};
+use offshoot_session::handoff::{ContinuedSession, HandoffAgent, continued_session};
 use offshoot_session::pending::Landing;
 use offshoot_session::turn::{TranscriptOf, plan_catch_up};
 use offshoot_session::{AgentSessionId, EntryId, Record};
@@ -31,7 +31,9 @@ impl SessionActor {
         let abilities = agent.abilities(model_of(&settings));
         let at_hand =
             HandoffAgent { name: agent.name(), abilities: &abilities, live: None, new_session: None };
-        let Some((session, last)) = continued_session(&self.tree, below.as_ref(), &at_hand) else {
+        let Some(ContinuedSession { session, last, has_unseen }) =
+            continued_session(&self.tree, below.as_ref(), &at_hand)
+        else {
             return Ok(landing);
         };
         // A process of ours that has it open reports everything itself.
@@ -43,7 +45,7 @@ impl SessionActor {
             return Err(refused(runs_elsewhere(agent.as_ref(), &session, &elsewhere)));
         }
         match (&landing, &below) {
-            (Landing::Below(_), Some(at)) => {
+            (Landing::Below(_), Some(at)) if !has_unseen => {
                 let of = TranscriptOf { agent: agent.name(), session: &session };
                 let records = plan_catch_up(&self.tree, at, &seen.caught_up, of, self.stamps.as_mut());
                 let tip = last_entry(&records).unwrap_or_else(|| at.clone());
@@ -52,7 +54,7 @@ impl SessionActor {
                 }
                 Ok(Landing::Below(Some(tip)))
             }
-            // The session has continued where the message does not land: it is forked.
+            // Where the session has continued, the message does not land there: the session is forked.
             (Landing::Below(_) | Landing::Version { .. } | Landing::Answer(_), _) => Ok(landing),
         }
     }

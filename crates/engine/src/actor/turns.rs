@@ -36,6 +36,8 @@ pub(super) struct Running {
     pub(super) reaching: Option<AbortHandle>,
     /// The session that it was asked to take up again.
     pub(super) returns_to: Option<AgentSessionId>,
+    /// What the agent is sent before the prompt.
+    pub(super) unseen: Vec<Arc<Entry>>,
     /// How often the prompt was sent, or may have been.
     pub(super) deliveries: usize,
     /// How often an agent was connected for it.
@@ -75,6 +77,7 @@ impl Running {
             connection: None,
             reaching: None,
             returns_to: None,
+            unseen: Vec::new(),
             deliveries: 0,
             starts: 0,
             tries: 0,

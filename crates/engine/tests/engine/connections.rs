@@ -1,7 +1,10 @@
 //! What an agent reports about its connection, apart from any turn.
 
 use offshoot_api::event::EventKind;
-use offshoot_session::agent::{AgentNotice, ConnectionEvent, ExitStatus, SessionChange};
+use offshoot_api::{Request, request};
+use offshoot_session::agent::{
+    AgentEventKind, AgentNotice, AgentTurnEnd, ConnectionEvent, ExitStatus, SessionChange,
+};
 use offshoot_session::{Body, Setting};
 
 use crate::scripted::{Do, ScriptedAgent};
@@ -24,6 +27,32 @@ async fn settings_and_sessions_that_an_agent_changes_by_itself_are_kept() {
     assert!(tree.entries().any(|entry| entry.body == Body::Setting(mode.clone())));
     let session = tree.bindings().filter_map(|(_, binding)| binding.agent_session.clone()).last();
     assert_eq!(session, Some("moved".into()));
+}
+
+/// An agent may find a title when its answer is over. One that a person gave stays.
+#[tokio::test]
+async fn a_title_that_an_agent_gives_between_two_turns_is_kept() {
+    let named = |title: &str| {
+        let ended = Do::Say(AgentEventKind::Ended(AgentTurnEnd::Done));
+        vec![ended, Do::Gate, Do::Report(ConnectionEvent::TitleChanged(title.into()))]
+    };
+    let agent = ScriptedAgent::new().on("one", named("first")).on("two", named("second"));
+    let mut world = World::new(agent).await;
+    let is_titled = |kind: &EventKind| matches!(kind, EventKind::Titled { .. });
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    world.agent.open_gate();
+    world.until(is_titled).await;
+    assert_eq!(world.tree().title(), Some("first"));
+    let rename =
+        request::Rename { session: "s".to_owned(), title: Some("mine".into()), ..Default::default() };
+    world.call(Request::Rename(rename)).await.unwrap();
+    world.until(is_titled).await;
+    world.send("two").await.unwrap();
+    world.until_ready().await;
+    world.agent.open_gate();
+    world.until(is_titled).await;
+    assert_eq!(world.tree().title(), Some("mine"));
 }
 
 /// An agent confirms what it was told: the branch has that setting already.

@@ -16,7 +16,14 @@ use crate::world::{World, send};
 
 fn result(call: &str, text: &str) -> AgentEventKind {
     let blocks = vec![Block::Text(text.to_owned())];
-    result_of(ToolResult { call: call.into(), tool: String::new(), blocks, failed: false, usage: None })
+    result_of(ToolResult {
+        call: call.into(),
+        tool: String::new(),
+        blocks,
+        failed: false,
+        usage: None,
+        changed_input: None,
+    })
 }
 
 fn delegating() -> ScriptedAgent {

@@ -158,6 +158,7 @@ async fn what_an_agent_was_not_told_is_known_afterwards() {
         blocks: vec![Block::Text("words".to_owned())],
         failed: false,
         usage: None,
+        changed_input: None,
     };
     let agent = ScriptedAgent::new().on(
         "look",

@@ -46,6 +46,8 @@ pub struct Abilities {
     pub tools: Option<Vec<String>>,
     /// Its ways to ask for permissions. `None`: not known.
     pub permission_modes: Option<Vec<String>>,
+    /// Those of them that it takes only when it starts.
+    pub launch_modes: Vec<String>,
     pub settings: SettingsSupport,
 }
 
@@ -100,6 +102,7 @@ impl Abilities {
             Setting::Model { .. } => self.settings.model,
             Setting::Thinking(_) => self.settings.thinking,
             Setting::Tools(_) => self.settings.tools,
+            Setting::PermissionMode(mode) if self.launch_modes.contains(mode) => SettingSupport::Restart,
             Setting::PermissionMode(_) => self.settings.permission_mode,
             Setting::Mode { .. } => self.settings.mode,
             Setting::ServiceTier(_) => self.settings.service_tier,
@@ -161,7 +164,8 @@ fn kind_of(setting: &Setting) -> &'static str {
 fn is_model(known: &str, value: &str) -> bool {
     match known.strip_suffix('*') {
         Some(start) => value.strip_prefix(start).is_some_and(|name| !name.is_empty()),
-        None => known == value || known.rsplit('/').next() == Some(value),
+        // The name may have slashes of its own.
+        None => known.strip_suffix(value).is_some_and(|above| above.is_empty() || above.ends_with('/')),
     }
 }
 
@@ -177,7 +181,7 @@ mod tests {
 
     fn abilities() -> Abilities {
         Abilities {
-            models: list(&["own/one", "demo/*"]),
+            models: list(&["own/one", "own/large[1m]", "own/a/b", "demo/*"]),
             tools: list(&["read", "write"]),
             permission_modes: list(&["default", "plan"]),
             settings: SettingsSupport {
@@ -198,11 +202,27 @@ mod tests {
     }
 
     #[test]
+    fn a_mode_that_is_taken_only_at_the_start_needs_a_restart() {
+        let can = Abilities {
+            launch_modes: vec!["bypass".to_owned()],
+            settings: SettingsSupport { permission_mode: SettingSupport::Live, ..SettingsSupport::default() },
+            ..Abilities::default()
+        };
+        let support = |mode: &str| can.setting(&Setting::PermissionMode(mode.to_owned()));
+        assert_eq!((support("plan"), support("bypass")), (SettingSupport::Live, SettingSupport::Restart));
+    }
+
+    #[test]
     fn a_value_that_the_agent_does_not_have_is_refused() {
         check(model("own", "one"), None);
         check(model("", "one"), None);
         check(model("demo", "any"), None);
-        check(model("foo", "bar"), Some("It has no model `foo/bar`; it has own/one, demo/*"));
+        check(model("", "large[1m]"), None);
+        check(model("a", "b"), None);
+        let known = "it has own/one, own/large[1m], own/a/b, demo/*";
+        check(model("foo", "bar"), Some(&format!("It has no model `foo/bar`; {known}")));
+        check(model("", "large"), Some(&format!("It has no model `large`; {known}")));
+        check(model("", "ne"), Some(&format!("It has no model `ne`; {known}")));
         check(Setting::Tools(vec!["read".into(), "write".into()]), None);
         check(
             Setting::Tools(vec!["read".into(), "bash".into()]),

@@ -14,13 +14,14 @@ use crate::{Entry, EntryId, Prompt, SessionId, SessionTree, Setting, TaskId, Tur
 pub enum AgentInput {
     /// `entry` is the prompt's id in the tree, and `delivered_as` the id that an agent with ids of its own gives it: the
     /// same at the first delivery, a new one whenever the prompt is sent again. `before` are entries of the branch that
-    /// the agent has not seen, root first; only agents that can inject them get any.
+    /// the agent has not seen, root first; only agents that can inject them get any. An agent that was given the whole
+    /// branch when it was connected has seen them.
     Prompt {
         turn: TurnId,
         entry: EntryId,
         delivered_as: EntryId,
         prompt: Prompt,
-        before: Vec<Arc<Entry>>,
+        before: Vec<Unseen>,
     },
     /// At least once: it is sent again until the agent confirms the request. A second answer to the same request has no
     /// effect. The turn is the one in which the agent asked, also where that began by itself or has ended: an agent
@@ -38,6 +39,13 @@ pub enum AgentInput {
     Configure(Vec<Setting>),
     /// The title of the agent's own session.
     Rename(String),
+}
+
+/// An entry that an agent has not seen, and the id under which it gets it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unseen {
+    pub entry: Arc<Entry>,
+    pub delivered_as: EntryId,
 }
 
 /// What an agent needs to answer on a branch.

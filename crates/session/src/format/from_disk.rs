@@ -108,6 +108,10 @@ impl Incoming<'_> {
                 blocks: self.blocks(result.blocks)?,
                 failed: result.failed,
                 usage: result.usage.map(|words| Box::new(usage(words))),
+                changed_input: result
+                    .changed_input
+                    .map(|input| self.json(input).map(Box::new))
+                    .transpose()?,
             }),
             words::Body::Shell(shell) => Body::Shell(Shell {
                 command: self.text(shell.command)?,

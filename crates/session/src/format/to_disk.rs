@@ -165,13 +165,14 @@ impl Outgoing {
                 stop: stop.as_ref().map(stop_of),
                 said_at: said_at.map(At),
             }),
-            Body::ToolResult(ToolResult { call, tool, blocks, failed, usage }) => {
+            Body::ToolResult(ToolResult { call, tool, blocks, failed, usage, changed_input }) => {
                 words::Body::ToolResult(words::ToolResult {
                     call: call.as_str().into(),
                     tool: tool.into(),
                     failed: *failed,
                     blocks: self.blocks(blocks)?,
                     usage: usage.as_deref().map(usage_of),
+                    changed_input: changed_input.as_deref().map(|input| self.json(input)).transpose()?,
                 })
             }
             Body::Shell(Shell { command, output, exit_code, cancelled, full_output, private }) => {

@@ -227,7 +227,7 @@ objects! {
     }
     Prompt<'a> { blocks: Vec<Block<'a>>; attachments: Vec<Name<'a>>, said_at: At }
     Reply<'a> { blocks: Vec<Block<'a>>; model: Model<'a>, usage: Usage, stop: Word<'a>, said_at: At }
-    ToolResult<'a> { call: Name<'a>, tool: Name<'a>, failed: bool, blocks: Vec<Block<'a>>; usage: Usage }
+    ToolResult<'a> { call: Name<'a>, tool: Name<'a>, failed: bool, blocks: Vec<Block<'a>>; usage: Usage, changed_input: Json<'a> }
     Shell<'a> {
         command: Text<'a>, output: Text<'a>, cancelled: bool, private: bool;
         exit_code: i64, full_output: Text<'a>

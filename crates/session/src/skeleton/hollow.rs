@@ -22,6 +22,7 @@ impl Kind {
                 blocks: Vec::new(),
                 failed: false,
                 usage: None,
+                changed_input: None,
             }),
             Self::Shell => Body::Shell(Shell::default()),
             Self::Interrupted => Body::Interrupted(Interruption::Wanted),

@@ -234,12 +234,15 @@ impl Turn {
         (replaced, self.live.settle(&turn))
     }
 
-    /// What the agent leaves out because we know it: the name of a tool, the model.
-    fn completed(&self, mut body: Body) -> Body {
+    /// What the agent leaves out because we know it: the name of a tool, what a person has changed of its input, the model.
+    fn completed(&mut self, mut body: Body) -> Body {
         match &mut body {
-            Body::ToolResult(result) if result.tool.is_empty() => {
-                let call = self.calls.get(&result.call);
-                result.tool = call.map(|call| call.tool_use.name.clone()).unwrap_or_default();
+            Body::ToolResult(result) => {
+                result.changed_input = self.changed_inputs.remove(&result.call).map(Box::new);
+                if result.tool.is_empty() {
+                    let call = self.calls.get(&result.call);
+                    result.tool = call.map(|call| call.tool_use.name.clone()).unwrap_or_default();
+                }
             }
             Body::Reply(reply) => reply.model = reply.model.take().or_else(|| self.bound.model.clone()),
             _ => {}

@@ -101,14 +101,15 @@ fn body() -> BoxedStrategy<Body> {
                 said_at
             })
         ),
-        (word(), word(), blocks(), any::<bool>(), of(usage())).prop_map(
-            |(call, tool, blocks, failed, usage)| {
+        (word(), word(), blocks(), any::<bool>(), of(usage()), of(json())).prop_map(
+            |(call, tool, blocks, failed, usage, changed_input)| {
                 Body::ToolResult(ToolResult {
                     call: call.into(),
                     tool,
                     blocks,
                     failed,
                     usage: usage.map(Box::new),
+                    changed_input: changed_input.map(Box::new),
                 })
             }
         ),

@@ -51,7 +51,8 @@ fn body() -> impl Strategy<Value = Body> {
             tool: String::new(),
             blocks: vec![Block::Text(text)],
             failed: false,
-            usage: None
+            usage: None,
+            changed_input: None,
         })),
     ]
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::ToSql;
 
-use super::rows::SessionRow;
+use super::rows::{SessionRow, hidden};
 use super::{Catalog, CatalogError};
 
 /// More than so many are picked from all.
@@ -18,6 +18,14 @@ impl Catalog {
         }
         let one = |at: usize| format!("substr(id, 1, length(?{at})) = ?{at} COLLATE NOCASE");
         self.rows_with(beginnings, (1..=beginnings.len()).map(one).collect())
+    }
+
+    /// The same, as far as a list shows them: without the sessions of agents that belong to one of ours.
+    pub fn listed_like(&self, beginnings: &[String]) -> Result<Vec<SessionRow>, CatalogError> {
+        let mut rows = self.beginning_like(beginnings)?;
+        let hidden = hidden(&self.connection).map_err(|error| self.failed(error))?;
+        rows.retain(|row| row.is_own || !hidden.contains(&row.key));
+        Ok(rows)
     }
 
     /// Those about this folder or one above it, as they name it.

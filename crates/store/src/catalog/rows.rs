@@ -129,7 +129,7 @@ pub(super) fn all_known_and_listed(
 }
 
 /// The sessions of agents that belong to one of ours.
-fn hidden(connection: &Connection) -> Result<HashSet<i64>, rusqlite::Error> {
+pub(super) fn hidden(connection: &Connection) -> Result<HashSet<i64>, rusqlite::Error> {
     let sql =
         "SELECT session.key FROM bound JOIN session ON session.agent = bound.agent AND session.id = bound.id";
     connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()

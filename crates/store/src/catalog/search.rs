@@ -250,9 +250,10 @@ impl Catalog {
 
     /// How many sessions there are, of how many agents.
     pub fn count(&self) -> Result<(usize, usize), CatalogError> {
-        let sql = "SELECT count(*), count(DISTINCT agent) FROM session WHERE state <> 1 AND NOT is_side";
+        let sql =
+            format!("SELECT count(*), count(DISTINCT agent) FROM session WHERE {LISTED} AND NOT is_side");
         let number = |row: &rusqlite::Row<'_>, at| row.get::<_, i64>(at).map(|count| count as usize);
-        let counted = self.connection.query_row(sql, [], |row| Ok((number(row, 0)?, number(row, 1)?)));
+        let counted = self.connection.query_row(&sql, [], |row| Ok((number(row, 0)?, number(row, 1)?)));
         counted.map_err(|error| self.failed(error))
     }
 

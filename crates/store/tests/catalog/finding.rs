@@ -151,6 +151,8 @@ fn a_session_that_belongs_to_one_of_ours_is_not_listed_beside_it() {
     machine.sync();
     let listed = |id: &str| machine.answers(&[]).0.iter().any(|row| row.id == id);
     assert!(listed(theirs));
+    let counted = || machine.catalog().count().expect("a count").0;
+    let before = counted();
     let at: Timestamp = "2025-03-06T10:00:00Z".parse().expect("a time");
     let store = JournalStore::at(Home::at(machine.path("home")), Locking::by("test"));
     let append = |fact: Fact| {
@@ -172,6 +174,8 @@ fn a_session_that_belongs_to_one_of_ours_is_not_listed_beside_it() {
     assert_eq!(machine.found("right", Within::Said), Vec::<String>::new());
     let named = machine.catalog().beginning_with("0f5c").expect("an answer");
     assert_eq!(named.len(), 1, "its id still names it");
+    let shown = machine.catalog().listed_like(&["0f5c".to_owned()]).expect("an answer");
+    assert_eq!((shown.len(), counted()), (0, before - 1));
     // A name of a branch is for the whole reading.
     append(Fact::BranchName { at: "e1".into(), name: Some("zoo".to_owned()) });
     assert!(!listed(theirs));

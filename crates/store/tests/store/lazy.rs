@@ -606,6 +606,7 @@ fn random_body(dice: &mut Dice, known: EntryId) -> Body {
             blocks: vec![Block::Text("lines\nof \"text\"".into())],
             failed: false,
             usage: None,
+            changed_input: None,
         }),
         8..=11 => {
             let mut reply = Reply { blocks: vec![Block::Text("so".into())], ..Reply::default() };

@@ -1,7 +1,8 @@
 //! The branches of a session file: which one is active, where a message is among them, and one branch as a file.
 //!
 //! Everything is decided on the tree that the reader makes, so that compaction boundaries, calls made in parallel and
-//! forked lines mean the same here as everywhere else. The price is that a long file is read whole.
+//! forked lines mean the same here as everywhere else. The price is that a long file is read to its end; what is held of
+//! it are the entries of the conversation, and one chunk of its bytes.
 //!
 //! The active branch ends at the last `last-prompt` line, unless something was written behind it; then it ends with the
 //! last line of the conversation. Sub-agents are on no branch.
@@ -9,14 +10,16 @@
 mod extract;
 
 use std::collections::HashSet;
+use std::fmt;
 use std::sync::Arc;
 
+use offshoot_session::long_lines::LongLines;
 use offshoot_session::turn::{CaughtUp, CaughtUpEntry};
-use offshoot_session::{Body, Change, Entry, EntryId, Note, Reply, SessionTree, Stop};
+use offshoot_session::{Body, Change, Entry, EntryId, Note, Record, Reply, SessionTree, Stop};
 
 pub use self::extract::extract;
 use super::Reading;
-use crate::lines::{Sources, lines};
+use crate::lines::{Line, Sources, lines};
 
 /// Where a message is in a transcript.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,12 +42,65 @@ pub struct Branches {
     in_file: HashSet<EntryId>,
 }
 
-impl Branches {
+/// Reads the branches of a file that comes chunk by chunk.
+pub struct BranchReading {
+    reading: Reading,
+    /// The line that is not complete yet.
+    open: LongLines,
+    /// How many lines were read.
+    lines: u64,
+}
+
+impl fmt::Debug for BranchReading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BranchReading").field("lines", &self.lines).finish_non_exhaustive()
+    }
+}
+
+impl Default for BranchReading {
+    fn default() -> Self {
+        let reading = Reading::keeping(Sources::counted());
+        Self { reading, open: LongLines::default(), lines: 0 }
+    }
+}
+
+impl BranchReading {
+    /// Takes the next bytes of the file.
+    pub fn push(&mut self, chunk: &[u8]) {
+        let complete = memchr::memrchr(b'\n', chunk).map_or(0, |newline| newline + 1);
+        let (complete, open) = chunk.split_at(complete);
+        if !complete.is_empty() {
+            self.open.push(complete);
+            self.take_lines();
+        }
+        self.open.push(open);
+    }
+
     /// `file_name` as for [`super::read`]: ids that the reader makes up depend on it.
+    pub fn finish(mut self, file_name: Option<&str>) -> Branches {
+        self.take_lines();
+        Branches::of(self.reading.finish(file_name).records)
+    }
+
+    fn take_lines(&mut self) {
+        let bytes = std::mem::take(&mut self.open).finish().bytes;
+        let before = self.lines;
+        for line in lines(&bytes) {
+            self.lines = before + line.number;
+            self.reading.take(Line { number: self.lines, ..line });
+        }
+    }
+}
+
+impl Branches {
+    /// The same for a file that is in memory.
     pub fn read(file_name: Option<&str>, bytes: &[u8]) -> Self {
-        let mut reading = Reading::keeping(Sources::counted());
-        lines(bytes).for_each(|line| reading.take(line));
-        let records = reading.finish(file_name).records;
+        let mut reading = BranchReading::default();
+        reading.push(bytes);
+        reading.finish(file_name)
+    }
+
+    fn of(records: Vec<Record>) -> Self {
         let has_line = records.iter().filter(|record| record.source.is_some());
         let in_file = has_line.filter_map(|record| match &record.change {
             Change::Entry(entry) if !matches!(entry.body, Body::Setting(_)) => Some(entry.id.clone()),

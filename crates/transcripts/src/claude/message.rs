@@ -177,6 +177,7 @@ fn tool_result(item: &Value) -> Option<ToolResult> {
         blocks: blocks(item.get("content")),
         failed: flag(item, "is_error"),
         usage: None,
+        changed_input: None,
     })
 }
 

@@ -49,6 +49,7 @@ pub(super) fn item_of(payload: &Map) -> Item {
             blocks: vec![Block::Text(names_of_tools(payload))],
             failed: false,
             usage: None,
+            changed_input: None,
         }),
         "agent_message" => Body::CustomMessage(CustomMessage {
             kind: kind.to_owned(),
@@ -159,7 +160,14 @@ fn result_of(payload: &Map) -> ToolResult {
         Some(Value::Object(output)) => output_of_object(output),
         Some(Value::Null | Value::Bool(_) | Value::Number(_)) | None => (Vec::new(), false),
     };
-    ToolResult { call: call_id(payload).into(), tool: string(payload, "name"), blocks, failed, usage: None }
+    ToolResult {
+        call: call_id(payload).into(),
+        tool: string(payload, "name"),
+        blocks,
+        failed,
+        usage: None,
+        changed_input: None,
+    }
 }
 
 fn output_of_object(output: &Map) -> (Vec<Block>, bool) {

@@ -155,6 +155,7 @@ fn result_of_call(call: &Map) -> Option<ToolResult> {
         blocks,
         failed: matches!(text(call, "status"), Some("error" | "cancelled")),
         usage: None,
+        changed_input: None,
     })
 }
 
@@ -172,6 +173,7 @@ pub(super) fn results_alone(message: &Map) -> Option<Vec<ToolResult>> {
                 blocks: response(told),
                 failed: object(told, "response").is_some_and(|response| response.contains_key("error")),
                 usage: None,
+                changed_input: None,
             })
             .collect()
     })

@@ -141,6 +141,7 @@ fn result_of(part: &Map) -> Option<ToolResult> {
         blocks: std::iter::once(Block::Text(words)).chain(attached).collect(),
         failed: failed || exit.is_some_and(|code| code != 0),
         usage: None,
+        changed_input: None,
     })
 }
 

@@ -35,6 +35,7 @@ pub fn body_of_message(message: &Value) -> Body {
             blocks: blocks(),
             failed: flag(message, "isError"),
             usage: spent_on(message),
+            changed_input: None,
         }),
         Some("bashExecution") => Body::Shell(shell_of(message)),
         Some("custom" | "hookMessage") => Body::CustomMessage(custom_message_of(message)),

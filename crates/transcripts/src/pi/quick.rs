@@ -140,6 +140,7 @@ fn body(message: Message<'_>) -> Option<Body> {
             blocks,
             failed: message.is_error.unwrap_or(false),
             usage: message.usage.map(|words| Box::new(usage(words))),
+            changed_input: None,
         }),
         "bashExecution" => Body::Shell(Shell {
             command: message.command.unwrap_or_default(),

@@ -192,6 +192,7 @@ fn body_of_message(map: &Map) -> Body {
             blocks: blocks(),
             failed: flag(map, "is_error"),
             usage: None,
+            changed_input: None,
         }),
         Some("system") => Body::System(System { text: text_of(&blocks()) }),
         role => foreign(role.unwrap_or("message"), map),

@@ -1,7 +1,7 @@
 //! Which branch of a file is active, where messages are among its branches, and branches as files.
 
 use offshoot_session::{Body, Entry, EntryId};
-use offshoot_transcripts::claude::{self, Branches, Point, extract};
+use offshoot_transcripts::claude::{self, BranchReading, Branches, Point, extract};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -60,6 +60,24 @@ fn the_last_prompt_line_selects_the_branch_until_something_is_written() {
     assert_eq!(active(&file), "u1 a2 u5 a6 u7");
     file.push(leaf("gone"));
     assert_eq!(active(&file), "u1 a2 u5 a6 u7", "a leaf that the file does not have says nothing");
+}
+
+/// A file is read as it comes from the disk: where a chunk ends makes no difference.
+#[test]
+fn a_file_that_comes_in_chunks_has_the_same_branches() {
+    let mut files = vec![lines(&two_branches()), lines(&compacted())];
+    files.push(lines(&two_branches()).replacen("}\n{", "}{", 1)); // a newline was lost
+    files.push(format!("{}{{\"torn", lines(&two_branches())));
+    for file in files {
+        let whole = Branches::read(Some("s.jsonl"), file.as_bytes());
+        for size in [1, 7, 64, 1000] {
+            let mut reading = BranchReading::default();
+            file.as_bytes().chunks(size).for_each(|chunk| reading.push(chunk));
+            let chunked = reading.finish(Some("s.jsonl"));
+            assert_eq!(chunked.active(), whole.active(), "in chunks of {size} bytes");
+            assert_eq!(chunked.behind(None), whole.behind(None));
+        }
+    }
 }
 
 #[test]

@@ -56,7 +56,14 @@ pub(crate) fn said(blocks: Vec<Block>) -> Body {
 
 pub(crate) fn result(id: &str, text: &str) -> Body {
     let blocks = vec![Block::Text(text.to_owned())];
-    Body::ToolResult(ToolResult { call: id.into(), tool: String::new(), blocks, failed: false, usage: None })
+    Body::ToolResult(ToolResult {
+        call: id.into(),
+        tool: String::new(),
+        blocks,
+        failed: false,
+        usage: None,
+        changed_input: None,
+    })
 }
 
 pub(crate) fn shell(id: &str) -> Block {

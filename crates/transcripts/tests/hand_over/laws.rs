@@ -36,7 +36,8 @@ fn body() -> impl Strategy<Value = Body> {
         6 => (0..5_u8, words(), any::<bool>(), any::<bool>()).prop_map(|(id, text, failed, is_odd)| {
             let call = if is_odd { format!("odd id|{id}") } else { format!("c{id}") };
             Body::ToolResult(ToolResult {
-                call: call.into(), tool: String::new(), blocks: vec![Block::Text(text)], failed, usage: None })
+                call: call.into(), tool: String::new(), blocks: vec![Block::Text(text)], failed, usage: None,
+                changed_input: None })
         }),
         1 => words().prop_map(|command| Body::Shell(Shell { command, ..Shell::default() })),
         1 => words().prop_map(|text| Body::CustomMessage(CustomMessage {

@@ -315,7 +315,14 @@ fn a_tree_survives_the_way_through_pi() {
 #[test]
 fn context_edits_and_usage_are_written_and_read_back() {
     let usage = Some(Box::new(Usage { input: 5, total: 5, cost_micros: 1000, ..Usage::default() }));
-    let result = ToolResult { call: "c".into(), tool: "t".into(), blocks: Vec::new(), failed: false, usage };
+    let result = ToolResult {
+        call: "c".into(),
+        tool: "t".into(),
+        blocks: Vec::new(),
+        failed: false,
+        usage,
+        changed_input: None,
+    };
     let words = Some(vec![Block::Text("short".into())]);
     let records = vec![
         Record::opened(SessionHeader::new("s".into(), FixedStamps::start())),

@@ -62,6 +62,8 @@ fn block(block: &Block) -> Option<Value> {
 /// An entry that the CLI has not seen; `None` where it says nothing.
 pub(super) fn injected(entry: &Entry) -> Option<Value> {
     let text = match &entry.body {
+        // The CLI would run a command.
+        Body::Prompt(prompt) if slash_of(prompt) != Slash::No => labelled("The user said", &entry.body),
         Body::Prompt(prompt) => return Some(content(prompt)).filter(says_something),
         Body::Reply(_) => labelled("Another agent answered", &entry.body),
         Body::Shell(shell) if shell.private => return None,

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::about::About;
 use super::requests::Purpose;
+use crate::claude_code::BYPASS;
 
 /// What to do about a setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,8 +16,6 @@ pub(super) enum Change {
     /// Not the CLI's, or changed by a restart.
     Nothing,
 }
-
-const BYPASS: &str = "bypassPermissions";
 
 /// `launched_with` is the permission mode of the launch.
 pub(super) fn change(setting: &Setting, about: Option<&About>, launched_with: &str) -> Change {

@@ -33,13 +33,18 @@ pub(super) fn open(home: &Path, path: &Path, options: &mut OpenOptions) -> io::R
 
 /// A whole file without its longest lines ([`LongLines`]).
 pub(super) fn read(home: &Path, path: &Path) -> io::Result<Vec<u8>> {
-    let mut file = open(home, path, OpenOptions::new().read(true))?;
     let mut lines = LongLines::default();
+    read_in_chunks(home, path, |chunk| lines.push(chunk))?;
+    Ok(lines.finish().bytes)
+}
+
+pub(super) fn read_in_chunks(home: &Path, path: &Path, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+    let mut file = open(home, path, OpenOptions::new().read(true))?;
     let mut chunk = vec![0; CHUNK];
     loop {
         match file.read(&mut chunk) {
-            Ok(0) => return Ok(lines.finish().bytes),
-            Ok(count) => lines.push(chunk.get(..count).unwrap_or_default()),
+            Ok(0) => return Ok(()),
+            Ok(count) => take(chunk.get(..count).unwrap_or_default()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

@@ -195,6 +195,7 @@ fn entries_of_any_agent_are_rebuilt_and_what_is_missing_is_counted() {
         blocks: vec![Block::Text("a.txt".into())],
         failed: false,
         usage: None,
+        changed_input: None,
     };
     let path = [
         entry("1", Body::Prompt(Prompt { blocks: vec![Block::Text("list".into())], ..Prompt::default() })),

@@ -8,7 +8,7 @@ use std::path::Path;
 use offshoot_session::AgentSessionId;
 use offshoot_transcripts::claude::{listing, retitled_index, title_line};
 
-use super::files;
+use super::{NotWritten, failed, files};
 
 /// The list of sessions that some versions keep in the folder of a project.
 pub(super) const INDEX: &str = "sessions-index.json";
@@ -19,12 +19,29 @@ const END: u64 = 64 << 10;
 /// How often the index is read again because it changed between two readings.
 const ATTEMPTS: usize = 5;
 
+/// Gives the session of a transcript a title, in the transcript and in the list beside it. An empty one takes the title
+/// away. Returns whether anything was written.
+pub(super) fn write_title(
+    home: &Path,
+    path: &Path,
+    session: &AgentSessionId,
+    title: &str,
+) -> Result<bool, NotWritten> {
+    let index = path.with_file_name(INDEX);
+    let is_new = append(home, path, session, title).map_err(failed("write", path))?;
+    Ok(mirror(home, &index, session, title).map_err(failed("write", &index))? || is_new)
+}
+
 /// Appends a title line unless the end of the transcript has this title. Returns whether anything was written.
-pub(super) fn append(home: &Path, path: &Path, session: &AgentSessionId, title: &str) -> io::Result<bool> {
+fn append(home: &Path, path: &Path, session: &AgentSessionId, title: &str) -> io::Result<bool> {
     let mut file = files::open(home, path, OpenOptions::new().read(true).append(true))?;
     let end = end_of(&mut file)?;
-    if listing(&end).name.as_deref() == Some(title) {
-        return Ok(false);
+    // An end without a title says nothing about what is above it.
+    let is_whole = end.len() < END as usize;
+    match listing(&end).name {
+        Some(name) if name == title => return Ok(false),
+        None if title.is_empty() && is_whole => return Ok(false),
+        Some(_) | None => {}
     }
     let mut line = title_line(session.as_str(), title);
     if !end.is_empty() && !end.ends_with(b"\n") {
@@ -46,7 +63,7 @@ fn end_of(file: &mut File) -> io::Result<Vec<u8>> {
 
 /// Puts the title into the index, which is replaced as a whole. An index that is missing, a link or not an index stays
 /// as it is.
-pub(super) fn mirror(home: &Path, index: &Path, session: &AgentSessionId, title: &str) -> io::Result<bool> {
+fn mirror(home: &Path, index: &Path, session: &AgentSessionId, title: &str) -> io::Result<bool> {
     let Ok(mode) = files::about(home, index).map(|about| about.permissions().mode() & 0o777) else {
         return Ok(false);
     };
@@ -54,7 +71,7 @@ pub(super) fn mirror(home: &Path, index: &Path, session: &AgentSessionId, title:
         let Ok(before) = files::read(home, index) else { return Ok(false) };
         let Some(after) = retitled_index(&before, session.as_str(), title) else { return Ok(false) };
         let new = index.with_file_name(format!(".{INDEX}.{session}.new"));
-        write(&new, &after, mode)?;
+        replace(&new, &after, mode)?;
         // Claude Code may have written the index meanwhile: then the title goes into what it wrote.
         if files::read(home, index).is_ok_and(|now| now == before) {
             return std::fs::rename(&new, index).map(|()| true);
@@ -65,7 +82,7 @@ pub(super) fn mirror(home: &Path, index: &Path, session: &AgentSessionId, title:
 }
 
 /// What a crash has left under this name is removed first.
-fn write(new: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+fn replace(new: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     match std::fs::remove_file(new) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

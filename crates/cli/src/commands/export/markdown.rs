@@ -152,7 +152,9 @@ impl<'t> Page<'t> {
     }
 
     fn call(&mut self, call: &ToolUse, result: Option<&ToolResult>) {
-        let row = ledger_row(call);
+        let changed = result.and_then(|result| result.changed_input.as_deref());
+        let given = changed.map(|input| ToolUse { input: input.clone(), ..call.clone() });
+        let row = ledger_row(given.as_ref().unwrap_or(call));
         let output = result.map(|result| text_of(&result.blocks)).unwrap_or_default();
         self.tool(&row.verb, &row.target, result.is_some_and(|result| result.failed), &output);
     }

@@ -300,7 +300,15 @@ impl<'t> Page<'_, 't> {
                 (lines.into_iter().chain(took).collect::<Vec<_>>().join("  "), Ink::Faint)
             }
         };
-        self.ledger(&ledger_row(call), &end, ink);
+        let changed = self.results.get(&call.id).and_then(|(_, result)| result.changed_input.as_deref());
+        match changed {
+            None => self.ledger(&ledger_row(call), &end, ink),
+            Some(input) => {
+                let given = ToolUse { input: input.clone(), ..call.clone() };
+                self.ledger(&ledger_row(call), words::CHANGED_BY_YOU, Ink::Faint);
+                self.ledger(&ledger_row(&given), &end, ink);
+            }
+        }
     }
 
     /// `  edit   src/bucket.rs                    failed`

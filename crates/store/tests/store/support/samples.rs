@@ -103,6 +103,7 @@ pub(crate) fn every_kind(id: &str) -> Vec<Vec<Record>> {
                 blocks: vec![Block::Text("long line\n".repeat(7_000))],
                 failed: true,
                 usage: None,
+                changed_input: None,
             }),
         ),
         (

@@ -251,7 +251,8 @@ fn entries_that_it_has_not_seen_are_injected_one_by_one() {
     else {
         panic!("a prompt")
     };
-    let before = vec![std::sync::Arc::new(entry)];
+    let entry = std::sync::Arc::new(entry);
+    let before = vec![offshoot_session::agent::Unseen { entry, delivered_as: "e".into() }];
     talk.acts.clear();
     talk.input(AgentInput::Prompt { turn, entry: id, delivered_as, prompt, before });
     let written = talk.writes();
