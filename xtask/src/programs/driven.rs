@@ -54,18 +54,6 @@ const FLOWS: [Flow; 17] = [
     flow("Claude's own interface, there and back", terminal::there_and_back),
 ];
 
-/// Flows that do not hold with a version yet. What fails there is reported as skipped, by name; what holds counts.
-const OPEN: [(&str, &str); 8] = [
-    ("2.1.325", "an interrupt in the stream"),
-    ("2.1.197", "an interrupt in the stream"),
-    ("2.1.197", "an old message edited"),
-    ("2.1.197", "a message edited on another branch"),
-    ("2.1.197", "a sub-agent in the background"),
-    ("2.1.197", "Claude killed"),
-    ("2.1.197", "both killed"),
-    ("2.1.197", "Claude's own interface, there and back"),
-];
-
 /// Every flow with every version of Claude Code that is there. A name of a flow, with `_` for spaces, chooses it.
 pub(super) fn hold_all(request: &Request, cache: &Path, offshoot: &Path) -> Counts {
     let mut counts = Counts::default();
@@ -83,9 +71,7 @@ pub(super) fn hold_all(request: &Request, cache: &Path, offshoot: &Path) -> Coun
         };
         for flow in chosen(request) {
             let name = format!("claude-code {} driven: {}", program.version, flow.name);
-            let held = hold(&name, flow, offshoot, &claude);
-            counts =
-                counts + if OPEN.contains(&(program.version, flow.name)) { open(&name, held) } else { held };
+            counts = counts + hold(&name, flow, offshoot, &claude);
         }
     }
     counts
@@ -104,14 +90,6 @@ pub(crate) fn claude_programs(target: &Path) -> Vec<(&'static str, PathBuf)> {
 fn chosen(request: &Request) -> impl Iterator<Item = &'static Flow> {
     let words = request.flows.clone();
     FLOWS.iter().filter(move |flow| words.is_empty() || words.iter().any(|word| flow.name.contains(word)))
-}
-
-fn open(name: &str, held: Counts) -> Counts {
-    match held.failed {
-        0 => println!("note  {name}: it holds and need not be listed as open"),
-        _ => println!("skip  {name}: it does not hold yet"),
-    }
-    Counts { failed: 0, skipped: held.skipped + held.failed, ..held }
 }
 
 fn hold(name: &str, flow: &Flow, offshoot: &Path, claude: &Path) -> Counts {
