@@ -110,7 +110,7 @@ fn an_agent_is_stopped_and_resumes_where_the_head_goes() {
     assert!(fake_claude::session_file(&person.config(), &fork).is_none(), "nothing was said in it yet");
     // The process that waits there takes the prompt.
     person.send("four");
-    assert_eq!(person.bound(), (fork.clone(), "forked_at_message".to_owned()));
+    assert_eq!(person.bound(), (fork, "forked_at_message".to_owned()));
     assert_eq!(person.difference(), None);
     assert_eq!(fake_claude::starts(&person.config()), starts + 1);
     let back = person.done(&["rewind", &session, "#1", "--before", "--resume"]);
