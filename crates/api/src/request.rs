@@ -404,6 +404,17 @@ pub enum RewindScope {
     Both,
 }
 
+/// Who goes back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RewindSource {
+    /// The head. The agent follows with the next prompt.
+    #[default]
+    Offshoot,
+    /// The agent too, at once: its process is stopped, and another one resumes at the point.
+    Agent,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rewind {
     pub session: String,
@@ -414,6 +425,8 @@ pub struct Rewind {
     pub before: bool,
     #[serde(default)]
     pub scope: RewindScope,
+    #[serde(default)]
+    pub source: RewindSource,
     /// Only say what would happen.
     #[serde(default)]
     pub dry_run: bool,
@@ -740,6 +753,7 @@ impl Request {
             | Self::SayQueued(_) => true,
             Self::Edit(edit) => !edit.only_write,
             Self::Retry(retry) => !retry.only_write,
+            Self::Rewind(rewind) => rewind.source == RewindSource::Agent && !rewind.dry_run,
             Self::Switch(switch) => !switch.summary.is_none(),
             Self::Navigate(navigate) => !navigate.summary.is_none(),
             Self::Hello(_)
@@ -756,7 +770,6 @@ impl Request {
             | Self::Append(_)
             | Self::Version(_)
             | Self::CancelSummary(_)
-            | Self::Rewind(_)
             | Self::Configure(_)
             | Self::Fork(_)
             | Self::Rename(_)

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::TurnEnd;
 use crate::views::{
-    AgentView, BranchView, EngineView, FileChangeView, HeadView, OperationView, PlaceView, QueuedView,
-    RuleView, SessionBrief, SessionRow, SessionView, StatusRow, TreeRow, VersionBrief,
+    AgentView, BoundView, BranchView, EngineView, FileChangeView, HeadView, OperationView, PlaceView,
+    QueuedView, RuleView, SessionBrief, SessionRow, SessionView, StatusRow, TreeRow, VersionBrief,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,6 +104,9 @@ pub struct Changed {
     /// Turns on the old way to the head that the new one does not have, after a rewind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turns_left_behind: Option<usize>,
+    /// The agent that was resumed there, after a rewind with `source` `agent`; absent where it begins a session there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resumed: Option<BoundView>,
     /// The agent's own session of the branch; `null` where it has none, as where it does not know what was appended.
     pub agent_session: Option<String>,
     /// What a person should know about it.

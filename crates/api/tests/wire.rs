@@ -131,6 +131,7 @@ fn requests() -> Vec<Request> {
             session: s(),
             to: at().into(),
             scope: request::RewindScope::Both,
+            source: request::RewindSource::Agent,
             dry_run: true,
             if_running,
             ..Default::default()

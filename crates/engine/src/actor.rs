@@ -28,6 +28,7 @@ mod pending;
 mod recovery;
 mod requests;
 mod resting;
+mod resuming;
 mod scope;
 mod shared_step;
 mod shorten;

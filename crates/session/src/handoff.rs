@@ -105,11 +105,25 @@ impl Handoff {
 
 /// The method for a prompt that has been written.
 pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &HandoffAgent<'_>) -> Handoff {
+    let above = tree.parent(prompt).map(|parent| &parent.id);
+    handoff(tree, above, agent, || earlier_attachments(tree, prompt))
+}
+
+/// The method for a prompt that may be written below an entry; `None` is before the first one.
+pub fn plan_handoff_below(tree: &SessionTree, below: Option<&EntryId>, agent: &HandoffAgent<'_>) -> Handoff {
+    handoff(tree, below, agent, Vec::new)
+}
+
+fn handoff(
+    tree: &SessionTree,
+    above: Option<&EntryId>,
+    agent: &HandoffAgent<'_>,
+    earlier_attachments: impl FnOnce() -> Vec<String>,
+) -> Handoff {
     let (can, new) = (agent.abilities, || agent.new_session.cloned());
     if can.stateless {
         return Handoff::Stateless;
     }
-    let above = tree.parent(prompt).map(|parent| &parent.id);
     let path = tree.path_to(above);
     // Nobody needs to know what was cleared: a session that begins behind it lacks nothing.
     let counts = path.get(Reach::of(&path).start..).unwrap_or_default();
@@ -136,7 +150,7 @@ pub fn plan_handoff(tree: &SessionTree, prompt: &EntryId, agent: &HandoffAgent<'
                 Some(At::Within) if can.fork_at_message => ReplayReason::InsideTurn,
                 Some(At::Within) => ReplayReason::CannotFork,
             };
-            let text = reconstruct(&path, &earlier_attachments(tree, prompt));
+            let text = reconstruct(&path, &earlier_attachments());
             Handoff::Replay { text, reason }
         }
     }

@@ -5,7 +5,8 @@
 use offshoot_session::agent::Abilities;
 use offshoot_session::handoff::{
     AgentSwitch, ContinuedSession, Handoff, HandoffAgent, branch_provenance, branch_session,
-    continued_session, plan_handoff, reconstruct, switch_agent, unseen_entries,
+    continued_session, has_own_session, plan_handoff, plan_handoff_below, reconstruct, switch_agent,
+    unseen_entries,
 };
 use offshoot_session::plan::fork::{Fork, ForkPosition, ForkScope, fork_records};
 use offshoot_session::plan::{plan_redo, plan_send, plan_undo};
@@ -167,6 +168,22 @@ fn a_session_with_unseen_entries_behind_it_is_known_as_such() {
         Some(ContinuedSession { session: "s1".into(), last: Some("a1".into()), has_unseen })
     };
     assert_eq!((continued("a1"), continued("u2")), (expected(false), expected(true)));
+}
+
+/// Before a prompt is written it is known how the agent would come to it.
+#[test]
+fn a_place_without_a_prompt_has_the_method_of_a_prompt_there() {
+    let names = Abilities { entry_ids: true, rebuilt_transcript: true, ..forks() };
+    let tree = tree("u1/t1 - a1/t1 - u2/t2 - a2/t2 - u3/t3\n a1 - u4/t4\n a1 - s1 - u5/t5*", "u1:s1 u2:s1");
+    let at_hand = agent("agent", &names, None);
+    for (prompt, above, is_own) in
+        [("u1", None, false), ("u3", Some("a2"), true), ("u4", Some("a1"), true), ("u5", Some("s1"), false)]
+    {
+        let above: Option<EntryId> = above.map(Into::into);
+        let below = plan_handoff_below(&tree, above.as_ref(), &at_hand);
+        assert_eq!(below, plan_handoff(&tree, &prompt.into(), &at_hand), "{prompt}");
+        assert_eq!(has_own_session(&tree, above.as_ref(), &at_hand), is_own, "{prompt}");
+    }
 }
 
 #[test]

@@ -188,6 +188,9 @@ pub(crate) struct RewindArgs {
     /// Above the prompt of the turn, to say it differently
     #[arg(long, conflicts_with = "exact")]
     pub(crate) before: bool,
+    /// Stop the agent and let it resume there now, not with the next message
+    #[arg(long)]
+    pub(crate) resume: bool,
     /// Only say what would happen
     #[arg(long)]
     pub(crate) dry_run: bool,

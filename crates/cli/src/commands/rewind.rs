@@ -1,7 +1,7 @@
 //! `offshoot rewind [SESSION] POINT`: the conversation goes back to the end of a turn, or with `--before` above its prompt,
 //! whose text comes back to be edited. What is left behind stays in the tree. Files are not rewound yet.
 
-use offshoot_api::request::{Rewind, RewindScope};
+use offshoot_api::request::{Rewind, RewindScope, RewindSource};
 use offshoot_api::response::{Changed, RewindPreview};
 use offshoot_api::{ErrorCode, Request, Response};
 use offshoot_session::SessionId;
@@ -26,12 +26,18 @@ pub(crate) fn run(args: &RewindArgs, here: &Here) -> Result<Answer, Failure> {
     let left = changed.turns_left_behind.unwrap_or_default();
     let text = changed.editor_text.as_deref();
     if wants_json(args.json.json) {
-        let more = json!({ "turn": number, "turns_left_behind": left, "text": text });
+        let mut more = json!({ "turn": number, "turns_left_behind": left, "text": text });
+        if let (true, Some(more)) = (args.resume, more.as_object_mut()) {
+            more.insert("resumed".to_owned(), json!(changed.resumed));
+        }
         return Ok(head::as_json(&changed, more));
     }
     let mut rest = head_line(&changed, &here.look) + &session_line(here, &changed.session);
     if left > 0 {
         rest.push_str(&words::scripts::left_behind(&counted(left, "turn", "turns"), left));
+    }
+    if args.resume && !args.dry_run {
+        rest.push_str(&words::scripts::resumed(changed.resumed.as_ref()));
     }
     rest.push_str(&words_back(text, &here.look));
     let told = Told {
@@ -52,6 +58,7 @@ fn rewound(args: &RewindArgs, here: &Here, id: &SessionId, at: &str) -> Result<C
         to: args.exact.point(at),
         before: args.before,
         scope: RewindScope::Conversation,
+        source: if args.resume { RewindSource::Agent } else { RewindSource::Offshoot },
         dry_run: args.dry_run,
         if_running: if_running(args.running.abort_first),
         client_id: Some(here.client_id()),

@@ -1,8 +1,9 @@
 //! Sentences of commands for scripts.
 
-use offshoot_api::views::{AbilitiesView, AbilityView, AgentModelView};
+use offshoot_api::views::{AbilitiesView, AbilityView, AgentModelView, BoundView, ProvenanceView};
 use offshoot_session::{Binding, Missing, Provenance};
 
+use crate::cataloged::agent_name;
 use crate::numbers::{counted, thousands};
 use crate::words::talking::model_name;
 
@@ -162,6 +163,21 @@ pub(crate) fn rewound(turn: usize, is_before: bool, is_only_told: bool) -> Strin
 pub(crate) fn left_behind(turns: &str, count: usize) -> String {
     let stay = if count == 1 { "stays" } else { "stay" };
     format!("  {turns} {stay} in the tree; files stay as they are\n")
+}
+
+/// How the agent came to the point; `None`: it begins a session there with the next message.
+pub(crate) fn resumed(bound: Option<&BoundView>) -> String {
+    let Some(bound) = bound else {
+        return "  the agent begins a session there with the next message\n".to_owned();
+    };
+    let agent = agent_name(bound.agent.as_deref().unwrap_or_default());
+    let how = match bound.provenance {
+        ProvenanceView::Continued => "goes on in its session",
+        ProvenanceView::ForkedAtMessage => "has forked its session there",
+        ProvenanceView::RebuiltTranscript => "was given the branch as a session that was rebuilt",
+        ProvenanceView::ReplayedContext => "is given the branch as text with the next message",
+    };
+    format!("  {agent} {how}\n")
 }
 
 pub(crate) fn version_begins_session(id: &str, turn: usize, origin: &str) -> String {

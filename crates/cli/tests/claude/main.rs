@@ -7,6 +7,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run the program has failed")]
 
 mod person;
+mod steps;
 
 use std::time::Duration;
 

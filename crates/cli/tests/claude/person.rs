@@ -1,5 +1,6 @@
 //! A home with an engine and the scripted Claude Code, and a conversation in it.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
@@ -16,7 +17,7 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_offshoot");
 
 pub(crate) struct Person {
     dir: TempDir,
-    session: String,
+    pub(crate) session: String,
     /// Ids of prompts that were seen.
     prompts: Vec<String>,
     /// How often the two sides were compared.
@@ -39,7 +40,7 @@ impl Person {
         self.dir.path().join("offshoot")
     }
 
-    fn config(&self) -> PathBuf {
+    pub(crate) fn config(&self) -> PathBuf {
         self.dir.path().join("claude")
     }
 
@@ -56,20 +57,71 @@ impl Person {
         command
     }
 
-    fn run(&self, words: &[&str]) -> Output {
+    pub(crate) fn run(&self, words: &[&str]) -> Output {
         self.command(words).bounded_output().expect("the program starts")
     }
 
-    fn json(&self, words: &[&str]) -> Value {
+    pub(crate) fn json(&self, words: &[&str]) -> Value {
         let output = self.run(words);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{words:?}: {error}"))
     }
 
-    fn start(&self, words: &[&str]) -> Child {
+    pub(crate) fn start(&self, words: &[&str]) -> Child {
         let mut command = self.command(words);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.spawn().expect("the program starts")
+    }
+
+    /// Runs a command that has to end well; what it prints.
+    pub(crate) fn done(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// The same for a command that reads these lines; also what it says beside it.
+    pub(crate) fn reads(&self, words: &[&str], lines: &str) -> String {
+        let mut command = self.command(words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the program starts");
+        let mut stdin = child.stdin.take().expect("its input");
+        stdin.write_all(lines.as_bytes()).expect("it reads");
+        drop(stdin);
+        let output = child.bounded_output();
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert!(output.status.success(), "{words:?}: {said}");
+        said
+    }
+
+    /// Types a line into a chat.
+    pub(crate) fn types(&self, line: &str) -> String {
+        self.reads(&["chat", &self.session], &format!("{line}\n"))
+    }
+
+    /// Runs a command that has to be refused; why.
+    pub(crate) fn refused(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert!(!output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stdout));
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    }
+
+    /// The entries of the head's branch.
+    pub(crate) fn entries(&self) -> Vec<Value> {
+        list(&self.json(&["show", &self.session, "--json"])["entries"]).to_vec()
+    }
+
+    /// The session of Claude Code in which the last prompt of the branch was answered, and how it came to it.
+    pub(crate) fn bound(&self) -> (String, String) {
+        let entries = self.entries();
+        let prompt = entries.iter().rfind(|entry| entry["role"] == "user").expect("a prompt");
+        let told = |field: &str| prompt["context"][field].as_str().unwrap_or_default().to_owned();
+        (told("agent_session"), told("provenance"))
+    }
+
+    pub(crate) fn until_waiting(&self) {
+        until("an ask", || self.state() == "waiting");
     }
 
     pub(crate) fn send(&mut self, text: &str) {
@@ -164,7 +216,7 @@ impl Person {
     }
 }
 
-fn list(value: &Value) -> &[Value] {
+pub(crate) fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 

@@ -13,7 +13,7 @@ use offshoot_session::agent::{
 };
 use offshoot_session::guard::Refusal;
 use offshoot_session::handoff::{
-    Handoff, HandoffAgent, ReplayReason, branch_session, plan_handoff, unseen_entries,
+    Handoff, HandoffAgent, ReplayReason, branch_session, plan_handoff, plan_handoff_below, unseen_entries,
 };
 use offshoot_session::tokens::estimate_text;
 use offshoot_session::turn::Turn;
@@ -22,6 +22,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tracing::{info, warn};
 
+use super::resuming::ResumedAt;
 use super::scope::Scope;
 use super::turns::Running;
 use super::{Message, SessionActor};
@@ -47,6 +48,8 @@ pub(super) struct Connection {
     /// It has nothing to do.
     pub(super) idle: Option<IdleTicket>,
     pub(super) sessions: OpenSessions,
+    /// It has resumed at a point, and waits for the first prompt there.
+    pub(super) resumed: Option<ResumedAt>,
     /// Of the request that connected it.
     pub(super) scope: Scope,
 }
@@ -86,10 +89,22 @@ impl SessionActor {
     /// How the agent comes to know the branch above a prompt, and by which connection.
     pub(super) fn plan_connection(&mut self, prompt: &EntryId, agent: &dyn Agent) -> Planned {
         let above = self.tree.parent(prompt).map(|parent| parent.id.clone());
-        let known = branch_session(&self.tree, above.as_ref());
-        let settings = settings_of(&self.tree, Some(prompt));
+        self.plan_connection_below(above.as_ref(), Some(prompt), agent)
+    }
+
+    /// The same; without a prompt for one that may be written there.
+    pub(super) fn plan_connection_below(
+        &mut self,
+        above: Option<&EntryId>,
+        prompt: Option<&EntryId>,
+        agent: &dyn Agent,
+    ) -> Planned {
+        let known = branch_session(&self.tree, above);
+        let settings = settings_of(&self.tree, prompt.or(above));
         let abilities = agent.abilities(model_of(&settings));
-        let mut free = known.as_ref().and_then(|session| self.free_connection(agent.name(), session));
+        let waiting = self.waiting_connection(agent.name(), above);
+        let of_session = || known.as_ref().and_then(|session| self.free_connection(agent.name(), session));
+        let mut free = waiting.or_else(of_session);
         // Some settings are in force only after a restart.
         let is_stale = |id: &ConnectionId| {
             let known = self.connections.get(id).map_or(&[][..], |connection| &connection.settings);
@@ -108,7 +123,11 @@ impl SessionActor {
             new_session: new_session.as_ref(),
         };
         let fresh = new_session.clone();
-        let handoff = match plan_handoff(&self.tree, prompt, &at_hand) {
+        let planned = match prompt {
+            Some(prompt) => plan_handoff(&self.tree, prompt, &at_hand),
+            None => plan_handoff_below(&self.tree, above, &at_hand),
+        };
+        let handoff = match planned {
             // Another process has it open: two would lose what one of them writes.
             Handoff::Continue { session, at }
                 if free.is_none() && self.shared.agent_sessions.is_in_use(agent.name(), &session) =>
@@ -122,8 +141,10 @@ impl SessionActor {
             }
             handoff => handoff,
         };
-        let unseen = unseen_entries(&self.tree, prompt, &at_hand, &handoff);
-        let free = free.filter(|_| matches!(handoff, Handoff::Continue { .. }));
+        let unseen = prompt.map(|prompt| unseen_entries(&self.tree, prompt, &at_hand, &handoff));
+        let unseen = unseen.unwrap_or_default();
+        let is_waiting = free.is_some() && free == waiting;
+        let free = free.filter(|_| is_waiting || matches!(handoff, Handoff::Continue { .. }));
         Planned { handoff, unseen, free }
     }
 
@@ -137,7 +158,9 @@ impl SessionActor {
     ) {
         let Planned { handoff, unseen, free } = self.plan_connection(&prompt, agent.as_ref());
         info!(name: "turn begins", session = %self.id, turn = %turn, agent = agent.name());
-        let begun = Turn::begin(turn.clone(), prompt.clone(), handoff.provenance());
+        let resumed = free.and_then(|id| self.connections.get(&id)?.resumed.clone());
+        let provenance = resumed.map_or_else(|| handoff.provenance(), |resumed| resumed.provenance);
+        let begun = Turn::begin(turn.clone(), prompt.clone(), provenance);
         let begun = begun.answered_by(agent.name()).without(handoff.missing());
         // Where no folder is named, all turns of the session work in the same one.
         let place = self.project().unwrap_or(self.id.as_str());
@@ -161,6 +184,17 @@ impl SessionActor {
         }
     }
 
+    /// One that has resumed where this prompt comes.
+    fn waiting_connection(&self, agent: &str, above: Option<&EntryId>) -> Option<ConnectionId> {
+        let is_it = |id: &ConnectionId, connection: &Connection| {
+            !self.is_at_work(*id)
+                && connection.agent == agent
+                && connection.resumed.as_ref().is_some_and(|resumed| resumed.at.as_ref() == above)
+                && !connection.inputs.is_closed()
+        };
+        self.connections.iter().find(|(id, connection)| is_it(id, connection)).map(|(id, _)| *id)
+    }
+
     fn free_connection(&self, agent: &str, session: &AgentSessionId) -> Option<ConnectionId> {
         let is_free = |id: &ConnectionId, connection: &Connection| {
             !self.is_at_work(*id)
@@ -179,6 +213,7 @@ impl SessionActor {
             // It need not say again who it is. Nothing is written before it takes the prompt.
             let _ = running.turn.opened(&connection.info, self.stamps.as_mut());
             connection.turn = Some(turn.clone());
+            connection.resumed = None;
             connection.configure(settings);
         }
         self.rest_idle_agents();
@@ -193,27 +228,55 @@ impl SessionActor {
     /// Reaches an agent, elsewhere; it comes back as [`Message::Reached`].
     pub(super) fn reach(&mut self, turn: &TurnId, prompt: &EntryId, handoff: Handoff) {
         let above = self.tree.parent(prompt).map(|parent| parent.id.clone());
-        let Some(running) = self.turns.get(turn) else { return };
-        let scope = running.scope.clone();
-        let start = AgentStart {
+        let Some(running) = self.turns.get_mut(turn) else { return };
+        running.starts += 1;
+        let (scope, agent) = (running.scope.clone(), running.agent.clone());
+        let settings = settings_of(&self.tree, Some(prompt));
+        let start = self.start_of(agent.name(), above, settings, handoff, &scope);
+        let connecting = self.connecting(agent, start);
+        let (name, to_self) = (turn.clone(), self.to_self.clone());
+        let reaching = self.tasks.spawn(async move {
+            let reached = connecting.await;
+            // Where the actor is gone, so is the reason to have reached anybody.
+            let _ = to_self.send(Message::Reached { turn: name, reached }).await;
+        });
+        if let Some(running) = self.turns.get_mut(turn) {
+            running.reaching = Some(reaching);
+        }
+    }
+
+    /// What an agent needs to answer below an entry.
+    pub(super) fn start_of(
+        &self,
+        agent: &str,
+        above: Option<EntryId>,
+        settings: Vec<Setting>,
+        handoff: Handoff,
+        scope: &Scope,
+    ) -> AgentStart {
+        AgentStart {
             session: self.id.clone(),
             workspace: self.project().map(Into::into),
             handoff,
             context: Arc::new(TreePath { tree: self.tree.clone(), to: above }),
-            settings: settings_of(&self.tree, Some(prompt)),
+            settings,
             environment: scope.environment(),
-            host: scope.settings.host_for(running.agent.name(), &self.shared.host),
+            host: scope.settings.host_for(agent, &self.shared.host),
             is_watched: scope.context.interactive,
-        };
+        }
+    }
+
+    /// Connects an agent, once the process that has its session has ended.
+    pub(super) fn connecting(
+        &mut self,
+        agent: Arc<dyn Agent>,
+        start: AgentStart,
+    ) -> impl Future<Output = Result<Connected, AgentFailure>> + Send + 'static {
         let opens = session_of(&start.handoff).cloned();
         let wait = self.settings.reach_wait;
-        let agent = running.agent.clone();
         let (start_at, swept) = (self.start_at(agent.name()), self.shared.swept.clone());
         let claims = Arc::new(self.shared.agent_sessions.claims(agent.name()));
-        let Some(running) = self.turns.get_mut(turn) else { return };
-        running.starts += 1;
-        let (turn, to_self) = (turn.clone(), self.to_self.clone());
-        running.reaching = Some(self.tasks.spawn(async move {
+        async move {
             if let Some(at) = start_at {
                 sleep_until(at).await;
             }
@@ -224,16 +287,14 @@ impl SessionActor {
                 }
                 agent.connect(start).await
             };
-            let reached = match timeout(wait, connect).await {
+            match timeout(wait, connect).await {
                 Ok(Ok(connection)) => {
                     Ok(Connected { connection, claims: claims.clone(), end_wait: agent.end_wait() })
                 }
                 Ok(Err(error)) => Err(not_reached(&error)),
                 Err(_) => Err(gone(format!("{} took too long to start", agent.title()))),
-            };
-            // Where the actor is gone, so is the reason to have reached anybody.
-            let _ = to_self.send(Message::Reached { turn, reached }).await;
-        }));
+            }
+        }
     }
 
     pub(super) async fn on_reached(&mut self, turn: &TurnId, reached: Result<Connected, AgentFailure>) {
@@ -254,15 +315,43 @@ impl SessionActor {
     }
 
     async fn connected(&mut self, turn: &TurnId, connected: Connected) {
+        let id = self.next_connection_id();
         let Some(running) = self.turns.get_mut(turn) else { return };
-        self.next_connection += 1;
-        let id = ConnectionId(self.next_connection);
         running.connection = Some(id);
         let (is_again, prompt) = (running.tries > 0, running.turn.prompt().clone());
         let info = AgentInfo { session: running.returns_to.clone(), ..AgentInfo::default() };
         let scope = running.scope.clone();
         running.give_up_at = is_again.then(|| Instant::now() + self.settings.reach_wait);
         let agent = running.agent.name().to_owned();
+        let settings = settings_of(&self.tree, Some(&prompt));
+        let connection = self.keep_connection(id, connected, agent, info, settings, scope);
+        connection.turn = Some(turn.clone());
+        connection.tip = Some(prompt);
+        if is_again {
+            let unconfirmed: Vec<AgentInput> = self.asks.unconfirmed().collect();
+            for answer in unconfirmed.into_iter().filter(|answer| belongs_to(answer, turn)) {
+                self.tell_agent(turn, answer);
+            }
+        } else {
+            self.deliver(turn, id).await;
+        }
+    }
+
+    pub(super) fn next_connection_id(&mut self) -> ConnectionId {
+        self.next_connection += 1;
+        ConnectionId(self.next_connection)
+    }
+
+    /// An agent that was reached is kept by a task of its own. It has nothing to do yet.
+    pub(super) fn keep_connection(
+        &mut self,
+        id: ConnectionId,
+        connected: Connected,
+        agent: String,
+        info: AgentInfo,
+        settings: Vec<Setting>,
+        scope: Scope,
+    ) -> &mut Connection {
         self.longest_end = self.longest_end.max(connected.end_wait);
         let sessions = OpenSessions(connected.claims.clone());
         let (inputs, for_agent) = mpsc::unbounded_channel();
@@ -271,23 +360,16 @@ impl SessionActor {
             agent,
             inputs,
             info,
-            settings: settings_of(&self.tree, Some(&prompt)),
-            turn: Some(turn.clone()),
-            tip: Some(prompt),
+            settings,
+            turn: None,
+            tip: None,
             background: Vec::new(),
             idle: None,
             sessions,
+            resumed: None,
             scope,
         };
-        if is_again {
-            for answer in self.asks.unconfirmed().filter(|answer| belongs_to(answer, turn)) {
-                connection.tell(answer);
-            }
-        }
-        self.connections.insert(id, connection);
-        if !is_again {
-            self.deliver(turn, id).await;
-        }
+        self.connections.entry(id).insert_entry(connection).into_mut()
     }
 
     /// An agent that goes without a word is looked for again, where it can take up its session: answers that it has not

@@ -1,4 +1,5 @@
-//! What has to be asked elsewhere before a request can go on: hooks, an agent that writes a summary or lists its models.
+//! What has to be asked elsewhere before a request can go on: hooks, an agent that writes a summary, lists its models or
+//! resumes at another point.
 //!
 //! The request waits here while somebody is asked. Then it comes again and is answered as if it came anew, with what was
 //! brought: so nothing that was decided before the errand is believed after it, and whoever gives up leaves no trace.
@@ -24,6 +25,7 @@ use tracing::debug;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::news::Cause;
 use super::pending::Pending;
+use super::resuming::{Resumed, Resuming};
 use super::scope::Scope;
 use super::shared_step::{Other, SharedStep, StepsLock, TakenThere, putting_back, take_there};
 use super::{Call, Message, SessionActor};
@@ -46,6 +48,8 @@ pub(super) enum Errand {
     Probe {
         agent: Arc<dyn Agent>,
     },
+    /// The agent is stopped, and resumes where the head goes.
+    Resume(Box<Resuming>),
     /// No other request undoes or redoes a step of two sessions meanwhile.
     LockSteps {
         step: SharedStep,
@@ -86,6 +90,7 @@ pub(crate) struct Brought {
     summary: Option<Written>,
     /// An agent was asked for its models, whether it answered or not.
     has_probed: bool,
+    has_resumed: bool,
     steps_lock: Option<Arc<StepsLock>>,
     other_side: Option<Box<Taken>>,
     /// The answer, where another session has undone or redone the step while this request waited for the lock.
@@ -186,6 +191,10 @@ impl Brought {
         self.has_probed
     }
 
+    pub(super) fn has_resumed(&self) -> bool {
+        self.has_resumed
+    }
+
     pub(super) fn holds_steps_lock(&self) -> bool {
         self.steps_lock.is_some()
     }
@@ -271,6 +280,7 @@ enum AwayFor {
         head: Option<EntryId>,
     },
     Probe,
+    Resume,
     LockSteps {
         step: SharedStep,
     },
@@ -290,6 +300,7 @@ pub(crate) enum Back {
     Verdict(Verdict),
     Written(Result<Vec<String>, ApiError>),
     Probed,
+    Resumed(Box<Result<Resumed, ApiError>>),
     StepsLocked(Result<StepsLock, ApiError>),
     OtherSide(TakenThere),
 }
@@ -328,6 +339,7 @@ impl Away {
             AwayFor::Hooks { .. }
             | AwayFor::Summary { .. }
             | AwayFor::Probe
+            | AwayFor::Resume
             | AwayFor::LockSteps { .. } => true,
             AwayFor::OtherSide { .. } | AwayFor::PutBack { .. } => false,
         }
@@ -361,6 +373,14 @@ impl SessionActor {
                 (task, AwayFor::Summary { head })
             }
             Errand::Probe { agent } => (self.probe(id, agent), AwayFor::Probe),
+            Errand::Resume(resuming) => {
+                let resumed = self.resume_agent(*resuming);
+                let task = self.tasks.spawn(async move {
+                    let back = Back::Resumed(Box::new(resumed.await));
+                    let _ = to_self.send(Message::Back { errand: id, back }).await;
+                });
+                (task, AwayFor::Resume)
+            }
             Errand::OtherSide { other, step } => {
                 let task = self.ask_other_side(id, other.session.clone(), step.clone());
                 (task, AwayFor::OtherSide { other, step })
@@ -448,6 +468,7 @@ impl SessionActor {
             AwayFor::Hooks { .. }
             | AwayFor::Summary { .. }
             | AwayFor::Probe
+            | AwayFor::Resume
             | AwayFor::OtherSide { .. }
             | AwayFor::PutBack { .. } => false,
         })?;
@@ -497,9 +518,11 @@ impl SessionActor {
         let nobody_waits = call.brought.by.is_person() && call.reply.is_closed();
         match (back, what) {
             // It was given up at the same moment.
-            (Back::Verdict(_) | Back::Written(_) | Back::Probed | Back::StepsLocked(_), _)
-                if nobody_waits =>
-            {
+            // An agent that has resumed ends with what it came back with.
+            (
+                Back::Verdict(_) | Back::Written(_) | Back::Probed | Back::Resumed(_) | Back::StepsLocked(_),
+                _,
+            ) if nobody_waits => {
                 self.withdrawn(&call);
             }
             (Back::Verdict(mut verdict), AwayFor::Hooks { event, head }) => {
@@ -530,6 +553,14 @@ impl SessionActor {
                 call.brought.has_probed = true;
                 self.afterwards.push_back(Message::Call(call));
             }
+            (Back::Resumed(resumed), AwayFor::Resume) => match *resumed {
+                Ok(resumed) => {
+                    call.brought.has_resumed = true;
+                    self.agent_resumed(resumed);
+                    self.afterwards.push_back(Message::Call(call));
+                }
+                Err(error) => self.refuse(call, error),
+            },
             (Back::StepsLocked(Ok(lock)), AwayFor::LockSteps { .. }) => {
                 call.brought.steps_lock = Some(Arc::new(lock));
                 self.afterwards.push_back(Message::Call(call));
@@ -552,6 +583,7 @@ impl SessionActor {
                 Back::Verdict(_)
                 | Back::Written(_)
                 | Back::Probed
+                | Back::Resumed(_)
                 | Back::StepsLocked(_)
                 | Back::OtherSide(_),
                 _,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use offshoot_api::request::{self, ForkTo, IfRunning, RewindScope, Summary};
+use offshoot_api::request::{self, ForkTo, IfRunning, RewindScope, RewindSource, Summary};
 use offshoot_api::response::Changed;
 use offshoot_api::views::{EntryView, HeadView, OperationView, SessionBrief, VersionBrief};
 use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint, Response, response};
@@ -243,11 +243,19 @@ impl SessionActor {
         }
         self.may(Action::MoveHead, AgentState::Reachable, rewind.if_running)?;
         let summary = self.before_going(to.as_ref(), brought)?;
+        let by_agent = rewind.source == RewindSource::Agent;
+        if by_agent
+            && !brought.has_resumed()
+            && let Some(errand) = self.resuming_at(to.as_ref())?
+        {
+            return Err(Halt::Errand(errand));
+        }
+        let resumed = if by_agent { self.resumed_view(to.as_ref()) } else { None };
         let turns_left_behind = Some(self.turns_left_behind(to.as_ref()));
         let client_id = rewind.client_id.as_deref();
         let changed = self.go(to.as_ref(), summary, client_id, plan_rewind_conversation).await?;
         let place = self.place(Some(&prompt.id));
-        Ok(answered(Changed { place, editor_text, turns_left_behind, ..changed }))
+        Ok(answered(Changed { place, editor_text, turns_left_behind, resumed, ..changed }))
     }
 
     fn rewind_preview(

@@ -166,15 +166,7 @@ async fn rows(records: &[Record]) -> Vec<TreeRow> {
 fn goes_to(point: &str) -> Vec<(&'static str, Request)> {
     let (session, at) = (String::from("s"), || point.to_owned().into());
     let switch = request::Switch { session: session.clone(), to: Some(at()), ..Default::default() };
-    let rewind = request::Rewind {
-        session: session.clone(),
-        to: at(),
-        before: false,
-        scope: request::RewindScope::Conversation,
-        dry_run: false,
-        if_running: request::IfRunning::default(),
-        client_id: None,
-    };
+    let rewind = request::Rewind { session: session.clone(), to: at(), ..Default::default() };
     let fork = request::Fork { session, at: Some(at()), to: ForkTo::Here, ..Default::default() };
     vec![
         ("switch", Request::Switch(switch)),

@@ -2,7 +2,7 @@
 
 use offshoot_api::request::{
     Answer, Clear, Compact, Configure, Edit, Fork, ForkTo, History, IfRunning, Label, Navigate, Rename,
-    Resume, Retry, Rewind, RewindScope, SayQueued, Send, Show, Switch, Version,
+    Resume, Retry, Rewind, RewindScope, RewindSource, SayQueued, Send, Show, Switch, Version,
 };
 use offshoot_api::views::{BodyView, EntryView};
 use offshoot_api::{ApiError, Changed, ErrorCode, Hint, Request, Response};
@@ -177,7 +177,8 @@ impl Chat<'_> {
                 let scope = RewindScope::Conversation;
                 let (to, client_id) = (to.into(), Some(self.message_id()));
                 let (before, dry_run) = (true, false);
-                Request::Rewind(Rewind { session, to, before, scope, dry_run, if_running, client_id })
+                let source = RewindSource::Offshoot;
+                Request::Rewind(Rewind { session, to, before, scope, source, dry_run, if_running, client_id })
             }
             Typed::Edit { at, text } => {
                 let client_id = Some(self.message_id());
