@@ -334,7 +334,10 @@ impl Sending<'_> {
         // What is still being said has no end yet, and is told for good when it has.
         let kind = match &entry.body {
             BodyView::Reply { stop: None, .. } if is_running => EventKind::Live { entry },
-            _ => EventKind::Entry { entry, replaces: None },
+            _ => {
+                self.telling.is_found(&entry);
+                EventKind::Entry { entry, replaces: None }
+            }
         };
         self.hear(&self.event(at, kind))
     }

@@ -56,6 +56,8 @@ pub(crate) struct Telling<'l> {
     thinks: Option<Thinks>,
     /// Bytes of each reply that were told.
     told: HashMap<String, usize>,
+    /// Words that were told of entries that are not final.
+    live_words: HashMap<String, String>,
     /// The entry whose words came last.
     speaking: Option<String>,
     at_line_start: bool,
@@ -69,9 +71,19 @@ pub(crate) struct Telling<'l> {
 impl<'l> Telling<'l> {
     pub(crate) fn new(look: &'l Look) -> Self {
         let listener = Listener::Script;
-        let (told, speaking, thinks) = (HashMap::new(), None, None);
         let (columns, wrapping) = (look.width, Wrapping::to(look.width));
-        Self { look, listener, thinks, told, speaking, at_line_start: true, margin: "", columns, wrapping }
+        Self {
+            look,
+            listener,
+            thinks: None,
+            told: HashMap::new(),
+            live_words: HashMap::new(),
+            speaking: None,
+            at_line_start: true,
+            margin: "",
+            columns,
+            wrapping,
+        }
     }
 
     /// To somebody who talks with the agent.
@@ -170,7 +182,11 @@ impl<'l> Telling<'l> {
                 Prompts::Seen => String::new(),
                 Prompts::Told => self.prompt(prompt),
             },
-            BodyView::Reply { blocks, .. } => self.reply(&entry.id, blocks),
+            BodyView::Reply { blocks, .. } => {
+                let out = self.reply(&entry.id, blocks);
+                self.live_words.remove(&entry.id);
+                out
+            }
             BodyView::ToolResult { blocks, failed, .. } => self.result(blocks, *failed),
             BodyView::Shell { command, output, .. } => {
                 self.line(Ink::Faint, &format!("$ {command}")) + &self.line(Ink::Faint, output)
@@ -256,6 +272,7 @@ impl<'l> Telling<'l> {
         if text.is_empty() {
             return String::new();
         }
+        self.live_words.entry(entry.to_owned()).or_default().push_str(text);
         let mut out = self.begin_words(entry, text);
         let now = self.wrapping.take(&harmless_piece(text, self.look.ascii), width(self.margin));
         self.push_behind_margin(&mut out, &now);
@@ -305,6 +322,7 @@ impl<'l> Telling<'l> {
     /// What was told of a live entry was told of the entry that replaces it.
     fn replace(&mut self, live: Option<&str>, entry: &str) {
         let Some(live) = live else { return };
+        self.live_words.remove(live);
         for (from, to) in [(live.to_owned(), entry.to_owned()), (thoughts_of(live), thoughts_of(entry))] {
             if let Some(told) = self.told.remove(&from) {
                 self.told.insert(to, told);
@@ -315,8 +333,22 @@ impl<'l> Telling<'l> {
         }
     }
 
+    /// A final entry that was found in a view, after a crash for example. An agent may name it otherwise than it was named
+    /// while it was live, and the event that says so was missed: the words tell which one it is.
+    pub(crate) fn is_found(&mut self, entry: &EntryView) {
+        let BodyView::Reply { blocks, .. } = &entry.body else { return };
+        if self.told.contains_key(&entry.id) {
+            return;
+        }
+        let text = text_of(blocks);
+        let live = self.live_words.iter().find(|(_, told)| text.starts_with(told.as_str()));
+        let live = live.map(|(live, _)| live.clone());
+        self.replace(live.as_deref(), &entry.id);
+    }
+
     /// The agent does not know what was told of this entry.
     fn void(&mut self, entry: &str) -> String {
+        self.live_words.remove(entry);
         self.told.remove(&thoughts_of(entry));
         match self.told.remove(entry) {
             Some(_) => self.line(Ink::Faint, talking::DISCARDED),
@@ -551,5 +583,35 @@ pub(crate) fn setting_told(setting: &SettingView) -> String {
         SettingView::Mode { mode, .. } => talking::set("Mode", mode),
         SettingView::ServiceTier(tier) => talking::set("Service tier", tier.as_deref().unwrap_or("usual")),
         SettingView::Config(_) => talking::set("Settings", "changed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use offshoot_api::views::EntryView;
+    use serde_json::json;
+
+    use super::*;
+
+    fn reply(id: &str, text: &str) -> EntryView {
+        let view = json!({
+            "id": id, "parent": null, "at": "2025-01-01T00:00:00Z", "kind": "reply",
+            "blocks": [{ "kind": "text", "text": text }], "model": null, "usage": null, "stop": "end_turn",
+        });
+        serde_json::from_value(view).expect("a view")
+    }
+
+    /// The engine was killed behind a block: the agent's transcript has it under the agent's own id.
+    #[test]
+    fn what_was_live_is_told_once_also_where_it_is_found_under_another_id() {
+        let look = Look::plain(None);
+        let mut telling = Telling::new(&look);
+        assert_eq!(telling.words("live", "Begun"), "Begun");
+        let found = reply("named", "Begun. And more.");
+        telling.is_found(&found);
+        assert_eq!(telling.entry(&found, Prompts::Seen), ". And more.");
+        let other = reply("other", "Begun otherwise.");
+        telling.is_found(&other);
+        assert_eq!(telling.entry(&other, Prompts::Seen), "\nBegun otherwise.");
     }
 }

@@ -413,6 +413,7 @@ impl<'h> Chat<'h> {
         if self.told.contains(&entry.id) {
             return Ok(());
         }
+        self.telling.is_found(entry);
         self.tell_said(entry)?;
         match &entry.bound {
             Some(bound) => self.tell_bound(bound),
