@@ -303,8 +303,7 @@ impl Protocol {
             let command = offshoot_session::text_of(&prompt.blocks);
             let command = command.split_whitespace().next().unwrap_or_default();
             let text = format!("`{command}` is not sent to {TITLE}: use `{instead}`");
-            let ability = "slash command";
-            return self.fail_prompt(turn, AgentFailure::new(FailureKind::Unsupported { ability }, text));
+            return self.fail_prompt(turn, AgentFailure::other(text));
         }
         let delivery = |turn, uuid: String, content: &Value, is_command| Delivery {
             line: requests::user_line(&uuid, content, Option::is_some(&turn)),

@@ -11,6 +11,7 @@ use offshoot_api::views::{
     AskView, AskingView, BlockView, BodyView, EntryView, PromptView, QuestionView, SettingView, SubAgentView,
 };
 use offshoot_session::Interruption;
+use offshoot_session::agent::FailureKind;
 use serde_json::Value;
 
 use super::given::{Change, ENDS_PLAN, change_in, given, plan_of};
@@ -25,6 +26,9 @@ const TOOL_WIDTH: usize = 72;
 
 /// So many lines of a prompt are told; `show` has all of them.
 const PROMPT_LINES: usize = 8;
+
+/// The kind of the entry that says why an agent began a turn by itself.
+const TASK_NOTIFICATION: &str = "task_notification";
 
 /// Whether prompts are told too: at a terminal they stand there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,6 +204,9 @@ impl<'l> Telling<'l> {
             BodyView::Compaction { .. } => self.line(Ink::Faint, talking::COMPACTED),
             BodyView::Setting(setting) => self.line(Ink::Faint, &setting_told(setting)),
             BodyView::Cleared => self.line(Ink::Faint, words::CONTEXT_CLEARED),
+            BodyView::CustomMessage { name, blocks, display: true } if name == TASK_NOTIFICATION => {
+                self.line(Ink::Faint, &talking::task_ended(&text_of(blocks)))
+            }
             BodyView::CustomMessage { blocks, display: true, .. } => self.line(Ink::Plain, &text_of(blocks)),
             BodyView::CustomMessage { display: false, .. }
             | BodyView::Merge { .. }
@@ -469,7 +476,13 @@ impl<'l> Telling<'l> {
         match end {
             TurnEnd::Done | TurnEnd::Interrupted => self.fresh_line(),
             TurnEnd::Limit => self.line(Ink::Error, talking::LIMIT),
-            TurnEnd::Failed { message, .. } => self.failed(message),
+            TurnEnd::Failed { message, hint } => {
+                // That the branch is intact is said anyway.
+                let is_news = |hint: &&String| Some(hint.as_str()) != FailureKind::Process.advice();
+                let hint = hint.as_ref().filter(is_news).map(|hint| talking::hint(hint));
+                let failed = self.failed(message);
+                failed + &hint.map_or_else(String::new, |hint| self.line(Ink::Faint, &hint))
+            }
         }
     }
 

@@ -120,7 +120,10 @@ impl Chat<'_> {
             return;
         }
         let is_here = match &event.turn {
-            Some(turn) if !is_prompt(entry) => self.turns.here() == Some(turn.as_str()),
+            // An agent that begins by itself says why before its turn is known.
+            Some(turn) if !is_prompt(entry) && self.turns.knows(turn) => {
+                self.turns.here() == Some(turn.as_str())
+            }
             _ => self.place == entry.parent || self.own_prompt.as_deref() == Some(entry.id.as_str()),
         };
         if is_here {

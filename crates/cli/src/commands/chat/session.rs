@@ -177,7 +177,7 @@ impl<'h> Chat<'h> {
         if self.storage.is_memory() && !self.here.look.quiet {
             self.tell(Ink::Plain, words::IN_MEMORY)?;
         }
-        if self.storage.is_empty(self.here) && !self.here.look.quiet {
+        if self.storage.is_empty(self.here) && self.wanted.agent.is_none() && !self.here.look.quiet {
             self.tell(Ink::Plain, words::FIRST_RUN)?;
         }
         Ok(())
