@@ -148,6 +148,7 @@ impl Protocol {
             session: Some(opening.session.clone()),
             version: Some(opening.version.to_string()),
             model: opening.model,
+            context_window: None,
             models: Vec::new(),
             permission_mode: Some(opening.permission_mode.clone()),
             account: None,
@@ -255,7 +256,8 @@ impl Protocol {
             Timer::Silence => {
                 self.is_silence_armed = false;
                 if self.turns.is_active() {
-                    let text = format!("{TITLE}: no output for {} s", SILENCE_WAIT.as_secs());
+                    let seconds = SILENCE_WAIT.as_secs();
+                    let text = format!("no output from {TITLE} for {seconds} s: wait, or interrupt it");
                     self.report(ConnectionEvent::Notice(AgentNotice::new(text)));
                 }
             }

@@ -15,6 +15,7 @@ use offshoot_session::agent::FailureKind;
 use serde_json::Value;
 
 use super::given::{Change, ENDS_PLAN, change_in, given, plan_of};
+use super::suggested::suggested;
 use super::wrapping::Wrapping;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, moment_after};
@@ -129,6 +130,7 @@ impl<'l> Telling<'l> {
             EventKind::Thinking { .. }
                 | EventKind::Live { .. }
                 | EventKind::Status { .. }
+                | EventKind::Measured { .. }
                 | EventKind::HeadMoved { .. }
         );
         let before = if ends_thoughts { self.thought(event.at) } else { String::new() };
@@ -143,7 +145,7 @@ impl<'l> Telling<'l> {
             }
             EventKind::Live { entry } => self.live(entry, at, prompts),
             EventKind::Words { entry, text } => self.words(entry, text),
-            EventKind::TurnEnded { end } => self.ended(end),
+            EventKind::TurnEnded { end, cost: _ } => self.ended(end),
             EventKind::Asked { ask } => self.asked(ask),
             EventKind::NoLongerAsked { .. } => {
                 let when = moment_after(at, Some(at), self.look);
@@ -171,6 +173,8 @@ impl<'l> Telling<'l> {
             | EventKind::Confirmed { .. }
             | EventKind::Status { .. }
             | EventKind::Queue { .. }
+            | EventKind::Measured { .. }
+            | EventKind::SignIn { .. }
             | EventKind::Closed => String::new(),
         }
     }
@@ -498,7 +502,7 @@ impl<'l> Telling<'l> {
     pub(crate) fn asked(&mut self, ask: &AskView) -> String {
         let is_person = self.listener != Listener::Script;
         match &ask.asking {
-            AskingView::Permission { tool, input, always, .. } => {
+            AskingView::Permission { tool, input, always, suggestions, .. } => {
                 let mut out = match tool.as_str() {
                     ENDS_PLAN => self.line(Ink::Accent, talking::PLAN_IS_READY),
                     tool => self.permission(tool, &given(input)),
@@ -515,6 +519,9 @@ impl<'l> Telling<'l> {
                     };
                     out.push_str(&self.line(Ink::Plain, &chatting::always_allow_wider(&rule)));
                 }
+                if is_person {
+                    out.push_str(&self.suggestions(suggestions));
+                }
                 out
             }
             AskingView::Question { questions } => {
@@ -525,6 +532,19 @@ impl<'l> Telling<'l> {
                 out
             }
         }
+    }
+
+    /// What the agent would change in settings of its own.
+    fn suggestions(&mut self, suggestions: &[Value]) -> String {
+        if suggestions.is_empty() {
+            return String::new();
+        }
+        let mut out = self.line(Ink::Plain, chatting::SUGGESTIONS);
+        for (at, suggestion) in suggestions.iter().enumerate() {
+            let told = harmless_command(&suggested(suggestion), self.look.ascii);
+            out.push_str(&self.line(Ink::Plain, &chatting::suggestion(at + 1, &told)));
+        }
+        out
     }
 
     /// All of it: whoever allows it has seen what is run.
