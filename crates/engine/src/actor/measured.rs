@@ -5,10 +5,9 @@ use offshoot_api::views::{ContextView, SpentView};
 use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::cost::{Charge, Counting, Tally, once, priced};
 use offshoot_session::tokens::context_tokens;
-use offshoot_session::{Change, Fact, Model, Record};
+use offshoot_session::{Change, EntryId, Fact, Model, Record};
 
 use super::SessionActor;
-use super::turns::Ended;
 
 /// What these records of a turn, or of its sub-agents, say that was used.
 pub(super) fn charges_in(records: &[Record]) -> Vec<Charge> {
@@ -34,11 +33,11 @@ impl SessionActor {
         (!charges.is_empty()).then(|| SpentView::from(&Tally::of(&charges)))
     }
 
-    /// Where the head stands on the branch of the turn.
-    pub(super) fn context_behind(&self, ended: &Ended) -> Option<ContextView> {
-        let head = self.tree.main_head().filter(|head| self.tree.is_ancestor(&ended.prompt, head))?;
+    /// Where the head stands below the prompt of a turn.
+    pub(super) fn context_behind(&self, prompt: &EntryId, agent: &str) -> Option<ContextView> {
+        let head = self.tree.main_head().filter(|head| self.tree.is_ancestor(prompt, head))?;
         let context = context_of(&self.tree, Some(head), &ContextOptions::default());
-        let window = self.window(Some(&ended.agent), context.model.as_ref());
+        let window = self.window(Some(agent), context.model.as_ref());
         Some(ContextView { tokens: context_tokens(&context.messages).tokens, window })
     }
 

@@ -14,7 +14,7 @@ use offshoot_session::plan::Plan;
 use offshoot_session::render::prompts::{COMPACTION, TURN_PREFIX, UPDATE, summary_request};
 use offshoot_session::render::serialize_for_summary;
 use offshoot_session::tokens::context_window;
-use offshoot_session::{Body, Compaction, Entry, HeadMove, HeadName, Model, Record, TurnId};
+use offshoot_session::{Body, Compaction, Entry, HeadMove, HeadName, Model, Record};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -87,11 +87,8 @@ impl SessionActor {
     /// After a turn: where the window of whoever answered is nearly full, its branch is made shorter by itself. The head
     /// has to stand there: another branch is not touched.
     pub(super) fn compact_if_full(&mut self, ended: &Ended) {
-        if !self.settings.compaction.enabled {
-            return;
-        }
-        let context = self.context_behind(ended);
-        if context.and_then(|context| self.how_full(context)).is_none() {
+        let how_full = ended.context.and_then(|context| self.how_full(context));
+        if !self.settings.compaction.enabled || how_full.is_none() {
             return;
         }
         let (session, instructions, if_running) = (self.id.to_string(), None, IfRunning::Wait);
@@ -104,13 +101,13 @@ impl SessionActor {
     }
 
     /// Where nobody makes it shorter by itself, whoever talks is told before the turn is over.
-    pub(super) fn tell_if_full(&mut self, turn: &TurnId, context: Option<ContextView>) {
+    pub(super) fn tell_if_full(&mut self, ended: &Ended) {
         if self.settings.compaction.enabled {
             return;
         }
-        if let Some(percent) = context.and_then(|context| self.how_full(context)) {
+        if let Some(percent) = ended.context.and_then(|context| self.how_full(context)) {
             let text = format!("context is full ({percent} %): compact now, or fork from an earlier turn");
-            self.publish(Some(turn), EventKind::Notice { text });
+            self.publish(Some(&ended.turn), EventKind::Notice { text });
         }
     }
 

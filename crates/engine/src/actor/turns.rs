@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use offshoot_agents::Agent;
 use offshoot_api::ApiError;
 use offshoot_api::event::{EventKind, TurnEnd};
-use offshoot_api::views::EntryView;
+use offshoot_api::views::{ContextView, EntryView};
 use offshoot_session::agent::{AgentFailure, AgentInput, AgentTurn, FailureKind};
 use offshoot_session::cost::Charge;
 use offshoot_session::guard::RunningTurn;
@@ -57,9 +57,9 @@ pub(super) struct Running {
 /// A turn that is over, and whose agent is free.
 pub(crate) struct Ended {
     pub(super) turn: TurnId,
-    pub(super) prompt: EntryId,
-    pub(super) agent: String,
     pub(super) went_well: bool,
+    /// How full the window is behind it, where the head is there.
+    pub(super) context: Option<ContextView>,
     pub(super) scope: Scope,
 }
 
@@ -291,16 +291,15 @@ impl SessionActor {
         let went_well = matches!(end, End::Done | End::Limit);
         let ended = Ended {
             turn: turn.clone(),
-            prompt: running.turn.prompt().clone(),
-            agent: running.agent.name().to_owned(),
             went_well,
+            context: self.context_behind(running.turn.prompt(), running.agent.name()),
             scope: running.scope.clone(),
         };
-        let (cost, context) = (self.cost_of_turn(&running.charges), self.context_behind(&ended));
+        let cost = self.cost_of_turn(&running.charges);
         if went_well {
-            self.tell_if_full(turn, context);
+            self.tell_if_full(&ended);
         }
-        self.tell_measured(context);
+        self.tell_measured(ended.context);
         self.publish(Some(turn), EventKind::TurnEnded { end: TurnEnd::from(end), cost });
         self.afterwards.push_back(Message::TurnClosed(ended));
     }
