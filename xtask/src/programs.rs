@@ -13,6 +13,7 @@ mod catalog;
 mod continued;
 pub(crate) mod driven;
 pub(crate) mod install;
+mod isolated;
 mod place;
 mod reading;
 mod story;

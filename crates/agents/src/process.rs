@@ -145,8 +145,17 @@ impl AgentProcess {
             if let Some(status) = status {
                 let until = *self.drained_by.get_or_insert_with(|| Instant::now() + DRAIN_WAIT);
                 let is_drained = self.lines.is_none() && self.stderr.is_closed();
-                if is_drained || (reads && Instant::now() >= until) {
-                    return Output::Exited { status, stderr: self.stderr.text() };
+                let is_late = reads && Instant::now() >= until;
+                match is_late.then_some(self.lines.as_mut()).flatten() {
+                    // We may be late ourselves: what is in the pipe by now is not lost.
+                    Some(lines) => match written_by_now(lines).await {
+                        Some(line) => return line,
+                        None => return Output::Exited { status, stderr: self.stderr.text() },
+                    },
+                    None if is_drained || is_late => {
+                        return Output::Exited { status, stderr: self.stderr.text() };
+                    }
+                    None => {}
                 }
             }
             let lines = self.lines.as_mut();
@@ -183,6 +192,21 @@ async fn next_line(lines: Option<&mut Lines<ChildStdout>>) -> io::Result<Option<
     match lines {
         Some(lines) => lines.next().await,
         None => std::future::pending().await,
+    }
+}
+
+/// The next line, if all of it can be read without waiting.
+async fn written_by_now(lines: &mut Lines<ChildStdout>) -> Option<Output> {
+    // What has arrived since is noticed.
+    tokio::task::yield_now().await;
+    tokio::select! {
+        biased;
+        line = lines.next() => match line {
+            Ok(Some(Line::Whole(line))) => Some(Output::Line(line)),
+            Ok(Some(Line::TooLong(bytes))) => Some(Output::TooLong(bytes)),
+            Ok(None) | Err(_) => None,
+        },
+        () = std::future::ready(()) => None,
     }
 }
 

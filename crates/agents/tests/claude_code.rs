@@ -191,10 +191,16 @@ async fn death_in_a_tool_ends_the_tool_and_names_the_signal() {
     assert_eq!(others.last(), Some(&exited));
 }
 
+/// The prompt has no end: another process may take it.
 #[tokio::test]
 async fn a_process_that_takes_no_input_is_ended() {
-    let (kind, text, _) = failure(&Place::new(), "deaf").await;
-    assert_eq!(kind, FailureKind::Process, "{text}");
+    let place = Place::new();
+    let mut connection = place.connect("deaf").await.unwrap();
+    let run = place.run();
+    let (kinds, others) = turn(&mut connection).await;
+    assert_eq!(kinds, []);
+    assert!(matches!(others.last(), Some(ConnectionEvent::Exited { .. })), "{others:?}");
+    place.is_usable_again(Some(&run)).await;
 }
 
 #[tokio::test]

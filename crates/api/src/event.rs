@@ -6,7 +6,9 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::views::{AnswerView, AskView, BoundView, EntryView, HeadView, QueuedView, StatusView};
+use crate::views::{
+    AnswerView, AskView, BoundView, ContextView, EntryView, HeadView, QueuedView, SpentView, StatusView,
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
@@ -90,6 +92,9 @@ pub enum EventKind {
     },
     TurnEnded {
         end: TurnEnd,
+        /// What the turn has used, its sub-agents included; absent where nothing was counted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<SpentView>,
     },
 
     Asked {
@@ -113,6 +118,16 @@ pub enum EventKind {
     },
     Queue {
         queue: Vec<QueuedView>,
+    },
+    /// How full the window of the model is on the branch of the head. Told when a turn of that branch ends.
+    Measured {
+        context: ContextView,
+    },
+    /// What an agent prints while it signs in: all of its lines so far.
+    SignIn {
+        agent: String,
+        lines: Vec<String>,
+        done: bool,
     },
     Notice {
         text: String,
@@ -163,6 +178,8 @@ impl EventKind {
             | Self::Words { .. }
             | Self::Thinking { .. }
             | Self::Retrying { .. }
+            | Self::Measured { .. }
+            | Self::SignIn { .. }
             | Self::Notice { .. } => true,
             Self::Entry { .. }
             | Self::HeadMoved { .. }

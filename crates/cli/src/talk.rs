@@ -5,6 +5,8 @@ pub(crate) mod choices;
 pub(crate) mod given;
 pub(crate) mod looking_on;
 pub(crate) mod printing;
+pub(crate) mod sign_in;
+pub(crate) mod suggested;
 pub(crate) mod telling;
 mod wrapping;
 

@@ -21,6 +21,7 @@ mod edit_message;
 mod errands;
 mod halt;
 mod looks;
+mod measured;
 mod moves;
 mod news;
 mod open;

@@ -63,6 +63,14 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
 pub(super) fn command(place: &Place) -> Command {
     let mut command = place.command();
     command.env("ANTHROPIC_BASE_URL", place.server.url()).env("ANTHROPIC_API_KEY", "dummy");
+    keep_quiet(&mut command);
+    command.args(["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]);
+    command.args(["--model", "claude-sonnet-4-5"]);
+    command
+}
+
+/// It asks nothing of the world but its model.
+pub(super) fn keep_quiet(command: &mut Command) {
     for off in [
         "DISABLE_TELEMETRY",
         "DISABLE_AUTOUPDATER",
@@ -74,9 +82,6 @@ pub(super) fn command(place: &Place) -> Command {
     ] {
         command.env(off, "1");
     }
-    command.args(["-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"]);
-    command.args(["--model", "claude-sonnet-4-5"]);
-    command
 }
 
 fn is_result(line: &Value) -> bool {

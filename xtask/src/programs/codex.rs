@@ -9,6 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use super::Check;
+use super::isolated::await_some;
 use super::place::Place;
 use super::reading::Reader;
 use super::story::{self, AGAIN, ASK, FIRST, HELPER_DONE, ONCE_MORE, OTHER};
@@ -57,7 +58,7 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
 fn ask_somebody(place: &Place, session: &str) -> Result<()> {
     std::thread::scope(|scope| {
         let asking = scope.spawn(|| place.finish(exec(place).args(["resume", session, ASK]), ""));
-        let helped = place.await_some("the end of the sub-agent", || {
+        let helped = await_some("the end of the sub-agent", || {
             if asking.is_finished() {
                 return Ok(Some(()));
             }

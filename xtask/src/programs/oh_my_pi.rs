@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde_json::json;
 
 use super::Check;
+use super::isolated::await_some;
 use super::place::Place;
 use super::reading::Reader;
 use super::story::{self, AGAIN, ASK, FIRST, HELPER_DONE, ONCE_MORE, OTHER};
@@ -32,13 +33,13 @@ pub(super) fn talk(place: &Place, reader: &Reader) -> Result<Vec<Check>> {
     prompt(&mut omp, FIRST)?;
     let session = file_of(&mut omp)?;
     omp.ask(&json!({"type": "prompt", "message": ASK}))?;
-    place.await_some("the end of the sub-agent", || {
+    await_some("the end of the sub-agent", || {
         let helper = place.files(|path| path.ends_with("Helper.md"));
         Ok((!helper.is_empty()).then_some(()))
     })?;
     place.server.open(HELPER_DONE);
     omp.wait("end of the turn", |line| line["type"] == "agent_end")?;
-    place.await_some("word of the sub-agent", || {
+    await_some("word of the sub-agent", || {
         Ok(std::fs::read_to_string(&session)?.contains("Noted.").then_some(()))
     })?;
     let forkable = omp.ask(&json!({"type": "get_branch_messages"}))?;

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use super::place::{PATIENCE, end};
+use super::isolated::{PATIENCE, kill_group};
 
 pub(super) struct Talk {
     child: Child,
@@ -78,6 +78,6 @@ impl Talk {
 
 impl Drop for Talk {
     fn drop(&mut self) {
-        end(&mut self.child);
+        kill_group(&mut self.child);
     }
 }

@@ -148,6 +148,7 @@ impl Protocol {
             session: Some(opening.session.clone()),
             version: Some(opening.version.to_string()),
             model: opening.model,
+            context_window: None,
             models: Vec::new(),
             permission_mode: Some(opening.permission_mode.clone()),
             account: None,
@@ -255,7 +256,8 @@ impl Protocol {
             Timer::Silence => {
                 self.is_silence_armed = false;
                 if self.turns.is_active() {
-                    let text = format!("{TITLE}: no output for {} s", SILENCE_WAIT.as_secs());
+                    let seconds = SILENCE_WAIT.as_secs();
+                    let text = format!("no output from {TITLE} for {seconds} s: wait, or interrupt it");
                     self.report(ConnectionEvent::Notice(AgentNotice::new(text)));
                 }
             }
@@ -264,7 +266,8 @@ impl Protocol {
         self.done()
     }
 
-    /// The process is gone. What is open fails first; the last act reports the exit.
+    /// The process is gone. What is open fails first; the last act reports the exit. Prompts that were not taken have no
+    /// end: another process may take them.
     pub(super) fn exited(&mut self, status: ExitStatus, stderr: &str) -> Vec<Act> {
         self.fail_open(&status.failure(TITLE, stderr));
         self.is_over = true;
@@ -303,8 +306,7 @@ impl Protocol {
             let command = offshoot_session::text_of(&prompt.blocks);
             let command = command.split_whitespace().next().unwrap_or_default();
             let text = format!("`{command}` is not sent to {TITLE}: use `{instead}`");
-            let ability = "slash command";
-            return self.fail_prompt(turn, AgentFailure::new(FailureKind::Unsupported { ability }, text));
+            return self.fail_prompt(turn, AgentFailure::other(text));
         }
         let delivery = |turn, uuid: String, content: &Value, is_command| Delivery {
             line: requests::user_line(&uuid, content, Option::is_some(&turn)),
@@ -444,7 +446,7 @@ impl Protocol {
         self.report_turn(&turn, &Speaker::Agent, vec![AgentEventKind::Failed(failure)]);
     }
 
-    /// Everything that is open fails: the process is gone or cannot be understood.
+    /// The turn that runs fails, and its sub-agents end: the process is gone or cannot be understood.
     fn fail_open(&mut self, failure: &AgentFailure) {
         // A turn that failed before that has decided about its live text: it is void.
         let is_decided = self.turns.open.as_ref().is_some_and(|open| open.failure.is_some());
@@ -466,6 +468,10 @@ impl Protocol {
             let failure = open.failure.unwrap_or_else(|| failure.clone());
             self.report_turn(&turn, &Speaker::Agent, vec![AgentEventKind::Failed(failure)]);
         }
+    }
+
+    /// Prompts that were not taken fail too.
+    fn fail_waiting(&mut self, failure: &AgentFailure) {
         let waiting = self.turns.written.take().into_iter().chain(std::mem::take(&mut self.turns.queue));
         let waiting: Vec<_> = waiting.filter_map(|delivery| delivery.turn).collect();
         for turn in waiting {
@@ -475,6 +481,7 @@ impl Protocol {
 
     fn give_up(&mut self, failure: &AgentFailure) {
         self.fail_open(failure);
+        self.fail_waiting(failure);
         self.end();
     }
 

@@ -94,6 +94,20 @@ async fn lines_and_the_end_of_stderr_arrive_before_the_exit() {
     assert!(place.has_no_run());
 }
 
+/// The engine may be busy when an agent ends.
+#[tokio::test(start_paused = true)]
+async fn what_was_written_before_the_exit_is_read_however_late() {
+    let place = Place::new();
+    let mut process = place.start("for i in 1 2 3 4 5 6 7 8; do echo line $i; done; exit 3").await;
+    process.exited.wait_for(Option::is_some).await.unwrap();
+    assert_eq!(line(&mut process).await, "line 1");
+    tokio::time::advance(Duration::from_secs(10)).await;
+    for number in 2..=8 {
+        assert_eq!(line(&mut process).await, format!("line {number}"));
+    }
+    assert_eq!(exit(&mut process).await.0, ExitStatus::Code(3));
+}
+
 #[tokio::test]
 async fn a_line_of_50_mb_is_read_and_one_over_the_limit_is_skipped() {
     let place = Place::new();

@@ -115,6 +115,9 @@ pub(crate) struct AnswerArgs {
     /// With `allow`: what the tool is given instead
     #[arg(long, value_name = "JSON")]
     pub(crate) input: Option<String>,
+    /// With `allow`: which of the changes of its own settings the agent makes that it suggests, from 1
+    #[arg(long, value_name = "N", conflicts_with = "input")]
+    pub(crate) suggestion: Option<usize>,
     /// With `always`: in all sessions about this folder
     #[arg(long)]
     pub(crate) project: bool,

@@ -89,7 +89,7 @@ fn answer(name: AnswerName, args: &AnswerArgs, ask: Option<&AskView>) -> Result<
             let input = args.input.as_deref().map(serde_json::from_str).transpose();
             AnswerView::Allow {
                 input: input.map_err(|error| Failure::usage(words::bad_input(&error)))?,
-                suggestion: None,
+                suggestion: args.suggestion.map(|number| suggestion(number, asking)).transpose()?,
             }
         }
         (AnswerName::Always, asking) => AnswerView::AllowAlways { offer: offer(args, asking)? },
@@ -101,6 +101,16 @@ fn answer(name: AnswerName, args: &AnswerArgs, ask: Option<&AskView>) -> Result<
             AnswerView::Choose { chosen: args.choices.iter().map(|choice| vec![choice.clone()]).collect() }
         }
     })
+}
+
+/// A change of its own settings that the agent suggests, by its number.
+fn suggestion(number: usize, asking: Option<&AskingView>) -> Result<usize, Failure> {
+    let count = match asking {
+        Some(AskingView::Permission { suggestions, .. }) => suggestions.len(),
+        Some(AskingView::Question { .. }) | None => 0,
+    };
+    let is_offered = (1..=count).contains(&number);
+    is_offered.then(|| number - 1).ok_or_else(|| Failure::refused(scripts::no_such_suggestion(number, count)))
 }
 
 /// The rule that "always" is to make. A wider one than what was asked exists only where the ask offers it.

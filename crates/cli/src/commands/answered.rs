@@ -31,12 +31,14 @@ use crate::talk::asking::{Answered, ctrl_c, unless_called_off};
 use crate::talk::given::given;
 use crate::talk::looking_on::{LookingOn, worth_knowing};
 use crate::talk::printing::Printing;
+use crate::talk::sign_in::SignInOutput;
+use crate::talk::suggested::suggested;
 use crate::talk::telling::{Prompts, Telling};
 use crate::talk::{open, open_turn, refused, unexpected, wait_for};
 use crate::text::{harmless_command, harmless_line};
 use crate::which::short;
 use crate::words::chatting::goes_on_in;
-use crate::words::{STOPPED_DURING, talking as words};
+use crate::words::{STOPPED_DURING, scripts, talking as words};
 
 /// What is said, and how its answer is printed.
 #[derive(Debug)]
@@ -101,6 +103,7 @@ pub(super) fn answered(message: Message, here: &Here) -> Result<Answer, Failure>
             here,
             heard: Heard::default(),
             telling: Telling::new(&here.look),
+            sign_in: SignInOutput::default(),
             out: Printing::begin(),
         };
         let is_read = sending.message.json.is_none();
@@ -133,6 +136,7 @@ struct Sending<'a> {
     here: &'a Here,
     heard: Heard,
     telling: Telling<'a>,
+    sign_in: SignInOutput,
     out: Printing,
 }
 
@@ -275,7 +279,7 @@ impl Sending<'_> {
             }
             goes = Goes::IsAnswered;
             self.hear(&event)?;
-            if let EventKind::TurnEnded { end } = &event.kind {
+            if let EventKind::TurnEnded { end, .. } = &event.kind {
                 return Ok(ended(end, &self.heard, &self.message));
             }
         }
@@ -307,7 +311,12 @@ impl Sending<'_> {
                     self.out.print(&self.telling.tell(event, Prompts::Seen))?;
                 }
                 let session = short(self.here, &self.message.session);
-                self.note(&how_to_answer(ask, &session, self.here.look.ascii))
+                self.note(&how_to_answer(ask, &session, self.here.look.ascii))?;
+                suggestions(ask).iter().try_for_each(|suggestion| self.note(suggestion))
+            }
+            EventKind::SignIn { lines, done, .. } => {
+                let new = self.sign_in.new_lines(lines, *done);
+                new.iter().try_for_each(|line| self.note(line))
             }
             EventKind::Notice { text } => self.note(&words::sentence(text)),
             EventKind::HookFailed { hook, message } => self.note(&words::hook_failed(hook, message)),
@@ -334,7 +343,10 @@ impl Sending<'_> {
         // What is still being said has no end yet, and is told for good when it has.
         let kind = match &entry.body {
             BodyView::Reply { stop: None, .. } if is_running => EventKind::Live { entry },
-            _ => EventKind::Entry { entry, replaces: None },
+            _ => {
+                self.telling.is_found(&entry);
+                EventKind::Entry { entry, replaces: None }
+            }
         };
         self.hear(&self.event(at, kind))
     }
@@ -342,7 +354,7 @@ impl Sending<'_> {
     /// The turn did not outlive its engine, or ended before the next one was found.
     fn ended_meanwhile(&mut self, end: &TurnEnd) -> Result<Answer, Failure> {
         let now = self.here.stamps().now();
-        self.hear(&self.event(now, EventKind::TurnEnded { end: end.clone() }))?;
+        self.hear(&self.event(now, EventKind::TurnEnded { end: end.clone(), cost: None }))?;
         // Where the branch was caught up with, it has said so.
         if *end == TurnEnd::Interrupted && !self.heard.is_cut_off {
             self.note(STOPPED_DURING)?;
@@ -528,4 +540,11 @@ fn how_to_answer(ask: &AskView, session: &str, ascii: bool) -> String {
         }
         AskingView::Question { .. } => words::waits_for_choice(session),
     }
+}
+
+/// What the agent would change in its own settings, each with how to allow it.
+fn suggestions(ask: &AskView) -> Vec<String> {
+    let AskingView::Permission { suggestions, .. } = &ask.asking else { return Vec::new() };
+    let told = suggestions.iter().enumerate();
+    told.map(|(at, suggestion)| scripts::suggestion(at + 1, &suggested(suggestion))).collect()
 }

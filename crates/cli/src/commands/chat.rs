@@ -13,6 +13,7 @@ mod changed;
 mod changing;
 mod hearing;
 mod input;
+mod measured;
 mod performing;
 mod place;
 mod session;

@@ -20,10 +20,14 @@ pub(crate) const TELLING_FIELDS: [&str; 11] = [
 /// Lines around a change that are shown with it.
 const AROUND: usize = 2;
 
-/// What matters of what a tool is given: a command, a file; else all of it.
+/// What matters of what a tool is given: a command, a file, questions; else all of it.
 pub(crate) fn given(input: &Value) -> String {
     if let Some(tasks) = input.get("todos").and_then(Value::as_array) {
         return tasks_in_short(tasks);
+    }
+    if let Some(questions) = input.get("questions").and_then(Value::as_array) {
+        let text = |question: &Value| question.get("question").and_then(Value::as_str).map(str::to_owned);
+        return questions.iter().filter_map(text).collect::<Vec<_>>().join(" ");
     }
     let told = TELLING_FIELDS.iter().find_map(|name| input.get(name).and_then(Value::as_str));
     told.map_or_else(|| input.to_string(), str::to_owned)
@@ -158,6 +162,10 @@ mod tests {
                     { "content": "c", "status": "pending" },
                 ] }),
                 "1 of 3 done, now: b",
+            ),
+            (
+                json!({ "questions": [{ "question": "Which way?", "options": [] }, { "question": "How far?" }] }),
+                "Which way? How far?",
             ),
             (json!({}), "{}"),
         ] {

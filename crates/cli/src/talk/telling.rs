@@ -11,9 +11,11 @@ use offshoot_api::views::{
     AskView, AskingView, BlockView, BodyView, EntryView, PromptView, QuestionView, SettingView, SubAgentView,
 };
 use offshoot_session::Interruption;
+use offshoot_session::agent::FailureKind;
 use serde_json::Value;
 
 use super::given::{Change, ENDS_PLAN, change_in, given, plan_of};
+use super::suggested::suggested;
 use super::wrapping::Wrapping;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, moment_after};
@@ -25,6 +27,9 @@ const TOOL_WIDTH: usize = 72;
 
 /// So many lines of a prompt are told; `show` has all of them.
 const PROMPT_LINES: usize = 8;
+
+/// The kind of the entry that says why an agent began a turn by itself.
+const TASK_NOTIFICATION: &str = "task_notification";
 
 /// Whether prompts are told too: at a terminal they stand there already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +61,8 @@ pub(crate) struct Telling<'l> {
     thinks: Option<Thinks>,
     /// Bytes of each reply that were told.
     told: HashMap<String, usize>,
+    /// Words that were told of entries that are not final.
+    live_words: HashMap<String, String>,
     /// The entry whose words came last.
     speaking: Option<String>,
     at_line_start: bool,
@@ -69,9 +76,19 @@ pub(crate) struct Telling<'l> {
 impl<'l> Telling<'l> {
     pub(crate) fn new(look: &'l Look) -> Self {
         let listener = Listener::Script;
-        let (told, speaking, thinks) = (HashMap::new(), None, None);
         let (columns, wrapping) = (look.width, Wrapping::to(look.width));
-        Self { look, listener, thinks, told, speaking, at_line_start: true, margin: "", columns, wrapping }
+        Self {
+            look,
+            listener,
+            thinks: None,
+            told: HashMap::new(),
+            live_words: HashMap::new(),
+            speaking: None,
+            at_line_start: true,
+            margin: "",
+            columns,
+            wrapping,
+        }
     }
 
     /// To somebody who talks with the agent.
@@ -113,6 +130,7 @@ impl<'l> Telling<'l> {
             EventKind::Thinking { .. }
                 | EventKind::Live { .. }
                 | EventKind::Status { .. }
+                | EventKind::Measured { .. }
                 | EventKind::HeadMoved { .. }
         );
         let before = if ends_thoughts { self.thought(event.at) } else { String::new() };
@@ -127,7 +145,7 @@ impl<'l> Telling<'l> {
             }
             EventKind::Live { entry } => self.live(entry, at, prompts),
             EventKind::Words { entry, text } => self.words(entry, text),
-            EventKind::TurnEnded { end } => self.ended(end),
+            EventKind::TurnEnded { end, cost: _ } => self.ended(end),
             EventKind::Asked { ask } => self.asked(ask),
             EventKind::NoLongerAsked { .. } => {
                 let when = moment_after(at, Some(at), self.look);
@@ -155,6 +173,8 @@ impl<'l> Telling<'l> {
             | EventKind::Confirmed { .. }
             | EventKind::Status { .. }
             | EventKind::Queue { .. }
+            | EventKind::Measured { .. }
+            | EventKind::SignIn { .. }
             | EventKind::Closed => String::new(),
         }
     }
@@ -170,7 +190,11 @@ impl<'l> Telling<'l> {
                 Prompts::Seen => String::new(),
                 Prompts::Told => self.prompt(prompt),
             },
-            BodyView::Reply { blocks, .. } => self.reply(&entry.id, blocks),
+            BodyView::Reply { blocks, .. } => {
+                let out = self.reply(&entry.id, blocks);
+                self.live_words.remove(&entry.id);
+                out
+            }
             BodyView::ToolResult { blocks, failed, .. } => self.result(blocks, *failed),
             BodyView::Shell { command, output, .. } => {
                 self.line(Ink::Faint, &format!("$ {command}")) + &self.line(Ink::Faint, output)
@@ -184,6 +208,9 @@ impl<'l> Telling<'l> {
             BodyView::Compaction { .. } => self.line(Ink::Faint, talking::COMPACTED),
             BodyView::Setting(setting) => self.line(Ink::Faint, &setting_told(setting)),
             BodyView::Cleared => self.line(Ink::Faint, words::CONTEXT_CLEARED),
+            BodyView::CustomMessage { name, blocks, display: true } if name == TASK_NOTIFICATION => {
+                self.line(Ink::Faint, &talking::task_ended(&text_of(blocks)))
+            }
             BodyView::CustomMessage { blocks, display: true, .. } => self.line(Ink::Plain, &text_of(blocks)),
             BodyView::CustomMessage { display: false, .. }
             | BodyView::Merge { .. }
@@ -256,6 +283,7 @@ impl<'l> Telling<'l> {
         if text.is_empty() {
             return String::new();
         }
+        self.live_words.entry(entry.to_owned()).or_default().push_str(text);
         let mut out = self.begin_words(entry, text);
         let now = self.wrapping.take(&harmless_piece(text, self.look.ascii), width(self.margin));
         self.push_behind_margin(&mut out, &now);
@@ -305,6 +333,7 @@ impl<'l> Telling<'l> {
     /// What was told of a live entry was told of the entry that replaces it.
     fn replace(&mut self, live: Option<&str>, entry: &str) {
         let Some(live) = live else { return };
+        self.live_words.remove(live);
         for (from, to) in [(live.to_owned(), entry.to_owned()), (thoughts_of(live), thoughts_of(entry))] {
             if let Some(told) = self.told.remove(&from) {
                 self.told.insert(to, told);
@@ -315,8 +344,22 @@ impl<'l> Telling<'l> {
         }
     }
 
+    /// A final entry that was found in a view, after a crash for example. An agent may name it otherwise than it was named
+    /// while it was live, and the event that says so was missed: the words tell which one it is.
+    pub(crate) fn is_found(&mut self, entry: &EntryView) {
+        let BodyView::Reply { blocks, .. } = &entry.body else { return };
+        if self.told.contains_key(&entry.id) {
+            return;
+        }
+        let text = text_of(blocks);
+        let live = self.live_words.iter().find(|(_, told)| text.starts_with(told.as_str()));
+        let live = live.map(|(live, _)| live.clone());
+        self.replace(live.as_deref(), &entry.id);
+    }
+
     /// The agent does not know what was told of this entry.
     fn void(&mut self, entry: &str) -> String {
+        self.live_words.remove(entry);
         self.told.remove(&thoughts_of(entry));
         match self.told.remove(entry) {
             Some(_) => self.line(Ink::Faint, talking::DISCARDED),
@@ -437,7 +480,13 @@ impl<'l> Telling<'l> {
         match end {
             TurnEnd::Done | TurnEnd::Interrupted => self.fresh_line(),
             TurnEnd::Limit => self.line(Ink::Error, talking::LIMIT),
-            TurnEnd::Failed { message, .. } => self.failed(message),
+            TurnEnd::Failed { message, hint } => {
+                // That the branch is intact is said anyway.
+                let is_news = |hint: &&String| Some(hint.as_str()) != FailureKind::Process.advice();
+                let hint = hint.as_ref().filter(is_news).map(|hint| talking::hint(hint));
+                let failed = self.failed(message);
+                failed + &hint.map_or_else(String::new, |hint| self.line(Ink::Faint, &hint))
+            }
         }
     }
 
@@ -453,7 +502,7 @@ impl<'l> Telling<'l> {
     pub(crate) fn asked(&mut self, ask: &AskView) -> String {
         let is_person = self.listener != Listener::Script;
         match &ask.asking {
-            AskingView::Permission { tool, input, always, .. } => {
+            AskingView::Permission { tool, input, always, suggestions, .. } => {
                 let mut out = match tool.as_str() {
                     ENDS_PLAN => self.line(Ink::Accent, talking::PLAN_IS_READY),
                     tool => self.permission(tool, &given(input)),
@@ -470,6 +519,9 @@ impl<'l> Telling<'l> {
                     };
                     out.push_str(&self.line(Ink::Plain, &chatting::always_allow_wider(&rule)));
                 }
+                if is_person {
+                    out.push_str(&self.suggestions(suggestions));
+                }
                 out
             }
             AskingView::Question { questions } => {
@@ -480,6 +532,19 @@ impl<'l> Telling<'l> {
                 out
             }
         }
+    }
+
+    /// What the agent would change in settings of its own.
+    fn suggestions(&mut self, suggestions: &[Value]) -> String {
+        if suggestions.is_empty() {
+            return String::new();
+        }
+        let mut out = self.line(Ink::Plain, chatting::SUGGESTIONS);
+        for (at, suggestion) in suggestions.iter().enumerate() {
+            let told = harmless_command(&suggested(suggestion), self.look.ascii);
+            out.push_str(&self.line(Ink::Plain, &chatting::suggestion(at + 1, &told)));
+        }
+        out
     }
 
     /// All of it: whoever allows it has seen what is run.
@@ -551,5 +616,35 @@ pub(crate) fn setting_told(setting: &SettingView) -> String {
         SettingView::Mode { mode, .. } => talking::set("Mode", mode),
         SettingView::ServiceTier(tier) => talking::set("Service tier", tier.as_deref().unwrap_or("usual")),
         SettingView::Config(_) => talking::set("Settings", "changed"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use offshoot_api::views::EntryView;
+    use serde_json::json;
+
+    use super::*;
+
+    fn reply(id: &str, text: &str) -> EntryView {
+        let view = json!({
+            "id": id, "parent": null, "at": "2025-01-01T00:00:00Z", "kind": "reply",
+            "blocks": [{ "kind": "text", "text": text }], "model": null, "usage": null, "stop": "end_turn",
+        });
+        serde_json::from_value(view).expect("a view")
+    }
+
+    /// The engine was killed behind a block: the agent's transcript has it under the agent's own id.
+    #[test]
+    fn what_was_live_is_told_once_also_where_it_is_found_under_another_id() {
+        let look = Look::plain(None);
+        let mut telling = Telling::new(&look);
+        assert_eq!(telling.words("live", "Begun"), "Begun");
+        let found = reply("named", "Begun. And more.");
+        telling.is_found(&found);
+        assert_eq!(telling.entry(&found, Prompts::Seen), ". And more.");
+        let other = reply("other", "Begun otherwise.");
+        telling.is_found(&other);
+        assert_eq!(telling.entry(&other, Prompts::Seen), "\nBegun otherwise.");
     }
 }

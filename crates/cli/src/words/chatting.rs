@@ -4,6 +4,7 @@ use offshoot_api::event::TurnEnd;
 use offshoot_api::views::{AnswerView, MissingView, ProvenanceView, SessionView};
 
 use super::talking::model_name;
+use crate::numbers::counted;
 
 pub(crate) const WELCOME: &str =
     "Offshoot. Every message can be said differently later, nothing is lost: `/help`";
@@ -140,6 +141,20 @@ pub(crate) fn always_allow_wider(rule: &str) -> String {
     format!("  always allow {rule}:   A: in this session   P: in this project")
 }
 
+pub(crate) const SUGGESTIONS: &str = "  allow, and change the agent's own settings:";
+
+pub(crate) fn suggestion(number: usize, told: &str) -> String {
+    format!("    s{number}: {told}")
+}
+
+pub(crate) fn no_such_suggestion(typed: &str, count: usize) -> String {
+    match count {
+        0 => "the agent suggests no change of its settings here".to_owned(),
+        1 => format!("`{typed}` is not offered: `s1` is"),
+        _ => format!("`{typed}` is not offered: s1 to s{count} are"),
+    }
+}
+
 pub(crate) fn any_file(tool: &str) -> String {
     format!("{tool} on any file")
 }
@@ -166,6 +181,23 @@ pub(crate) fn not_a_choice(word: &str) -> String {
 
 pub(crate) const CHANGE_IS_NO_JSON: &str =
     "this tool is given no single text: `c JSON` gives it something else";
+
+// At the end of an answer.
+
+pub(crate) fn context_used(tokens: &str, window: &str, percent: i64) -> String {
+    format!("context {tokens} of {window} ({percent} %)")
+}
+
+pub(crate) fn context_of_unknown_window(tokens: &str) -> String {
+    format!("context {tokens} tokens")
+}
+
+pub(crate) fn in_background(tasks: usize) -> String {
+    format!("{} in the background", counted(tasks, "task", "tasks"))
+}
+
+pub(crate) const NOTHING_IN_BACKGROUND: &str = "No task runs in the background any more.";
+pub(crate) const SIGN_IN_DONE: &str = "The sign-in has ended.";
 
 // Lines that cannot be meant.
 

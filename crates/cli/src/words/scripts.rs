@@ -238,6 +238,19 @@ pub(crate) fn questions(questions: usize) -> String {
 pub(crate) const ONE_CHOICE: &str = "this question takes one choice";
 pub(crate) const NO_WIDER_RULE: &str =
     "there is no wider rule for this: `always` without `--wider` allows exactly what is asked";
+
+pub(crate) fn no_such_suggestion(number: usize, count: usize) -> String {
+    match count {
+        0 => "the agent suggests no change of its own settings here".to_owned(),
+        _ => format!("there is no suggestion {number}: `--suggestion` takes 1 to {count}"),
+    }
+}
+
+/// Behind a request for permission, for whoever answers it from elsewhere.
+pub(crate) fn suggestion(number: usize, told: &str) -> String {
+    format!("allow --suggestion {number}: {told}")
+}
+
 pub(crate) const PERMISSION_IS_ASKED: &str = "permission is asked: allow, always or deny";
 pub(crate) const QUESTION_IS_ASKED: &str = "a question is asked: choose --choice N, or deny";
 

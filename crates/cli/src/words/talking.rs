@@ -62,6 +62,15 @@ pub(crate) fn turn_failed(message: &str, again: &str) -> String {
     format!("{} The branch is intact; `{again}` asks again.", sentence(message))
 }
 
+/// A task in the background, by its summary.
+pub(crate) fn task_ended(summary: &str) -> String {
+    format!("[background] {summary}")
+}
+
+pub(crate) fn hint(text: &str) -> String {
+    format!("hint: {text}")
+}
+
 pub(crate) const ASK_AGAIN: &str = "offshoot retry --send";
 pub(crate) const ASK_AGAIN_HERE: &str = "/retry";
 

@@ -1,7 +1,7 @@
 //! A home with an engine and the scripted Claude Code, and a conversation in it.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
@@ -13,10 +13,31 @@ use tempfile::TempDir;
 
 use crate::PATIENCE;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_offshoot");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_offshoot");
+
+/// What a command printed.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) code: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Said {
+    fn of(output: &Output) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        Self { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }
+    }
+
+    pub(crate) fn all(&self) -> String {
+        format!("{}{}", self.out, self.err)
+    }
+}
 
 pub(crate) struct Person {
     dir: TempDir,
+    /// The configuration folder of Claude.
+    config: PathBuf,
     pub(crate) session: String,
     /// Ids of prompts that were seen.
     prompts: Vec<String>,
@@ -29,8 +50,25 @@ pub(crate) struct Person {
 impl Person {
     pub(crate) fn new() -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
-        let mut person =
-            Self { dir, session: String::new(), prompts: Vec::new(), compared: 0, is_answered: false };
+        let config = dir.path().join("claude");
+        Self::with_config(dir, config)
+    }
+
+    /// With a home of their own, and the same Claude.
+    pub(crate) fn beside(other: &Self) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        Self::with_config(dir, other.config())
+    }
+
+    fn with_config(dir: TempDir, config: PathBuf) -> Self {
+        let mut person = Self {
+            dir,
+            config,
+            session: String::new(),
+            prompts: Vec::new(),
+            compared: 0,
+            is_answered: false,
+        };
         let begun = person.json(&["new", "--agent", "claude-code", "--json"]);
         person.session = begun["id"].as_str().expect("an id").to_owned();
         person
@@ -41,7 +79,18 @@ impl Person {
     }
 
     pub(crate) fn config(&self) -> PathBuf {
-        self.dir.path().join("claude")
+        self.config.clone()
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.dir.path()
+    }
+
+    /// The runs of agents of which there is a file.
+    pub(crate) fn runs(&self) -> Vec<String> {
+        let files = std::fs::read_dir(self.home().join("run/agents")).into_iter().flatten().flatten();
+        let names = files.filter_map(|file| file.path().file_stem()?.to_str().map(str::to_owned));
+        names.collect()
     }
 
     fn command(&self, words: &[&str]) -> Command {
@@ -53,8 +102,13 @@ impl Person {
             .env("OFFSHOOT_HOME", self.home())
             .env("OFFSHOOT_AUTO_SYNC", "false")
             .env("OFFSHOOT_AGENTS_CLAUDE_CODE_PATH", fake_claude::program())
-            .env("CLAUDE_CONFIG_DIR", self.config());
+            .env("CLAUDE_CONFIG_DIR", &self.config);
         command
+    }
+
+    /// A chat in the session.
+    pub(crate) fn chat(&self) -> Command {
+        self.command(&["chat", &self.session])
     }
 
     pub(crate) fn run(&self, words: &[&str]) -> Output {
@@ -129,6 +183,36 @@ impl Person {
         self.is_answered = output.status.success();
     }
 
+    /// A prompt at the head, and what is printed of it.
+    pub(crate) fn said(&mut self, text: &str) -> Said {
+        let output = self.run(&["send", &self.session, text]);
+        self.is_answered = output.status.success();
+        Said::of(&output)
+    }
+
+    /// The same with an answer to what is asked.
+    pub(crate) fn said_when_answered(&mut self, text: &str, answer: &str) -> Said {
+        let sending = self.start(&["send", &self.session, text]);
+        self.answer(answer);
+        let output = sending.bounded_output();
+        self.is_answered = output.status.success();
+        Said::of(&output)
+    }
+
+    /// A prompt whose tool is allowed to run.
+    pub(crate) fn start_allowed(&mut self, text: &str) -> Child {
+        let sending = self.start(&["send", &self.session, text]);
+        self.answer("allow");
+        self.is_answered = false;
+        sending
+    }
+
+    fn answer(&self, answer: &str) {
+        until("an ask", || self.state() == "waiting");
+        let answered = self.run(&["answer", &self.session, answer]);
+        assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
+    }
+
     pub(crate) fn edit(&mut self, old: &str, text: &str) {
         let output = self.run(&["send", &self.session, "--edit", old, text]);
         self.is_answered = output.status.success();
@@ -143,9 +227,7 @@ impl Person {
 
     pub(crate) fn send_and_answer(&mut self, text: &str, answer: &str) {
         let sending = self.start(&["send", &self.session, text]);
-        until("an ask", || self.state() == "waiting");
-        let answered = self.run(&["answer", &self.session, answer]);
-        assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
+        self.answer(answer);
         self.is_answered = sending.bounded_output().status.success();
         assert!(self.is_answered, "a turn with an answered request ends well");
     }
@@ -161,12 +243,38 @@ impl Person {
     pub(crate) fn send_and_kill_engine(&mut self, text: &str) {
         let sending = self.start(&["send", &self.session, text]);
         self.await_reply(text);
-        let status = self.json(&["engine", "status", "--json"]);
-        let process = status["engine"]["process"].as_i64().and_then(|id| i32::try_from(id).ok());
-        let process = process.and_then(Pid::from_raw).expect("an engine runs");
-        kill_process(process, Signal::KILL).expect("it runs");
+        self.kill_engine();
         sending.bounded_output();
         self.is_answered = false;
+    }
+
+    pub(crate) fn kill_engine(&self) {
+        let process = self.engine_of(&self.home()).and_then(|id| i32::try_from(id).ok());
+        let process = process.and_then(Pid::from_raw).expect("an engine runs");
+        kill_process(process, Signal::KILL).expect("it runs");
+    }
+
+    /// The process of the engine of a home.
+    pub(crate) fn engine_of(&self, home: &Path) -> Option<u32> {
+        let mut command = self.command(&["engine", "status", "--json"]);
+        let output = command.env("OFFSHOOT_HOME", home).bounded_output().expect("the program starts");
+        let status: Value = serde_json::from_slice(&output.stdout).ok()?;
+        status["engine"]["process"].as_u64().and_then(|id| u32::try_from(id).ok())
+    }
+
+    /// The texts of the entries with a role behind the first prompt and its answer.
+    pub(crate) fn texts(&self, role: &str) -> Vec<String> {
+        let shown = self.json(&["show", &self.session, "--json"]);
+        let entries = list(&shown["entries"]).iter().skip(2).filter(|entry| entry["role"] == role);
+        entries.filter_map(|entry| entry["text"].as_str()).map(str::to_owned).collect()
+    }
+
+    /// Claude's own session of the branch of the head.
+    pub(crate) fn agent_session(&self) -> String {
+        let shown = self.json(&["show", &self.session, "--json"]);
+        let mut prompts = list(&shown["entries"]).iter().filter(|entry| entry["role"] == "user");
+        let session = prompts.next_back().and_then(|prompt| prompt["context"]["agent_session"].as_str());
+        session.expect("a session").to_owned()
     }
 
     /// Waits until the answer to this prompt has begun.

@@ -222,7 +222,7 @@ impl ScriptedEngine {
             }
             TurnStarted => EventKind::TurnStarted { prompt: "u1".into() },
             Words(id, text) => EventKind::Words { entry: id.into(), text: text.into() },
-            TurnEnded => EventKind::TurnEnded { end: TurnEnd::Done },
+            TurnEnded => EventKind::TurnEnded { end: TurnEnd::Done, cost: None },
         };
         let (session, turn) = (self.session.clone(), Some("t".to_owned()));
         Event { seq: START + 1 + at as u64, session, turn, sub_agent: None, at: Timestamp::UNIX_EPOCH, kind }

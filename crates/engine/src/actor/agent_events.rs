@@ -164,8 +164,11 @@ impl SessionActor {
                 connection.background = tasks;
                 self.rest_idle_agents();
             }
-            ConnectionEvent::SignIn { lines, done } if !done => self.tell_notice(id, lines.join("\n")),
-            ConnectionEvent::SignIn { .. } => {}
+            ConnectionEvent::SignIn { lines, done } => {
+                let agent = connection.agent.clone();
+                let turn = self.turns_of(id).into_iter().next();
+                self.publish(turn.as_ref(), EventKind::SignIn { agent, lines, done });
+            }
             ConnectionEvent::Notice(notice) => self.tell_notice(id, notice.text),
             ConnectionEvent::Exited { status, stderr } => self.on_exited(id, status, &stderr).await,
         }

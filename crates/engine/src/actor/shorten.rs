@@ -4,18 +4,17 @@ use std::sync::Arc;
 
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, IfRunning};
-use offshoot_api::views::{EntryView, PromptView};
+use offshoot_api::views::{ContextView, EntryView, PromptView};
 use offshoot_api::{Request, Response};
 use offshoot_session::compaction::{
     CompactionPreparation, CompactionSettings, compacted, prepare_compaction, should_compact,
 };
-use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::guard::{Action, AgentState};
 use offshoot_session::handoff::{HandoffAgent, has_own_session};
 use offshoot_session::plan::Plan;
 use offshoot_session::render::prompts::{COMPACTION, TURN_PREFIX, UPDATE, summary_request};
 use offshoot_session::render::serialize_for_summary;
-use offshoot_session::tokens::{context_tokens, context_window};
+use offshoot_session::tokens::context_window;
 use offshoot_session::{Body, Compaction, Entry, HeadMove, HeadName, Model, Record};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
@@ -121,7 +120,8 @@ impl SessionActor {
     /// After a turn: where the window of whoever answered is nearly full, its branch is made shorter by itself. The head
     /// has to stand there: another branch is not touched.
     pub(super) fn compact_if_full(&mut self, ended: &Ended) {
-        if !self.settings.compaction.enabled || self.how_full(ended).is_none() {
+        let how_full = ended.context.and_then(|context| self.how_full(context));
+        if !self.settings.compaction.enabled || how_full.is_none() {
             return;
         }
         let (session, instructions, if_running) = (self.id.to_string(), None, IfRunning::Wait);
@@ -138,18 +138,16 @@ impl SessionActor {
         if self.settings.compaction.enabled {
             return;
         }
-        if let Some(percent) = self.how_full(ended) {
+        if let Some(percent) = ended.context.and_then(|context| self.how_full(context)) {
             let text = format!("context is full ({percent} %): compact now, or fork from an earlier turn");
             self.publish(Some(&ended.turn), EventKind::Notice { text });
         }
     }
 
-    /// In percent, where the window of whoever answered is nearly full and the head stands there.
-    fn how_full(&self, ended: &Ended) -> Option<i64> {
-        let head = self.tree.main_head().filter(|head| self.tree.is_ancestor(&ended.prompt, head))?;
-        let context = context_of(&self.tree, Some(head), &ContextOptions::default());
-        let window = self.window(Some(&ended.agent), context.model.as_ref())?;
-        let tokens = context_tokens(&context.messages).tokens;
+    /// In percent, where the window is nearly full.
+    fn how_full(&self, context: ContextView) -> Option<i64> {
+        let ContextView { tokens, window } = context;
+        let window = window?;
         let settings = CompactionSettings { enabled: true, ..self.settings.compaction };
         should_compact(tokens, window, &settings).then(|| tokens.saturating_mul(100) / window.max(1))
     }
@@ -157,9 +155,27 @@ impl SessionActor {
     /// What was set, else what the agent says, else what is known of the model.
     pub(super) fn window(&self, agent: Option<&str>, model: Option<&Model>) -> Option<i64> {
         let settings = &self.settings;
-        let agent = agent.and_then(|agent| self.shared.agents.get(agent));
-        let of_agent = || agent.and_then(|agent| agent.abilities(model).context_window);
-        settings.context_window.or_else(of_agent).or_else(|| model.and_then(context_window))
+        let of_connection = || self.window_of_connection(agent?, model?);
+        let agents = &self.shared.agents;
+        let of_agent = || {
+            agent.and_then(|agent| agents.get(agent)).and_then(|agent| agent.abilities(model).context_window)
+        };
+        settings
+            .context_window
+            .or_else(of_connection)
+            .or_else(of_agent)
+            .or_else(|| model.and_then(context_window))
+    }
+
+    /// What an agent that is connected says of this model. It may call it otherwise than the reply: `name[1m]`.
+    fn window_of_connection(&self, agent: &str, model: &Model) -> Option<i64> {
+        let is_it = |known: &Model| {
+            known.name == model.name
+                || known.name.strip_prefix(&model.name).is_some_and(|rest| rest.starts_with('['))
+        };
+        let connections = self.connections.values().filter(|connection| connection.agent == agent);
+        let mut infos = connections.map(|connection| &connection.info);
+        infos.find(|info| info.model.as_ref().is_some_and(is_it))?.context_window
     }
 }
 

@@ -6,8 +6,9 @@ use jiff::Timestamp;
 use offshoot_agents::Agent;
 use offshoot_api::ApiError;
 use offshoot_api::event::{EventKind, TurnEnd};
-use offshoot_api::views::EntryView;
+use offshoot_api::views::{ContextView, EntryView};
 use offshoot_session::agent::{AgentFailure, AgentInput, AgentTurn, FailureKind};
+use offshoot_session::cost::Charge;
 use offshoot_session::guard::RunningTurn;
 use offshoot_session::status::State;
 use offshoot_session::turn::{Effect, End, Phase, Shown, Turn};
@@ -17,6 +18,7 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 use tracing::{error, info};
 
+use super::measured::charges_in;
 use super::scope::Scope;
 use super::{Message, SessionActor};
 use crate::connection::ConnectionId;
@@ -46,6 +48,8 @@ pub(super) struct Running {
     pub(super) tries: usize,
     /// It was told to stop, or has come back and was not heard yet: this is how long we wait.
     pub(super) give_up_at: Option<Instant>,
+    /// What it has used so far.
+    charges: Vec<Charge>,
     /// Of the request that started it.
     pub(super) scope: Scope,
     /// As long as it runs, others in the same folder are told so.
@@ -55,9 +59,9 @@ pub(super) struct Running {
 /// A turn that is over, and whose agent is free.
 pub(crate) struct Ended {
     pub(super) turn: TurnId,
-    pub(super) prompt: EntryId,
-    pub(super) agent: String,
     pub(super) went_well: bool,
+    /// How full the window is behind it, where the head is there.
+    pub(super) context: Option<ContextView>,
     pub(super) scope: Scope,
 }
 
@@ -82,6 +86,7 @@ impl Running {
             starts: 0,
             tries: 0,
             give_up_at: None,
+            charges: Vec::new(),
             scope,
             _at_work: at_work,
         }
@@ -105,8 +110,12 @@ impl SessionActor {
             match effect {
                 Effect::Write(records) => {
                     let entries: Vec<Arc<Entry>> = records.iter().filter_map(entry_of).collect();
+                    let charges = charges_in(&records);
                     if let Err(error) = self.commit_turn(records).await {
                         return self.could_not_save(turn, &error).await;
+                    }
+                    if let Some(running) = self.turns.get_mut(turn) {
+                        running.charges.extend(charges);
                     }
                     self.messages_follow(turn, &entries);
                 }
@@ -285,15 +294,16 @@ impl SessionActor {
         let went_well = matches!(end, End::Done | End::Limit);
         let ended = Ended {
             turn: turn.clone(),
-            prompt: running.turn.prompt().clone(),
-            agent: running.agent.name().to_owned(),
             went_well,
+            context: self.context_behind(running.turn.prompt(), running.agent.name()),
             scope: running.scope.clone(),
         };
+        let cost = self.cost_of_turn(&running.charges);
         if went_well {
             self.tell_if_full(&ended);
         }
-        self.publish(Some(turn), EventKind::TurnEnded { end: TurnEnd::from(end) });
+        self.tell_measured(ended.context);
+        self.publish(Some(turn), EventKind::TurnEnded { end: TurnEnd::from(end), cost });
         self.afterwards.push_back(Message::TurnClosed(ended));
     }
 

@@ -131,5 +131,5 @@ async fn an_agent_that_panics_while_it_speaks_is_gone() {
     let told = survives(Place::Speaking).await;
     let message = "Scripted ended unexpectedly".to_owned();
     let hint = Some("the prompt is kept: retry it, or send another one".to_owned());
-    assert_eq!(told, EventKind::TurnEnded { end: TurnEnd::Failed { message, hint } });
+    assert_eq!(told, EventKind::TurnEnded { end: TurnEnd::Failed { message, hint }, cost: None });
 }

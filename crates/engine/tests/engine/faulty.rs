@@ -238,7 +238,7 @@ async fn a_disk_that_is_full_in_the_middle_of_a_turn_ends_it_and_nothing_else() 
         faulty.agent.open_gate();
     }
     let heard = until(&mut events, |kind| matches!(kind, EventKind::TurnEnded { .. })).await;
-    let Some(EventKind::TurnEnded { end: TurnEnd::Failed { message, .. } }) = heard.last() else {
+    let Some(EventKind::TurnEnded { end: TurnEnd::Failed { message, .. }, .. }) = heard.last() else {
         panic!("{heard:?}")
     };
     assert!(message.ends_with(": no space left on the disk; nothing was half written"), "{message}");

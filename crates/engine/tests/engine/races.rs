@@ -396,7 +396,8 @@ async fn a_foreign_file_that_grows_during_a_turn_is_taken_in_and_the_turn_goes_o
     Foreign::grow(&foreign.path, "f3", "f2", "meanwhile");
     race.agent.open_gate();
     until(&mut events, |kind| matches!(kind, EventKind::Rearranged)).await;
-    let ended = |kind: &EventKind| matches!(kind, EventKind::TurnEnded { end: offshoot_api::TurnEnd::Done });
+    let ended =
+        |kind: &EventKind| matches!(kind, EventKind::TurnEnded { end: offshoot_api::TurnEnd::Done, .. });
     until(&mut events, ended).await;
     let entries = seen(&race).await;
     assert!(entries.iter().any(|(id, _)| id == "f3"), "{entries:?}");

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 
 use offshoot_agents::{Agent, AgentConnection, ConnectError, Connecting, Look, NotRenamed, Rename, Seen};
 use offshoot_session::agent::{
-    Abilities, AgentEvent, AgentEventKind, AgentInfo, AgentInput, AgentStart, AgentTurnEnd, ConnectionEvent,
-    Environment, FromAgent,
+    Abilities, AgentEvent, AgentEventKind, AgentInfo, AgentInput, AgentStart, AgentTurn, AgentTurnEnd,
+    ConnectionEvent, Environment, FromAgent, Speaker,
 };
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::handoff::Handoff;
@@ -27,6 +27,10 @@ pub(crate) enum Do {
     SubSay(&'static str, AgentEventKind),
     /// Reports this about its connection.
     Report(ConnectionEvent),
+    /// The turn ends here; what follows happens while it is idle.
+    End,
+    /// Said in a turn that it begins by itself, by its number.
+    Alone(u32, AgentEventKind),
     /// Waits until the test lets it go on.
     Gate,
     /// Asks whether it may run this command, and goes on when that is answered and confirmed.
@@ -212,6 +216,8 @@ struct Talk {
 enum Cut {
     Interrupted,
     Gone,
+    /// It has ended the turn itself.
+    Ended,
 }
 
 impl Talk {
@@ -241,6 +247,7 @@ impl Talk {
                 Ok(()) => AgentEventKind::Ended(AgentTurnEnd::Done),
                 Err(Cut::Interrupted) => AgentEventKind::Ended(AgentTurnEnd::Interrupted),
                 Err(Cut::Gone) => return,
+                Err(Cut::Ended) => continue,
             };
             if events.send(FromAgent::turn(turn, end)).await.is_err() {
                 return;
@@ -270,6 +277,12 @@ impl Talk {
         for (number, step) in does.iter().enumerate() {
             match step {
                 Do::Say(said) => say(said.clone()).await?,
+                Do::End => say(AgentEventKind::Ended(AgentTurnEnd::Done)).await?,
+                Do::Alone(number, said) => {
+                    let (turn, speaker) = (AgentTurn::SelfStarted(*number), Speaker::Agent);
+                    let event = AgentEvent { turn, speaker, kind: said.clone() };
+                    events.send(FromAgent::Turn(event)).await.map_err(|_| Cut::Gone)?;
+                }
                 Do::SubSay(call, said) => {
                     let event = AgentEvent::of_sub_agent(turn.clone(), (*call).into(), said.clone());
                     events.send(FromAgent::Turn(event)).await.map_err(|_| Cut::Gone)?;
@@ -302,7 +315,8 @@ impl Talk {
                 Do::Deaf => std::future::pending().await,
             }
         }
-        Ok(())
+        let has_ended = does.iter().any(|step| matches!(step, Do::End));
+        if has_ended { Err(Cut::Ended) } else { Ok(()) }
     }
 
     /// Until it is told what it waits for. `None`: it was.

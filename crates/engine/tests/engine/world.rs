@@ -141,6 +141,10 @@ impl World {
     pub(crate) async fn until(&mut self, is_it: impl Fn(&EventKind) -> bool) {
         loop {
             let event = self.events.next().await.expect("the events ended").unwrap();
+            // Every turn ends with one; what it says has tests of its own.
+            if matches!(event.kind, EventKind::Measured { .. }) {
+                continue;
+            }
             let turn = event.turn.map(|turn| format!("{turn} ")).unwrap_or_default();
             let sub_agent = event.sub_agent.map(|call| format!("({call}) ")).unwrap_or_default();
             self.log.push(format!("{turn}{sub_agent}{}", told(&event.kind)));

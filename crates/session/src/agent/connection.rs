@@ -15,7 +15,7 @@ pub enum ConnectionEvent {
     TitleChanged(String),
     /// All tasks that run in the background now; empty when none does.
     Background(Vec<BackgroundTask>),
-    /// Signing in needs a person: what to show them, until `done`.
+    /// Signing in needs a person: all lines to show them so far, until `done`.
     SignIn { lines: Vec<String>, done: bool },
     /// Worth showing, not worth keeping.
     Notice(AgentNotice),
@@ -30,6 +30,8 @@ pub struct AgentInfo {
     pub session: Option<AgentSessionId>,
     pub version: Option<String>,
     pub model: Option<Model>,
+    /// How many tokens that model reads at once, where the agent says it.
+    pub context_window: Option<i64>,
     /// The models that can be selected; empty where it does not say.
     pub models: Vec<Model>,
     pub permission_mode: Option<String>,

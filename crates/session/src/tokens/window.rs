@@ -14,8 +14,14 @@ const WINDOWS: &[(&str, i64)] = &[
     ("gemini-", 1_000_000),
 ];
 
+/// How Claude Code names the variant of a model that reads a million tokens at once.
+const LARGE: &str = "[1m]";
+
 /// `None` where nothing is known of such a model.
 pub fn context_window(model: &Model) -> Option<i64> {
     let name = model.name.rsplit('/').next().unwrap_or(&model.name);
+    if name.ends_with(LARGE) {
+        return Some(1_000_000);
+    }
     WINDOWS.iter().find(|(family, _)| name.starts_with(family)).map(|(_, window)| *window)
 }

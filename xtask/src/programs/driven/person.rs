@@ -1,21 +1,17 @@
 //! Somebody at a shell: a home, a project, `offshoot` with Claude Code behind it, and a model.
 
-use std::fs::{self, File};
-use std::io::Write as _;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use offshoot_testkit::model::{ModelServer, Request, Script};
 use serde_json::Value;
 
+use super::super::claude_code::keep_quiet;
+use super::super::isolated::{self, await_some, isolate};
+pub(super) use super::super::isolated::{Running, Said};
 use super::processes;
-
-/// A command that has not ended by then never will.
-pub(super) const PATIENCE: Duration = Duration::from_secs(90);
-
-const LOOK: Duration = Duration::from_millis(20);
 
 /// The key of the environment; Claude's own interface is told that it is approved.
 pub(super) const KEY: &str = "sk-ant-dummy-0123456789abcdefghij";
@@ -31,30 +27,13 @@ pub(crate) struct Person {
     pub(crate) session: String,
 }
 
-/// What a command printed, and its exit code.
-pub(super) struct Said {
-    pub(super) code: Option<i32>,
-    pub(super) out: String,
-    pub(super) err: String,
-}
-
-/// A command that runs.
-pub(super) struct Running {
-    child: Child,
-    out: PathBuf,
-    err: PathBuf,
-}
-
 impl Person {
     /// With an empty session of Claude Code.
     pub(crate) fn new(offshoot: &Path, claude: &Path) -> Result<Self> {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let root = std::env::temp_dir().join(format!("offshoot-driven-{}-{number}", std::process::id()));
-        let (home, project) = (root.join("home"), root.join("project"));
-        for folder in [&home, &project, &root.join("tmp")] {
-            fs::create_dir_all(folder).with_context(|| format!("cannot create `{}`", folder.display()))?;
-        }
+        let (home, project) = isolated::folders(&root)?;
         let server = ModelServer::start(Script::new()).context("cannot start the model")?;
         let mut person = Self {
             offshoot: offshoot.to_owned(),
@@ -80,29 +59,15 @@ impl Person {
         command
     }
 
-    /// Nothing is inherited but the path; telemetry is off, and the only server is the model.
+    /// The only server is the model.
     pub(super) fn prepare(&self, command: &mut Command) {
-        command.current_dir(&self.project).env_clear();
-        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
-        command.env("HOME", &self.home).env("TMPDIR", self.root.join("tmp"));
-        command.env("LC_ALL", "C.UTF-8").env("TERM", "xterm-256color");
+        isolate(command, &self.root);
+        keep_quiet(command);
+        command.env("TERM", "xterm-256color");
         command.env("OFFSHOOT_HOME", self.root.join("offshoot")).env("OFFSHOOT_AUTO_SYNC", "false");
         command.env("OFFSHOOT_AGENTS_CLAUDE_CODE_PATH", &self.claude).env("OFFSHOOT_LOG", "debug");
         command.env("CLAUDE_CONFIG_DIR", &self.config);
         command.env("ANTHROPIC_BASE_URL", self.server.url()).env("ANTHROPIC_API_KEY", KEY);
-        let nobody = "http://127.0.0.1:9";
-        command.env("HTTPS_PROXY", nobody).env("HTTP_PROXY", nobody).env("NO_PROXY", "127.0.0.1,localhost");
-        for off in [
-            "DO_NOT_TRACK",
-            "DISABLE_TELEMETRY",
-            "DISABLE_AUTOUPDATER",
-            "DISABLE_ERROR_REPORTING",
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
-            "CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL",
-            "IS_SANDBOX",
-        ] {
-            command.env(off, "1");
-        }
     }
 
     pub(super) fn start(&self, words: &[&str]) -> Result<Running> {
@@ -110,24 +75,7 @@ impl Person {
     }
 
     pub(super) fn start_with(&self, words: &[&str], input: &str) -> Result<Running> {
-        self.spawn(&mut self.command(words), input)
-    }
-
-    fn spawn(&self, command: &mut Command, input: &str) -> Result<Running> {
-        static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let (out, err) = (self.root.join(format!("out-{number}")), self.root.join(format!("err-{number}")));
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(File::create(&out)?)
-            .stderr(File::create(&err)?)
-            .spawn()
-            .context("the program cannot be started")?;
-        if let Some(mut stdin) = child.stdin.take() {
-            // A command that does not read closes its side.
-            let _ = stdin.write_all(input.as_bytes());
-        }
-        Ok(Running { child, out, err })
+        Running::start(&mut self.command(words), &self.root, input)
     }
 
     pub(super) fn run(&self, words: &[&str]) -> Result<Said> {
@@ -141,8 +89,7 @@ impl Person {
         claude
             .args(["-p", "--output-format", "stream-json", "--verbose", "--model", "claude-sonnet-4-5"])
             .args(words);
-        let mut running = self.spawn(&mut claude, "")?;
-        let said = running.end()?;
+        let said = Running::start(&mut claude, &self.root, "")?.end()?;
         match said.code {
             Some(0) => Ok(()),
             code => bail!("Claude ended with {code:?}: {}{}", said.out, said.err),
@@ -197,19 +144,10 @@ impl Person {
 
     /// Waits until the agent asks for something (`true`) or the command has ended.
     pub(super) fn await_ask_or_end(&self, command: &mut Running) -> Result<bool> {
-        let started = Instant::now();
-        loop {
-            if command.has_ended()? {
-                return Ok(false);
-            }
-            if self.asks()? {
-                return Ok(true);
-            }
-            if started.elapsed() > PATIENCE {
-                bail!("neither an ask nor an end came");
-            }
-            std::thread::sleep(LOOK);
-        }
+        await_some("an ask or an end", || match command.has_ended()? {
+            true => Ok(Some(false)),
+            false => Ok(self.asks()?.then_some(true)),
+        })
     }
 
     fn asks(&self) -> Result<bool> {
@@ -275,54 +213,8 @@ impl Person {
     }
 }
 
-pub(super) fn await_some<T>(what: &str, look: impl Fn() -> Result<Option<T>>) -> Result<T> {
-    let started = Instant::now();
-    loop {
-        if let Some(found) = look()? {
-            return Ok(found);
-        }
-        if started.elapsed() > PATIENCE {
-            bail!("waited in vain for {what}");
-        }
-        std::thread::sleep(LOOK);
-    }
-}
-
 pub(super) fn list(value: &Value) -> &[Value] {
     value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-impl Running {
-    pub(super) fn has_ended(&mut self) -> Result<bool> {
-        Ok(self.child.try_wait()?.is_some())
-    }
-
-    pub(super) fn end(&mut self) -> Result<Said> {
-        let started = Instant::now();
-        let status = loop {
-            if let Some(status) = self.child.try_wait()? {
-                break status;
-            }
-            if started.elapsed() > PATIENCE {
-                self.child.kill()?;
-                bail!("it did not end; {}{}", read(&self.out), read(&self.err));
-            }
-            std::thread::sleep(LOOK);
-        };
-        Ok(Said { code: status.code(), out: read(&self.out), err: read(&self.err) })
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        // One that has ended needs no signal.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn read(path: &Path) -> String {
-    fs::read_to_string(path).unwrap_or_default()
 }
 
 impl Drop for Person {

@@ -11,7 +11,7 @@ use super::entries::{entries, is_synthetic_reply};
 use super::failure::{self, Told};
 use super::json::{Map, flag, list, number, object, text};
 use super::requests::{Purpose, refuse};
-use super::usage::{model, of_message};
+use super::usage::{model, of_message, window_of};
 use super::{NAMES_PROMPTS, Protocol};
 
 impl Protocol {
@@ -32,6 +32,7 @@ impl Protocol {
             "control_cancel_request" => self.cancelled(line),
             "conversation_reset" => self.is_reset = true,
             "command_lifecycle" => self.lifecycle(line),
+            "auth_status" => self.signs_in(line),
             _ => self.count(kind),
         }
     }
@@ -217,6 +218,7 @@ impl Protocol {
         if std::mem::replace(&mut self.has_init, true) {
             if let Some(model) = model.filter(|model| self.info.model.as_ref() != Some(model)) {
                 self.info.model = Some(model.clone());
+                self.info.context_window = None;
                 self.report(ConnectionEvent::SettingChanged(Setting::Model { role: None, model }));
             }
             return self.mode_is(mode);
@@ -299,6 +301,7 @@ impl Protocol {
             self.say(&Speaker::Agent, vec![AgentEventKind::Spent(spent)]);
         }
         self.turns.result(line);
+        self.window_is(line);
         let words = text(line, "result").filter(|words| !words.trim().is_empty());
         if let (Some(_), Some(words)) = (text(line, "local_command"), words) {
             self.report(ConnectionEvent::Notice(AgentNotice::new(words)));
@@ -306,6 +309,21 @@ impl Protocol {
         if !self.turns.has_states() {
             self.close_turn();
         }
+    }
+
+    fn window_is(&mut self, result: &Map) {
+        let window = self.info.model.as_ref().and_then(|model| window_of(result, model));
+        if window.is_some() && self.info.context_window != window {
+            self.info.context_window = window;
+            self.report(ConnectionEvent::Opened(self.info.clone()));
+        }
+    }
+
+    /// What a program prints that signs in for the CLI. Each line has all of it.
+    fn signs_in(&mut self, line: &Map) {
+        let lines = list(line, "output").iter().filter_map(Value::as_str).chain(text(line, "error"));
+        let lines = lines.map(str::to_owned).collect();
+        self.report(ConnectionEvent::SignIn { lines, done: !flag(line, "isAuthenticating") });
     }
 
     fn requested(&mut self, line: &Map) {

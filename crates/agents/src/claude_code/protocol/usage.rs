@@ -55,6 +55,13 @@ impl Totals {
     }
 }
 
+/// How many tokens a model reads at once, as a `result` line says it.
+pub(super) fn window_of(result: &Map, model: &Model) -> Option<i64> {
+    let is_it = |name: &str| without_window(name) == without_window(&model.name);
+    let (_, used) = object(result, "modelUsage")?.iter().find(|(name, _)| is_it(name))?;
+    number(used.as_object()?, "contextWindow").filter(|window| *window > 0)
+}
+
 /// Usage as the API counts it for one message.
 pub(super) fn of_message(usage: &Map) -> Usage {
     let count = |key: &str| number(usage, key).unwrap_or(0).max(0);

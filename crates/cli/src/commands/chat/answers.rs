@@ -11,7 +11,12 @@ use crate::words::chatting as words;
 /// The message says what is wrong with it.
 pub(super) fn answer(line: &str, asking: &AskingView) -> Result<AnswerView, String> {
     match asking {
-        AskingView::Permission { input, always, .. } => permission(line.trim(), input, always),
+        AskingView::Permission { input, always, suggestions, .. } => {
+            match suggestion(line.trim(), suggestions.len()) {
+                Some(chosen) => Ok(AnswerView::Allow { input: None, suggestion: Some(chosen?) }),
+                None => permission(line.trim(), input, always),
+            }
+        }
         AskingView::Question { questions } => {
             Ok(AnswerView::Choose { chosen: chosen(line.trim(), questions)? })
         }
@@ -44,6 +49,19 @@ fn permission(line: &str, input: &Value, always: &[OfferView]) -> Result<AnswerV
         ("c" | "change", None) => Err(words::needs("c TEXT")),
         _ => Err(words::not_a_choice(word)),
     }
+}
+
+/// `s2`: the second suggestion. `s` alone is enough where there is one. `None`: it is another answer.
+fn suggestion(line: &str, count: usize) -> Option<Result<usize, String>> {
+    let number = line.strip_prefix(['s', 'S'])?.trim();
+    if !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number = match number {
+        "" if count == 1 => Some(1),
+        number => number.parse::<usize>().ok().filter(|number| (1..=count).contains(number)),
+    };
+    Some(number.map(|number| number - 1).ok_or_else(|| words::no_such_suggestion(line, count)))
 }
 
 /// JSON takes the place of all that the tool is given; any other text that of what was shown of it.
@@ -113,6 +131,24 @@ mod tests {
     }
 
     #[test]
+    fn a_suggestion_is_chosen_by_its_number() {
+        let suggesting = |count: usize| match asks(json!({ "command": "ls" })) {
+            AskingView::Permission { tool, input, call, reason, always, .. } => {
+                let suggestions = vec![json!({ "type": "setMode" }); count];
+                AskingView::Permission { tool, input, call, reason, always, suggestions }
+            }
+            question @ AskingView::Question { .. } => question,
+        };
+        let chosen = |number| Ok(AnswerView::Allow { input: None, suggestion: Some(number) });
+        assert_eq!(answer("s", &suggesting(1)), chosen(0));
+        assert_eq!(answer("s 2", &suggesting(2)), chosen(1));
+        assert_eq!(answer("S1", &suggesting(2)), chosen(0));
+        for (line, count) in [("s", 2), ("s0", 2), ("s3", 2), ("s1", 0), ("session", 1)] {
+            assert!(answer(line, &suggesting(count)).is_err(), "{line}");
+        }
+    }
+
+    #[test]
     fn a_permission_is_given_once_always_changed_or_not_at_all() {
         let asking = asks(json!({ "command": "echo a", "timeout": 3 }));
         let always = |offer| Ok(AnswerView::AllowAlways { offer });
@@ -126,6 +162,7 @@ mod tests {
         let changed = |input| Ok(AnswerView::Allow { input: Some(input), suggestion: None });
         assert_eq!(answer("c echo b c", &asking), changed(json!({ "command": "echo b c", "timeout": 3 })));
         assert_eq!(answer(r#"c {"command": "ls"}"#, &asking), changed(json!({ "command": "ls" })));
+        assert!(answer("s1", &asking).is_err(), "nothing is suggested");
         // "yes, but" is not yes.
         for line in ["perhaps", "y but only once", "c", "always allow this"] {
             assert!(answer(line, &asking).is_err(), "{line}");

@@ -2,7 +2,7 @@
 
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::request::Show;
-use offshoot_api::views::{AnswerView, BodyView, EntryView};
+use offshoot_api::views::{AnswerView, BodyView, EntryView, SpentView};
 use offshoot_api::{ApiError, ErrorCode, Event, Point, Request};
 
 use super::after::After;
@@ -33,7 +33,13 @@ impl Chat<'_> {
         }
         match &event.kind {
             EventKind::TurnStarted { prompt } => return self.turn_begins(&event, prompt),
-            EventKind::TurnEnded { end } => return self.turn_ends(&event, end),
+            EventKind::TurnEnded { end, cost } => return self.turn_ends(&event, end, cost.as_ref()),
+            EventKind::Measured { context } => {
+                self.measured.context_is(*context);
+                return Ok(());
+            }
+            EventKind::Status { status } => return self.background_is(status.background),
+            EventKind::SignIn { lines, done, .. } => return self.tell_sign_in(lines, *done),
             EventKind::HeadMoved { head } if head.name == MAIN => {
                 return self.head_moved(head.at.as_deref()).await;
             }
@@ -120,7 +126,10 @@ impl Chat<'_> {
             return;
         }
         let is_here = match &event.turn {
-            Some(turn) if !is_prompt(entry) => self.turns.here() == Some(turn.as_str()),
+            // An agent that begins by itself says why before its turn is known.
+            Some(turn) if !is_prompt(entry) && self.turns.knows(turn) => {
+                self.turns.here() == Some(turn.as_str())
+            }
             _ => self.place == entry.parent || self.own_prompt.as_deref() == Some(entry.id.as_str()),
         };
         if is_here {
@@ -184,6 +193,7 @@ impl Chat<'_> {
 
     fn turn_begins(&mut self, event: &Event, prompt: &str) -> Result<(), Failure> {
         let Some(turn) = &event.turn else { return Ok(()) };
+        self.measured.begins(turn, event.at);
         if self.place.as_deref() == Some(prompt) || self.own_prompt.as_deref() == Some(prompt) {
             self.turns.begins_here(turn);
             return Ok(());
@@ -199,7 +209,7 @@ impl Chat<'_> {
         }
     }
 
-    fn turn_ends(&mut self, event: &Event, end: &TurnEnd) -> Result<(), Failure> {
+    fn turn_ends(&mut self, event: &Event, end: &TurnEnd, cost: Option<&SpentView>) -> Result<(), Failure> {
         let Some(turn) = &event.turn else { return Ok(()) };
         self.asks.retain(|ask| ask.turn != *turn);
         let is_last = self.turns.is_last_of_own(turn);
@@ -217,7 +227,8 @@ impl Chat<'_> {
                 (self.is_interrupted, self.stopped_at) = (false, None);
                 self.ended = exit_of(end);
                 self.told.insert(end_of(turn));
-                self.print_told(event, Prompts::Told)
+                self.print_told(event, Prompts::Told)?;
+                self.tell_measured(event, cost)
             }
         }
     }

@@ -14,6 +14,7 @@ use offshoot_session::Stamps;
 
 use super::hearing::MAIN;
 use super::input::Block;
+use super::measured::Measured;
 use super::signals::Signals;
 use super::storage::Storage;
 use super::turns::Turns;
@@ -71,6 +72,7 @@ pub(super) struct Chat<'h> {
     pub(super) out: Printing,
     pub(super) telling: Telling<'h>,
     pub(super) turns: Turns,
+    pub(super) measured: Measured,
     pub(super) asks: VecDeque<AskView>,
     pub(super) queue: Vec<QueuedView>,
     /// Where the head was last heard to be. Other chats move it too.
@@ -134,6 +136,7 @@ impl<'h> Chat<'h> {
             out: Printing::begin(),
             telling: Telling::to_a_person(&here.look),
             turns: Turns::default(),
+            measured: Measured::default(),
             asks: VecDeque::new(),
             queue: Vec::new(),
             head: None,
@@ -177,7 +180,7 @@ impl<'h> Chat<'h> {
         if self.storage.is_memory() && !self.here.look.quiet {
             self.tell(Ink::Plain, words::IN_MEMORY)?;
         }
-        if self.storage.is_empty(self.here) && !self.here.look.quiet {
+        if self.storage.is_empty(self.here) && self.wanted.agent.is_none() && !self.here.look.quiet {
             self.tell(Ink::Plain, words::FIRST_RUN)?;
         }
         Ok(())
@@ -413,6 +416,7 @@ impl<'h> Chat<'h> {
         if self.told.contains(&entry.id) {
             return Ok(());
         }
+        self.telling.is_found(entry);
         self.tell_said(entry)?;
         match &entry.bound {
             Some(bound) => self.tell_bound(bound),
@@ -459,6 +463,7 @@ impl<'h> Chat<'h> {
     pub(super) fn see(&mut self, view: &SessionView) {
         let is_here = |prompt: &str| view.branch.entries.iter().any(|entry| entry.id == prompt);
         self.turns.see(view.turns.iter().map(|it| (it.turn.clone(), is_here(&it.prompt))));
+        self.measured.see(view);
         self.place.clone_from(&view.branch.tip);
         let main = view.heads.iter().find(|head| head.name == MAIN);
         self.head = main.map_or_else(|| view.branch.tip.clone(), |head| head.at.clone());

@@ -127,7 +127,6 @@ impl Play {
             Some("user") => {
                 self.prompts += 1;
                 let turn = TurnId::from(format!("t{}", self.prompts));
-                self.laws.prompted(&turn);
                 let text = line["message"]["content"].as_str().unwrap_or("blocks");
                 Some(prompt(turn, line["uuid"].as_str().unwrap_or_default(), text))
             }
