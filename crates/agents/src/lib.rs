@@ -9,7 +9,9 @@
 pub mod built_in;
 pub mod claude_code;
 pub mod known;
+mod llm;
 pub mod process;
+mod workspace;
 
 use std::fmt;
 use std::path::{Path, PathBuf};

@@ -10,6 +10,7 @@
 //!
 //! Without `/proc` (macOS) only the process group of the agent is ended, and nothing is left for the next engine to end.
 
+mod command;
 mod lines;
 mod owner;
 mod processes;
@@ -35,8 +36,9 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+pub(crate) use command::{Printed, RunningCommand};
 use lines::{Line, Lines};
-use owner::Owner;
+use owner::{Interrupt, Owner};
 use tail::Tail;
 
 pub use owner::{is_ours, wait_until_ended};
@@ -104,11 +106,7 @@ struct Input {
 impl AgentProcess {
     /// Starts the process. Where `host` names a folder of run files, there is one when this returns.
     pub(crate) async fn start(launch: Launch) -> io::Result<Self> {
-        if let Some(folder) = launch.workspace.as_deref().filter(|folder| !folder.is_dir()) {
-            let reason = format!("its working directory `{}` does not exist", folder.display());
-            return Err(io::Error::new(io::ErrorKind::NotFound, reason));
-        }
-        let started = owner::start(launch).await?;
+        let started = owner::start(launch, Interrupt::Process).await?;
         Ok(Self {
             input: Input {
                 stdin: Some(ChildStdin::from_std(started.stdin)?),
