@@ -79,7 +79,7 @@ impl Agent for ClaudeCode {
     fn probe<'a>(&'a self, host: &'a Host, environment: &'a Environment) -> Probing<'a> {
         Box::pin(async move {
             let installed = self.probes.installed(host, environment, self.limits.version).await?;
-            Ok(crate::Probe { version: installed.stated, models: None })
+            Ok(crate::Probe { version: installed.stated, ..crate::Probe::default() })
         })
     }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use offshoot_api::CallerContext;
 use offshoot_session::Model;
-use offshoot_session::agent::Host;
+use offshoot_session::agent::{Host, Provider};
 use offshoot_session::compaction::CompactionSettings;
 use offshoot_session::cost::Prices;
 pub use offshoot_session::plan::ConfigChangeBranching;
@@ -56,6 +56,8 @@ pub struct Settings {
     pub agent_environment: Vec<String>,
     /// Where the programs of agents are, by agent, for those that the person has set.
     pub agent_programs: BTreeMap<String, PathBuf>,
+    /// Servers of models that the person has set, by name.
+    pub providers: BTreeMap<String, Provider>,
     /// What tokens cost where nobody says it.
     pub prices: Prices,
     /// How long an agent may take to be there.
@@ -89,6 +91,7 @@ impl Default for Settings {
             hooks: Vec::new(),
             agent_environment: Vec::new(),
             agent_programs: BTreeMap::new(),
+            providers: BTreeMap::new(),
             prices: Prices::listed(),
             reach_wait: Duration::from_secs(60),
             reach_again: 3,
@@ -99,7 +102,8 @@ impl Default for Settings {
 impl Settings {
     /// How an agent is run here: `host` is what the engine knows, and the person may have set its program.
     pub(crate) fn host_for(&self, agent: &str, host: &Host) -> Host {
-        Host { program: self.agent_programs.get(agent).cloned(), ..host.clone() }
+        let program = self.agent_programs.get(agent).cloned();
+        Host { program, providers: self.providers.clone(), ..host.clone() }
     }
 }
 

@@ -46,7 +46,7 @@ impl Key {
     }
 }
 
-pub(crate) static KEYS: [&Key; 32] = [
+pub(crate) static KEYS: [&Key; 33] = [
     &AGENT,
     &MODEL,
     &THINKING,
@@ -66,6 +66,7 @@ pub(crate) static KEYS: [&Key; 32] = [
     &HOOK_TIME_LIMIT,
     &AGENT_ENVIRONMENT,
     &CLAUDE_CODE_PATH,
+    &PROVIDERS,
     &CONNECT_WAIT,
     &CONNECT_AGAIN,
     &INTERRUPT_WAIT,
@@ -234,6 +235,14 @@ pub(crate) static CLAUDE_CODE_PATH: Key = Key {
     default: None,
     whose: Whose::Person,
     meaning: "The program of Claude Code, if not the `claude` that is found on `PATH`.",
+};
+
+pub(crate) static PROVIDERS: Key = Key {
+    name: "providers",
+    kind: Kind::Providers,
+    default: None,
+    whose: Whose::Person,
+    meaning: "Servers of models for the agent `llm`, beside `anthropic`, `openai` and `ollama`.",
 };
 
 pub(crate) static CONNECT_WAIT: Key = Key {
