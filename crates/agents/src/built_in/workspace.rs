@@ -1,12 +1,17 @@
 //! Files and commands in the folder of the session, and nowhere else.
 
+use std::io::Read;
+
 use offshoot_session::agent::{AgentStart, Environment, ExitStatus};
 
 use super::words;
 use crate::cancel::Cancel;
 use crate::workspace::{self, CommandEnd, FileError, WorkspacePath};
 
-/// A larger file is not read.
+/// So much of what a file says is told.
+const TOLD_BYTES: u64 = 64 * 1024;
+
+/// Nothing is appended to a larger file.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 /// What a tool answers: the words, and whether it went wrong.
@@ -62,7 +67,10 @@ impl Workspace {
 
     pub(super) fn read(&self, file: &str) -> Outcome {
         let (folder, path) = self.path(file)?;
-        Ok(String::from_utf8_lossy(&told(folder.read(&path, LARGEST))?).into_owned())
+        let mut bytes = Vec::new();
+        let read = told(folder.file(&path))?.take(TOLD_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| format!("`{file}`: {error}"))?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
     /// Dropping the future ends the command and everything it has started.

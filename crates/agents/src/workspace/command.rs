@@ -16,8 +16,9 @@ const SHELL: &str = "/bin/sh";
 /// What goes wrong is printed in its order. The command is a shell of its own, so its lines have their own numbers.
 const WITH_ITS_ERRORS: &str = r#"exec "$0" -c "$1" 2>&1"#;
 
-/// Of a longer output the first and the last so many bytes are kept.
-const KEPT_BYTES: usize = 8 * 1024 * 1024;
+/// Of a longer output the first and the last so many bytes are kept. Written as JSON they may be six times as long, and have to
+/// fit into one line of a connection to the engine.
+const KEPT_BYTES: usize = 1024 * 1024;
 
 const READ_AT_ONCE: usize = 64 * 1024;
 

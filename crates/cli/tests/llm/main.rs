@@ -4,6 +4,7 @@
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run the program has failed")]
 
 mod answers;
+mod attacks;
 mod failures;
 mod own_work;
 mod person;

@@ -107,9 +107,9 @@ fn a_summary_without_a_model_is_refused_before_anything_moves() {
         person.send(model, text, &[]).went_well();
     }
     let before = person.entries();
-    person.write_settings("summary.model = \"openai/none\"\n[providers.openai]\nkey_env = \"UNSET\"\n");
+    person.write_settings("summary.model = \"nowhere/none\"\n");
     let refused = person.run(&["switch", &person.session, "1", "--summary"]);
     assert_ne!(refused.code, Some(0));
-    assert!(refused.error.contains("UNSET"), "{}", refused.error);
+    assert!(refused.error.contains("no provider `nowhere`"), "{}", refused.error);
     assert_eq!(person.entries(), before);
 }

@@ -38,7 +38,7 @@ fn the_same_is_asked_of_several_models_and_each_has_its_cost() {
         person.requests().iter().all(|request| is_alone(&request.body)),
         "an answer is no part of another version"
     );
-    let cost = person.json(&["cost", &person.session, "--json"]).to_string();
+    let cost = person.json(&["cost", &person.session, "--by", "model", "--json"]).to_string();
     assert!(cost.contains(first) && cost.contains(second), "{cost}");
 }
 
@@ -67,6 +67,6 @@ fn a_chat_changes_the_model_for_what_comes_next() {
     chat.stdin.take().expect("a pipe").write_all(lines.as_bytes()).expect("it reads");
     Said::of(&chat.bounded_output()).went_well();
     assert_eq!(asked(&person), names());
-    let cost: Value = person.json(&["cost", &person.session, "--json"]);
+    let cost: Value = person.json(&["cost", &person.session, "--by", "model", "--json"]);
     assert!(names().iter().all(|name| cost.to_string().contains(name)), "{cost}");
 }

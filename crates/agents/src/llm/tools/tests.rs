@@ -277,7 +277,7 @@ async fn a_command_gets_no_secrets() {
 async fn a_flood_is_cut_and_does_not_block_the_command() {
     let place = Place::new();
     let text = place.shell("echo first; head -c 64000000 /dev/zero | tr '\\0' x; echo; echo last").await;
-    assert!(text.len() < 17 * 1024 * 1024, "{}", text.len());
+    assert!(text.len() < 3 * 1024 * 1024, "{}", text.len());
     assert!(text.starts_with("first\nxxx") && text.ends_with("xxx\nlast\n"));
     let shown = for_model(&text);
     assert!(
