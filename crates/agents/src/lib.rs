@@ -7,6 +7,7 @@
 //! whether they can be reached from here or not.
 
 pub mod built_in;
+mod cancel;
 pub mod claude_code;
 pub mod http;
 pub mod known;

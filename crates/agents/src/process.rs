@@ -15,6 +15,7 @@ mod lines;
 mod owner;
 mod processes;
 mod run_file;
+mod supervise;
 mod sweep;
 mod tail;
 #[cfg(test)]
@@ -42,6 +43,7 @@ use owner::{Interrupt, Owner};
 use tail::Tail;
 
 pub use owner::{is_ours, wait_until_ended};
+pub use supervise::supervise;
 pub use sweep::{Leftover, processes_of_run, sweep_leftovers};
 
 /// The variable that holds the run id. The agent's tools inherit it.
@@ -212,12 +214,16 @@ impl Input {
 }
 
 impl Launch {
-    fn command(&self, run: &str) -> Command {
+    fn command(&self, run: &str, interrupt: Interrupt) -> Command {
         let mut command = match &self.host.launcher {
             Some(launcher) => {
                 let mut command = Command::new(launcher);
                 let us = getpid().as_raw_nonzero().to_string();
-                command.args([LAUNCHER_COMMAND, "--parent", &us, "--"]).arg(&self.program);
+                command.args([LAUNCHER_COMMAND, "--parent", &us]);
+                if interrupt == Interrupt::Closed {
+                    command.arg("--supervise");
+                }
+                command.arg("--").arg(&self.program);
                 command
             }
             None => Command::new(&self.program),

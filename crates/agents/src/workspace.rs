@@ -10,8 +10,10 @@
 //! the name in the workspace a new file, and leaves the other name alone.
 
 mod beneath;
+mod command;
 mod error;
 mod files;
+mod kept;
 mod walk;
 
 use std::fmt;
@@ -26,6 +28,7 @@ use offshoot_session::agent::Host;
 use rustix::fs::{FileType, Mode, OFlags, fstat};
 
 use beneath::open_beneath;
+pub(crate) use command::CommandEnd;
 pub(crate) use error::FileError;
 pub(crate) use files::Written;
 pub(crate) use walk::{Found, Walk};

@@ -46,6 +46,8 @@ pub struct Settings {
     pub summary_wait: Duration,
     /// About so many tokens of a branch that is left are summarised; 0 sets no limit.
     pub summary_budget: i64,
+    /// Whether a model writes a title for a session that has none.
+    pub titles: bool,
     pub compaction: CompactionSettings,
     /// What a model can read, in tokens. Where it is not known nothing is made shorter by itself.
     pub context_window: Option<i64>,
@@ -83,6 +85,7 @@ impl Default for Settings {
             summary_model: None,
             summary_wait: Duration::from_secs(120),
             summary_budget: 100_000,
+            titles: true,
             compaction: CompactionSettings::default(),
             context_window: None,
             hooks: Vec::new(),

@@ -3,7 +3,6 @@
 //! Results are texts that a model acts on, and so are errors. A result is kept whole; [`for_model`] is the part of it that a
 //! model reads.
 
-mod cancel;
 mod change;
 mod definitions;
 mod input;
@@ -21,8 +20,8 @@ use offshoot_session::agent::Environment;
 use offshoot_session::asks::Permission;
 use serde_json::Value;
 
+pub(crate) use crate::cancel::Cancel;
 pub(crate) use crate::workspace::Workspace;
-pub(crate) use cancel::Cancel;
 pub(crate) use definitions::{ToolDefinition, definitions};
 pub(crate) use output::for_model;
 pub(crate) use secrets::without_secrets;

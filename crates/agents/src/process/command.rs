@@ -1,6 +1,7 @@
 //! A command that an agent of ours runs as a tool: it reads nothing, and its output is taken as it comes.
 
 use std::io;
+use std::process::ChildStdin;
 
 use offshoot_session::agent::ExitStatus;
 use tokio::io::AsyncReadExt;
@@ -14,6 +15,8 @@ use super::{DRAIN_WAIT, Launch, sleep_until};
 /// Dropping it ends the command and everything it has started.
 #[derive(Debug)]
 pub(crate) struct RunningCommand {
+    /// The process that supervises the command ends when it is closed.
+    alive: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     exited: watch::Receiver<Option<ExitStatus>>,
     drained_by: Option<Instant>,
@@ -30,9 +33,12 @@ pub(crate) enum Printed {
 
 impl RunningCommand {
     pub(crate) async fn start(launch: Launch) -> io::Result<Self> {
-        // Its input is closed at once.
-        let started = owner::start(launch, Interrupt::Group).await?;
+        let is_supervised = launch.host.launcher.is_some();
+        let interrupt = if is_supervised { Interrupt::Closed } else { Interrupt::Group };
+        let started = owner::start(launch, interrupt).await?;
         Ok(Self {
+            // Without a supervisor it is the command's own, which reads nothing.
+            alive: is_supervised.then_some(started.stdin),
             stdout: Some(ChildStdout::from_std(started.stdout)?),
             exited: started.exited,
             drained_by: None,
@@ -41,7 +47,8 @@ impl RunningCommand {
     }
 
     /// Interrupts the command, and kills soon after what is left of it. [`Printed::Exited`] follows.
-    pub(crate) fn end(&self) {
+    pub(crate) fn end(&mut self) {
+        self.alive = None;
         self.owner.end();
     }
 

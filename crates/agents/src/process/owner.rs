@@ -20,19 +20,21 @@ use super::sweep::{self, INTERRUPT_WAIT};
 use super::{Launch, RUN_VARIABLE, processes};
 
 /// How long an interrupted command may take to end.
-const COMMAND_WAIT: Duration = Duration::from_millis(500);
+pub(super) const COMMAND_WAIT: Duration = Duration::from_millis(500);
 
 /// Tells the thread to end the process, at the latest when it is dropped.
 #[derive(Debug)]
 pub(super) struct Owner(Sender<Event>);
 
-/// Which processes are asked to end before everything is killed.
-#[derive(Clone, Copy, Debug)]
+/// How a process is asked to end before everything is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interrupt {
-    /// An agent, which ends its tools itself.
+    /// By a signal to the process: an agent ends its tools itself.
     Process,
-    /// A command and what it has started in its group.
+    /// By a signal to its group: a command and what it has started there.
     Group,
+    /// By closing its input, which was done: it ends what is below it.
+    Closed,
 }
 
 #[derive(Debug)]
@@ -85,7 +87,7 @@ fn own(
 ) {
     let (send, events) = channel();
     let (tell_exit, exited) = watch::channel(None);
-    let (mut running, pipes) = match Running::start(launch, counted, &send) {
+    let (mut running, pipes) = match Running::start(launch, interrupt, counted, &send) {
         Ok(running) => running,
         Err(error) => {
             // The task that asked for it may have been cancelled.
@@ -116,9 +118,14 @@ struct Pipes {
 }
 
 impl Running {
-    fn start(launch: &Launch, counted: &Counted, events: &Sender<Event>) -> io::Result<(Self, Pipes)> {
+    fn start(
+        launch: &Launch,
+        interrupt: Interrupt,
+        counted: &Counted,
+        events: &Sender<Event>,
+    ) -> io::Result<(Self, Pipes)> {
         let run = counted.0.clone();
-        let mut child = launch.command(&run).spawn()?;
+        let mut child = launch.command(&run, interrupt).spawn()?;
         let pid = child.id().cast_signed();
         counted.has_started(pid);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -172,6 +179,7 @@ impl Running {
                     let _ = kill_process_group(Pid::from_child(&self.child), Signal::INT);
                     COMMAND_WAIT
                 }
+                Interrupt::Closed => INTERRUPT_WAIT,
             };
             let until = Instant::now() + wait;
             while let Ok(Event::End) = events.recv_timeout(until.saturating_duration_since(Instant::now())) {}

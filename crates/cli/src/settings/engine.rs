@@ -49,6 +49,7 @@ pub(crate) fn engine_settings(settings: &Settings) -> Result<EngineSettings, Fai
         summary_model: model(settings.get(&keys::SUMMARY_MODEL)?),
         summary_wait: time(&keys::SUMMARY_TIME_LIMIT)?.unwrap_or(usual.summary_wait),
         summary_budget: tokens(&keys::SUMMARY_BUDGET)?.unwrap_or(usual.summary_budget),
+        titles: settings.get(&keys::SUMMARY_TITLES)?.unwrap_or(usual.titles),
         compaction: CompactionSettings {
             enabled: settings.get(&keys::COMPACTION_ENABLED)?.unwrap_or(usual.compaction.enabled),
             reserve_tokens: tokens(&keys::COMPACTION_RESERVE_TOKENS)?

@@ -46,7 +46,7 @@ impl Key {
     }
 }
 
-pub(crate) static KEYS: [&Key; 32] = [
+pub(crate) static KEYS: [&Key; 33] = [
     &AGENT,
     &MODEL,
     &THINKING,
@@ -61,6 +61,7 @@ pub(crate) static KEYS: [&Key; 32] = [
     &SUMMARY_MODEL,
     &SUMMARY_BUDGET,
     &SUMMARY_TIME_LIMIT,
+    &SUMMARY_TITLES,
     &HOOKS,
     &HOOK_TIME_LIMIT,
     &AGENT_ENVIRONMENT,
@@ -194,6 +195,14 @@ pub(crate) static SUMMARY_TIME_LIMIT: Key = Key {
     default: Some("2m"),
     whose: Whose::Project,
     meaning: "How long one summary may take.",
+};
+
+pub(crate) static SUMMARY_TITLES: Key = Key {
+    name: "summary.titles",
+    kind: Kind::OnOff,
+    default: Some("true"),
+    whose: Whose::Project,
+    meaning: "Whether a model gives a title to a session that has none, after an answer. Only models that the agent `llm` asks do.",
 };
 
 pub(crate) static HOOKS: Key = Key {

@@ -5,8 +5,10 @@
 
 mod answers;
 mod failures;
+mod own_work;
 mod person;
 mod providers;
+mod several;
 mod tools;
 
 /// The two protocols, by a model that the scripted server plays.

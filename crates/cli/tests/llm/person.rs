@@ -32,6 +32,13 @@ impl Person {
         Self::with_settings(script, "attempts = 3\n")
     }
 
+    /// Where models write titles, as they do by default.
+    pub(crate) fn with_titles(script: Script) -> Self {
+        let person = Self::new(script);
+        person.write_settings("");
+        person
+    }
+
     /// `limits` are settings of both providers.
     pub(crate) fn with_settings(script: Script, limits: &str) -> Self {
         let dir = tempfile::tempdir().expect("a temporary folder");
@@ -41,7 +48,8 @@ impl Person {
             std::fs::create_dir_all(folder).expect("a folder");
         }
         let providers = ["anthropic", "openai"].map(|name| format!("[providers.{name}]\n{limits}"));
-        person.write_settings(&providers.concat());
+        // Tests count requests.
+        person.write_settings(&format!("summary.titles = false\n{}", providers.concat()));
         let begun = person.json(&["new", "--agent", "llm", "--json"]);
         person.session = begun["id"].as_str().expect("an id").to_owned();
         person

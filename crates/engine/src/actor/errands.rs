@@ -23,6 +23,7 @@ use tracing::debug;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::news::Cause;
 use super::pending::Pending;
+use super::requests::is_title;
 use super::scope::Scope;
 use super::shared_step::{Other, SharedStep, StepsLock, TakenThere, putting_back, take_there};
 use super::{Call, Message, SessionActor};
@@ -198,6 +199,10 @@ impl Brought {
         }
     }
 
+    pub(super) fn is_by_itself(&self) -> bool {
+        self.by == By::Itself
+    }
+
     /// The engine does it by itself, and has begun to.
     pub(super) fn goes_on_by_itself(&self) -> bool {
         self.by == By::Itself && (self.verdict.is_some() || self.summary.is_some())
@@ -299,9 +304,9 @@ impl Away {
         &self.scope
     }
 
-    /// An agent writes for us.
+    /// An agent writes a summary for us.
     pub(super) fn is_summary(&self) -> bool {
-        matches!(self.what, AwayFor::Summary { .. })
+        matches!(self.what, AwayFor::Summary { .. }) && !is_title(&self.call)
     }
 
     /// Nothing has happened yet. Where another session has begun to change, the request goes on to its end.
@@ -330,6 +335,7 @@ impl SessionActor {
             }
             Errand::Summary { requests } => {
                 let writer = match self.writer() {
+                    Ok(writer) if is_title(&call) => writer.for_title(),
                     Ok(writer) => writer,
                     Err(error) => return self.refuse(call, error),
                 };

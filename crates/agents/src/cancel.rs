@@ -1,4 +1,4 @@
-//! Cancelling the tools of a turn.
+//! Cancelling what runs on other threads or as processes.
 
 use tokio::sync::watch;
 
