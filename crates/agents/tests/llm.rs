@@ -7,12 +7,13 @@ use jiff::Timestamp;
 use offshoot_agents::llm::Llm;
 use offshoot_agents::{Agent, AgentConnection};
 use offshoot_session::agent::{
-    AgentEventKind, AgentInput, AgentStart, AgentTurn, AgentTurnEnd, Environment, FailureKind, FromAgent,
-    Host,
+    AgentEvent, AgentEventKind, AgentInput, AgentStart, AgentTurn, AgentTurnEnd, Environment, FailureKind,
+    FromAgent, Host,
 };
 use offshoot_session::handoff::Handoff;
 use offshoot_session::{Block, Body, Entry, Model, Prompt, Reply, Setting, Stop, TurnId, Usage};
-use offshoot_testkit::model::{Failure, ModelServer, Script, fail, gate, say, think};
+use offshoot_testkit::model::{Failure, ModelServer, Script, call, fail, gate, say, think};
+use serde_json::json;
 
 /// A test that waits longer has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,17 +25,21 @@ struct Scene {
     server: Arc<ModelServer>,
     connection: AgentConnection,
     turn: TurnId,
+    workspace: tempfile::TempDir,
+    /// What was reported as final.
+    written: Vec<Body>,
 }
 
 impl Scene {
     async fn new(script: Script, path: Vec<Body>) -> Self {
         let server = Arc::new(ModelServer::start(script).unwrap());
+        let workspace = tempfile::tempdir().unwrap();
         let variables = [("OPENAI_BASE_URL", server.url() + "/v1"), ("OPENAI_API_KEY", "a key".to_owned())];
         let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
         let model = Model { provider: "openai".into(), name: MODEL.into() };
         let start = AgentStart {
             session: "s".into(),
-            workspace: None,
+            workspace: Some(workspace.path().to_owned()),
             handoff: Handoff::Stateless,
             settings: vec![Setting::Model { role: None, model }],
             context: Arc::new(entries(path)),
@@ -43,7 +48,7 @@ impl Scene {
             is_watched: true,
         };
         let connection = Llm::default().connect(start).await.unwrap();
-        Self { server, connection, turn: TurnId::from("t1") }
+        Self { server, connection, turn: TurnId::from("t1"), workspace, written: Vec::new() }
     }
 
     async fn send(&self, text: &str) {
@@ -69,9 +74,12 @@ impl Scene {
         let mut told = Vec::new();
         loop {
             let event = tokio::time::timeout(PATIENCE, self.connection.events.recv()).await;
-            let line = line(&event.expect("in time").expect("an event"));
-            told.push(line.clone());
-            if line.starts_with(end) {
+            let event = event.expect("in time").expect("an event");
+            told.push(line(&event));
+            if let FromAgent::Turn(AgentEvent { kind: AgentEventKind::Entry { body, .. }, .. }) = event {
+                self.written.push(body);
+            }
+            if told.last().is_some_and(|line| line.starts_with(end)) {
                 return told;
             }
         }
@@ -219,4 +227,50 @@ async fn a_window_that_is_nearly_full_is_compacted_first() {
             "over: done"
         ]
     );
+}
+
+#[tokio::test]
+async fn a_model_that_never_stops_calling_is_stopped() {
+    let read = || [call("read", json!({ "path": "a" }))];
+    let script = (0..120).fold(Script::new().when("hello", read()), |script, _| script.then(read()));
+    let mut scene = Scene::new(script, Vec::new()).await;
+    std::fs::write(scene.workspace.path().join("a"), "text").unwrap();
+    scene.send("hello").await;
+    assert_eq!(scene.until_over().await.last().map(String::as_str), Some("over: limit"));
+    assert_eq!(scene.server.requests().len(), 100);
+}
+
+/// Wherever it is interrupted, every call that was written has its result.
+#[tokio::test]
+async fn an_interrupt_at_any_event_leaves_a_transcript_that_can_be_read_again() {
+    let read = |name: &str| call("read", json!({ "path": name }));
+    for events in 0.. {
+        let script = Script::new()
+            .when("hello", [think("hm"), say("Both."), read("a"), read("b")])
+            .then([call("list", json!({ "path": "." })), say("One more.")])
+            .then([say("Done.")]);
+        let mut scene = Scene::new(script, Vec::new()).await;
+        scene.send("hello").await;
+        let mut told = Vec::new();
+        while told.len() < events && !told.last().is_some_and(|line: &String| line.starts_with("over")) {
+            told.extend(scene.until("").await);
+        }
+        if told.last().is_some_and(|line| line.starts_with("over")) {
+            assert!(told.len() > 10, "the turn has many events: {told:?}");
+            break;
+        }
+        scene.interrupt().await;
+        scene.until_over().await;
+        let replies = scene.written.iter().filter_map(|body| match body {
+            Body::Reply(reply) => Some(reply),
+            _ => None,
+        });
+        let calls: Vec<String> =
+            replies.flat_map(|reply| reply.tool_uses().map(|call| call.id.to_string())).collect();
+        let results = scene.written.iter().filter_map(|body| match body {
+            Body::ToolResult(result) => Some(result.call.to_string()),
+            _ => None,
+        });
+        assert_eq!(calls, results.collect::<Vec<_>>(), "interrupted behind {events} events");
+    }
 }

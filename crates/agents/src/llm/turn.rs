@@ -4,6 +4,7 @@ mod calls;
 mod compacting;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use offshoot_session::agent::{
@@ -163,21 +164,33 @@ impl<'c> Turn<'c> {
                 attempt = 0;
                 continue;
             }
-            let attempts = self.place.asking.server.attempts;
-            let wait = if trouble.may_pass && attempt < attempts {
-                wait_after(attempt, trouble.retry_after, chance())
-            } else {
-                None
-            };
-            let Some(wait) = wait else {
+            if self.wait_before_retry(attempt, &trouble).is_none() {
                 self.count_growing();
                 return Ok(Err(trouble.failure));
-            };
+            }
             self.drop_growing(&trouble).await?;
-            let cause = trouble.failure;
-            self.report(AgentEventKind::Retrying { attempt, of: attempts, wait, cause }).await?;
-            self.listener.unless_interrupted(&self.reporter, tokio::time::sleep(wait)).await?;
+            if let Err(failure) = self.wait_to_retry(attempt, trouble).await? {
+                return Ok(Err(failure));
+            }
         }
+    }
+
+    fn wait_before_retry(&self, attempt: u32, trouble: &Trouble) -> Option<Duration> {
+        let may_retry = trouble.may_pass && attempt < self.place.asking.server.attempts;
+        may_retry.then(|| wait_after(attempt, trouble.retry_after, chance())).flatten()
+    }
+
+    /// Waits until the request can be sent again; an error if it is not to be.
+    async fn wait_to_retry(
+        &mut self,
+        attempt: u32,
+        trouble: Trouble,
+    ) -> Result<Result<(), AgentFailure>, Stopped> {
+        let Some(wait) = self.wait_before_retry(attempt, &trouble) else { return Ok(Err(trouble.failure)) };
+        let (of, cause) = (self.place.asking.server.attempts, trouble.failure);
+        self.report(AgentEventKind::Retrying { attempt, of, wait, cause }).await?;
+        self.listener.unless_interrupted(&self.reporter, tokio::time::sleep(wait)).await?;
+        Ok(Ok(()))
     }
 
     async fn stream(&mut self) -> Result<Result<(), Trouble>, Stopped> {

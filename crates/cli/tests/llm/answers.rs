@@ -60,7 +60,7 @@ fn two_models_answer_in_sibling_branches() {
     let thinking = json!({ "type": "thinking", "thinking": "signed", "signature": "c2NyaXB0ZWQ=" });
     assert_eq!(second["messages"][1]["content"][0], thinking, "the model that signed it reads it again");
     assert!(!third.to_string().contains("signed"), "and no other does");
-    let cost = person.json(&["cost", "--by", "models", "--json"]).to_string();
+    let cost = person.json(&["cost", "--by", "model", "--json"]).to_string();
     assert!(cost.contains("claude-scripted") && cost.contains("gpt-scripted"), "{cost}");
 }
 
@@ -156,10 +156,6 @@ fn where_there_is_nothing_to_shorten_the_person_hears_that_it_is_too_long() {
         let person = Person::new(script);
         let said = person.send(model, "huge", &[]);
         assert_eq!(said.code, Some(1));
-        assert!(
-            said.shown().contains(&format!("the conversation is too long for `{model}`")),
-            "{}",
-            said.error
-        );
+        assert!(said.says(&format!("the conversation is too long for `{model}`")), "{}", said.error);
     }
 }

@@ -140,6 +140,11 @@ impl Said {
         format!("{}{}", self.out, self.error)
     }
 
+    /// A sentence may begin with a capital letter.
+    pub(crate) fn says(&self, words: &str) -> bool {
+        self.shown().to_lowercase().contains(&words.to_lowercase())
+    }
+
     #[track_caller]
     pub(crate) fn went_well(&self) -> &Self {
         assert_eq!(self.code, Some(0), "{}{}", self.out, self.error);

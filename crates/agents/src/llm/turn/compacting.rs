@@ -98,16 +98,21 @@ impl Turn<'_> {
         let model = &self.place.model;
         let request =
             ModelRequest { model: &model.name, conversation: &conversation, tools: &[], thinking: None };
-        let mut answer = Answer::default();
-        let asked = self.place.asking.stream(&request, &mut answer, None);
-        let asked = self.listener.unless_interrupted(&self.reporter, asked).await?;
-        add(&mut self.spent, answer.usage());
-        if let Err(trouble) = asked {
-            return Ok(Err(trouble.failure));
+        for attempt in 1.. {
+            let mut answer = Answer::default();
+            let asked = self.place.asking.stream(&request, &mut answer, None);
+            let asked = self.listener.unless_interrupted(&self.reporter, asked).await?;
+            add(&mut self.spent, answer.usage());
+            let Err(trouble) = asked else {
+                let summary = text_of(&answer.reply(model, |_| String::new().into()).blocks);
+                let is_empty = summary.trim().is_empty();
+                return Ok(if is_empty { Err(full(model, "no summary was written")) } else { Ok(summary) });
+            };
+            if let Err(failure) = self.wait_to_retry(attempt, trouble).await? {
+                return Ok(Err(failure));
+            }
         }
-        let reply = answer.reply(model, |_| String::new().into());
-        let summary = text_of(&reply.blocks);
-        Ok(if summary.trim().is_empty() { Err(full(model, "no summary was written")) } else { Ok(summary) })
+        Ok(Err(full(model, "no summary was written")))
     }
 }
 

@@ -24,7 +24,7 @@ pub(super) fn body(request: &ModelRequest<'_>) -> Value {
     let model = request.model;
     let mut body = json!({ "model": model, "max_tokens": longest_answer(model), "stream": true });
     if let Some(object) = body.as_object_mut() {
-        think(object, model, request.thinking);
+        think(object, request);
         let system = json!([marked(json!({ "type": "text", "text": request.conversation.system }))]);
         object.insert("system".to_owned(), system);
         if !request.tools.is_empty() {
@@ -50,9 +50,12 @@ fn longest_answer(model: &str) -> u32 {
     }
 }
 
-fn think(body: &mut Map<String, Value>, model: &str, level: Option<&str>) {
-    let Some(level) = level.filter(|level| *level != "off") else { return };
-    if WITH_THINKING_BUDGET.iter().any(|family| model.starts_with(family)) {
+fn think(body: &mut Map<String, Value>, request: &ModelRequest<'_>) {
+    let Some(level) = request.thinking.filter(|level| *level != "off") else { return };
+    if WITH_THINKING_BUDGET.iter().any(|family| request.model.starts_with(family)) {
+        if !may_think(&request.conversation.messages) {
+            return;
+        }
         let tokens = match level {
             "minimal" => 1024,
             "low" => 4096,
@@ -66,6 +69,19 @@ fn think(body: &mut Map<String, Value>, model: &str, level: Option<&str>) {
         body.insert("thinking".to_owned(), json!({ "type": "adaptive" }));
         body.insert("output_config".to_owned(), json!({ "effort": effort }));
     }
+}
+
+/// These models refuse to think where the last calls were made without: by another model, or before thinking was set.
+fn may_think(messages: &[Message]) -> bool {
+    let last = messages.iter().rev().find_map(|message| match message {
+        Message::Answer(parts) => Some(parts),
+        Message::User(_) => None,
+    });
+    let calls = |parts: &Vec<AnswerPart>| parts.iter().any(|part| matches!(part, AnswerPart::Call { .. }));
+    let thinks = |parts: &Vec<AnswerPart>| {
+        matches!(parts.first(), Some(AnswerPart::Thinking { .. } | AnswerPart::RedactedThinking(_)))
+    };
+    last.is_none_or(|parts| !calls(parts) || thinks(parts))
 }
 
 /// The server may keep everything up to here.

@@ -331,3 +331,19 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
         (json!({ "type": "enabled", "budget_tokens": 1024 }), nothing)
     );
 }
+
+#[test]
+fn a_model_with_a_budget_does_not_think_behind_calls_that_were_made_without() {
+    let asked = |first: Option<AnswerPart>| {
+        let call = AnswerPart::Call { id: "c".into(), name: "read".into(), input: json!({}) };
+        let answer = first.into_iter().chain([call]).collect();
+        let messages = vec![Message::User(vec![UserPart::Text("a".into())]), Message::Answer(answer)];
+        let conversation = Conversation { system: String::new(), messages };
+        let (model, thinking) = ("claude-sonnet-4-5", Some("low"));
+        let body =
+            Wire::Anthropic.body(&ModelRequest { model, conversation: &conversation, tools: &[], thinking });
+        body.get("thinking").is_some()
+    };
+    assert!(!asked(None));
+    assert!(asked(Some(AnswerPart::Thinking { text: "hm".into(), signature: "s".into() })));
+}
