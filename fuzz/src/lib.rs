@@ -32,6 +32,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "journal", run: targets::journal, samples: samples::JOURNAL },
     Target { name: "light", run: targets::light, samples: samples::LONG },
     Target { name: "lines", run: lines::lines, samples: samples::FOLLOWED },
+    Target { name: "llm_anthropic", run: targets::llm_anthropic, samples: samples::LLM_ANTHROPIC },
+    Target { name: "llm_openai", run: targets::llm_openai, samples: samples::LLM_OPENAI },
     Target { name: "oh_my_pi", run: targets::pi, samples: samples::OH_MY_PI },
     Target { name: "opencode_json", run: targets::opencode_json, samples: samples::OPENCODE },
     Target { name: "opencode_rows", run: targets::opencode_rows, samples: samples::OPENCODE_ROWS },

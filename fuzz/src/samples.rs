@@ -342,3 +342,45 @@ pub const CLAUDE_LINES: &[&str] = &[concat!(
     "\n",
     r#"{"type":"system","subtype":"session_state_changed","state":"idle","session_id":"s"}"#,
 )];
+
+/// Streams of models.
+pub const LLM_ANTHROPIC: &[&str] = &[
+    concat!(
+        "event: message_start\r\n",
+        r#"data: {"type":"message_start","message":{"usage":{"input_tokens":3,"output_tokens":1}}}"#,
+        "\r\n\r\n",
+        r#"data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}"#,
+        "\n\n",
+        r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+        "\n\n",
+        r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"c2ln"}}"#,
+        "\n\n",
+        r#"data: {"type":"content_block_stop","index":0}"#,
+        "\n\n: ping\n\n",
+        r#"data: {"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"toolu_1","name":"read","input":{}}}"#,
+        "\n\n",
+        r#"data: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"{\"path\":\"ö\"}"}}"#,
+        "\n\n",
+        r#"data: {"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}}"#,
+        "\n\n",
+        r#"data: {"type":"message_stop"}"#,
+        "\n\n",
+    ),
+    "event: error\ndata: {\"type\":\"error\",\ndata: \"error\":{\"type\":\"overloaded_error\",\"message\":\"x\"}}\n\n",
+];
+
+pub const LLM_OPENAI: &[&str] = &[
+    concat!(
+        r#"data: {"choices":[{"delta":{"role":"assistant","content":"","reasoning":"hm"}}]}"#,
+        "\n\n",
+        r#"data: {"choices":[{"delta":{"content":"größer"},"finish_reason":null}]}"#,
+        "\r\n\r\n",
+        r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"read","arguments":"{"}}]}}]}"#,
+        "\n\n",
+        r#"data: {"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"}"}}]}}]}"#,
+        "\n\n",
+        r#"data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#,
+        "\n\ndata: [DONE]\n\n",
+    ),
+    "data: {\"error\":{\"message\":\"too long\",\"code\":\"context_length_exceeded\"}}",
+];

@@ -4,6 +4,7 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use offshoot_agents::llm::wire::{Piece, Wire};
 use offshoot_session::context::Message;
 use offshoot_session::format::scan::{Position, scan};
 use offshoot_session::format::{InBatch, NoBlobs, decode, encode};
@@ -67,13 +68,36 @@ pub fn claude(bytes: &[u8]) {
     claude::listing(bytes);
 }
 
-/// A session and a sub-agent beside it.
 /// Output of a running Claude Code with our inputs between the lines.
 pub fn claude_lines(bytes: &[u8]) {
     let broken = offshoot_agents::claude_code::broken_laws(bytes);
     assert!(broken.is_empty(), "{broken:?}");
 }
 
+/// A stream of a model, as Anthropic sends it.
+pub fn llm_anthropic(bytes: &[u8]) {
+    decodes_the_same_in_any_chunks(Wire::Anthropic, bytes);
+}
+
+/// A stream of a model, as OpenAI and many others send it.
+pub fn llm_openai(bytes: &[u8]) {
+    decodes_the_same_in_any_chunks(Wire::OpenAi, bytes);
+}
+
+fn decodes_the_same_in_any_chunks(wire: Wire, bytes: &[u8]) {
+    let decoded = |length: usize| {
+        let mut decoder = wire.decoder();
+        let mut pieces: Vec<Piece> = bytes.chunks(length).flat_map(|chunk| decoder.push(chunk)).collect();
+        pieces.extend(decoder.finish());
+        pieces
+    };
+    let whole = decoded(bytes.len().max(1));
+    for length in [1, 7, 64] {
+        assert!(decoded(length) == whole, "in chunks of {length} bytes it is another answer");
+    }
+}
+
+/// A session and a sub-agent beside it.
 pub fn claude_beside(bytes: &[u8]) {
     let middle = memchr_line(bytes, bytes.len() / 2);
     let (session, agent) = bytes.split_at(middle);

@@ -75,7 +75,7 @@ impl Agent for BuiltIn {
     /// It comes with this program.
     fn probe<'a>(&'a self, _host: &'a Host, _environment: &'a Environment) -> Probing<'a> {
         let version = Some(env!("CARGO_PKG_VERSION").to_owned());
-        Box::pin(async { Ok(Probe { version, models: Some(vec![speech::model()]) }) })
+        Box::pin(async { Ok(Probe { version, models: Some(vec![speech::model()]), ..Probe::default() }) })
     }
 
     /// It reads the whole branch when it is connected, so it can continue anywhere.

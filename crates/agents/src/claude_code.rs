@@ -103,7 +103,11 @@ impl Agent for ClaudeCode {
                 let program = installed.program.clone();
                 self.models.ask(host, environment, program, version, self.limits).await;
             }
-            Ok(crate::Probe { version: installed.stated, models: self.models.all() })
+            Ok(crate::Probe {
+                version: installed.stated,
+                models: self.models.all(),
+                ..crate::Probe::default()
+            })
         })
     }
 

@@ -7,9 +7,13 @@
 //! whether they can be reached from here or not.
 
 pub mod built_in;
+mod cancel;
 pub mod claude_code;
+pub mod http;
 pub mod known;
+pub mod llm;
 pub mod process;
+mod workspace;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -129,6 +133,18 @@ pub struct Probe {
     pub version: Option<String>,
     /// The models that can be selected; `None` where it does not say.
     pub models: Option<Vec<Model>>,
+    /// The servers that it asks, for agents that ask several.
+    pub providers: Vec<ProbedProvider>,
+}
+
+/// A server of models that an agent asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProbedProvider {
+    /// As models name it.
+    pub name: String,
+    pub url: Option<String>,
+    /// Why it cannot be asked.
+    pub problem: Option<String>,
 }
 
 /// An agent that is being probed. Dropping it stops what was started.

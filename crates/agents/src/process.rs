@@ -10,10 +10,12 @@
 //!
 //! Without `/proc` (macOS) only the process group of the agent is ended, and nothing is left for the next engine to end.
 
+mod command;
 mod lines;
 mod owner;
 mod processes;
 mod run_file;
+mod supervise;
 mod sweep;
 mod tail;
 #[cfg(test)]
@@ -35,12 +37,14 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+pub(crate) use command::{Printed, RunningCommand};
 use lines::{Line, Lines};
-use owner::Owner;
+use owner::{Interrupt, Owner};
 use tail::Tail;
 
 pub use owner::{is_ours, wait_until_ended};
 pub(crate) use processes::is_alive;
+pub use supervise::supervise;
 pub use sweep::{Leftover, processes_of_run, sweep_leftovers};
 
 /// The variable that holds the run id. The agent's tools inherit it.
@@ -105,11 +109,7 @@ struct Input {
 impl AgentProcess {
     /// Starts the process. Where `host` names a folder of run files, there is one when this returns.
     pub(crate) async fn start(launch: Launch) -> io::Result<Self> {
-        if let Some(folder) = launch.workspace.as_deref().filter(|folder| !folder.is_dir()) {
-            let reason = format!("its working directory `{}` does not exist", folder.display());
-            return Err(io::Error::new(io::ErrorKind::NotFound, reason));
-        }
-        let started = owner::start(launch).await?;
+        let started = owner::start(launch, Interrupt::Process).await?;
         Ok(Self {
             input: Input {
                 stdin: Some(ChildStdin::from_std(started.stdin)?),
@@ -239,12 +239,16 @@ impl Input {
 }
 
 impl Launch {
-    fn command(&self, run: &str) -> Command {
+    fn command(&self, run: &str, interrupt: Interrupt) -> Command {
         let mut command = match &self.host.launcher {
             Some(launcher) => {
                 let mut command = Command::new(launcher);
                 let us = getpid().as_raw_nonzero().to_string();
-                command.args([LAUNCHER_COMMAND, "--parent", &us, "--"]).arg(&self.program);
+                command.args([LAUNCHER_COMMAND, "--parent", &us]);
+                if interrupt == Interrupt::Closed {
+                    command.arg("--supervise");
+                }
+                command.arg("--").arg(&self.program);
                 command
             }
             None => Command::new(&self.program),

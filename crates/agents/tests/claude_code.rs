@@ -93,8 +93,8 @@ impl Place {
             environment: all.map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             host: Host {
                 program: Some(self.folder.path().join("claude")),
-                launcher: None,
                 runs: Some(self.runs()),
+                ..Host::default()
             },
             is_watched: false,
         }

@@ -20,6 +20,6 @@ pub use operation::OperationView;
 pub use place::{PlaceView, VersionBrief};
 pub use session::{
     AgentView, BoundView, BranchView, ContextView, FileChangeView, HeadView, MissingView, ProvenanceView,
-    QueuedView, SessionBrief, SessionRow, SessionView, SpentView, StatusRow, StatusView, SubAgentView,
-    TreeRow, VersionView, abilities,
+    ProviderView, QueuedView, SessionBrief, SessionRow, SessionView, SpentView, StatusRow, StatusView,
+    SubAgentView, TreeRow, VersionView, abilities,
 };

@@ -54,6 +54,11 @@ pub(crate) fn hide_secrets_of(context: &CallerContext) {
     secrets().learn(all.filter(|(name, _)| is_secret_name(name)).map(|(_, value)| value.clone()));
 }
 
+/// Neither do these values.
+pub(crate) fn hide(values: impl Iterator<Item = String>) {
+    secrets().learn(values);
+}
+
 pub(crate) fn without_secrets(text: &str) -> String {
     secrets().taken_out(text).into_owned()
 }

@@ -3,7 +3,7 @@
 //! | idea | module |
 //! |---|---|
 //! | everything that can be set | [`keys`] |
-//! | what a setting can be | [`value`], [`hook`] |
+//! | what a setting can be | [`value`], [`hook`], [`provider`] |
 //! | who says what, and what counts | [`layers`] |
 //! | a file as text | `file` |
 //! | files, variables and flags | [`reader`] |
@@ -17,6 +17,7 @@ pub(crate) mod hook;
 pub(crate) mod keys;
 pub(crate) mod layers;
 pub(crate) mod nearest;
+pub(crate) mod provider;
 pub(crate) mod reader;
 pub(crate) mod value;
 

@@ -34,6 +34,7 @@ mod scope;
 mod shared_step;
 mod shorten;
 mod talk;
+mod titling;
 mod told_agents;
 mod transcript;
 mod turns;
@@ -278,6 +279,8 @@ pub(crate) struct SessionActor {
     /// Nobody is served any more; only what hooks are told is told to its end.
     is_ending: bool,
     drafting: Drafting,
+    /// How often a model was asked for a title.
+    titles_tried: u32,
     /// What was used, and how many records there were then.
     spent: Option<(usize, Tally)>,
     /// When somebody last wanted something of it.
@@ -409,6 +412,7 @@ impl SessionActor {
             cause: Cause::default(),
             is_ending: false,
             drafting: Drafting::default(),
+            titles_tried: 0,
             spent: None,
             used_at: Instant::now(),
             mailbox,

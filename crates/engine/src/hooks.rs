@@ -67,6 +67,8 @@ pub(crate) enum HookError {
     TooSlow(Duration),
     #[error("could not be run: {0}")]
     NotRun(std::io::Error),
+    #[error("could not be reached: {0}")]
+    NotReached(String),
     #[error("failed with {0}")]
     Failed(String),
     #[error("`{0}` is no address of a hook")]
@@ -81,6 +83,7 @@ impl HookError {
         match self {
             Self::TooSlow(_) => "too_slow",
             Self::NotRun(_) => "not_run",
+            Self::NotReached(_) => "not_reached",
             Self::Failed(_) => "failed",
             Self::BadUrl(_) => "bad_url",
             Self::Nonsense(_) => "nonsense",

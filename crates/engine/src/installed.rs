@@ -12,9 +12,10 @@ use offshoot_agents::claude_code::ClaudeCode;
 pub use offshoot_agents::claude_code::write_title as write_claude_title;
 pub use offshoot_agents::known;
 use offshoot_agents::known::Found;
-use offshoot_agents::{Agent, Probe};
+use offshoot_agents::llm::Llm;
+use offshoot_agents::{Agent, Probe, ProbedProvider};
 use offshoot_api::views::{
-    AbilitiesView, AgentModelView, AgentView, abilities, abilities_by_name, differing,
+    AbilitiesView, AgentModelView, AgentView, ProviderView, abilities, abilities_by_name, differing,
 };
 use offshoot_session::Model;
 use offshoot_session::agent::{Environment, Host};
@@ -26,7 +27,11 @@ pub const USUAL: &str = NAME;
 const PAUSE: Duration = Duration::from_millis(12);
 
 pub fn installed() -> Vec<Arc<dyn Agent>> {
-    vec![Arc::new(BuiltIn { pace: Pace::Every(PAUSE) }), Arc::new(ClaudeCode::default())]
+    vec![
+        Arc::new(BuiltIn { pace: Pace::Every(PAUSE) }),
+        Arc::new(ClaudeCode::default()),
+        Arc::new(Llm::default()),
+    ]
 }
 
 /// Whether an agent of this name can be asked.
@@ -89,10 +94,16 @@ fn answers(
         install: program.map(|found| found.program.install.to_owned()),
         can: abilities(&can),
         answers: true,
+        providers: probe.map(|probe| probe.providers.iter().map(provider_of).collect()).unwrap_or_default(),
         models: models.iter().map(|model| model_of(agent, model, &all)).collect(),
         abilities: all,
         path: own.map(|own| own.to_string_lossy().into_owned()).or_else(|| program.and_then(path_of)),
     }
+}
+
+fn provider_of(provider: &ProbedProvider) -> ProviderView {
+    let ProbedProvider { name, url, problem } = provider;
+    ProviderView { name: name.clone(), url: url.clone(), problem: problem.clone() }
 }
 
 fn model_of(agent: &dyn Agent, model: &Model, usual: &AbilitiesView) -> AgentModelView {
@@ -112,6 +123,7 @@ fn known_only(found: &Found) -> AgentView {
         answers: false,
         abilities: AbilitiesView::default(),
         models: Vec::new(),
+        providers: Vec::new(),
         path: path_of(found),
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use offshoot_api::CallerContext;
 use offshoot_session::Model;
-use offshoot_session::agent::Host;
+use offshoot_session::agent::{Host, Provider};
 use offshoot_session::compaction::CompactionSettings;
 use offshoot_session::cost::Prices;
 pub use offshoot_session::plan::ConfigChangeBranching;
@@ -46,6 +46,8 @@ pub struct Settings {
     pub summary_wait: Duration,
     /// About so many tokens of a branch that is left are summarised; 0 sets no limit.
     pub summary_budget: i64,
+    /// Whether a model writes a title for a session that has none.
+    pub titles: bool,
     pub compaction: CompactionSettings,
     /// What a model can read, in tokens. Where it is not known nothing is made shorter by itself.
     pub context_window: Option<i64>,
@@ -54,6 +56,8 @@ pub struct Settings {
     pub agent_environment: Vec<String>,
     /// Where the programs of agents are, by agent, for those that the person has set.
     pub agent_programs: BTreeMap<String, PathBuf>,
+    /// Servers of models that the person has set, by name.
+    pub providers: BTreeMap<String, Provider>,
     /// What tokens cost where nobody says it.
     pub prices: Prices,
     /// How long an agent may take to be there.
@@ -81,11 +85,13 @@ impl Default for Settings {
             summary_model: None,
             summary_wait: Duration::from_secs(120),
             summary_budget: 100_000,
+            titles: true,
             compaction: CompactionSettings::default(),
             context_window: None,
             hooks: Vec::new(),
             agent_environment: Vec::new(),
             agent_programs: BTreeMap::new(),
+            providers: BTreeMap::new(),
             prices: Prices::listed(),
             reach_wait: Duration::from_secs(60),
             reach_again: 3,
@@ -96,7 +102,8 @@ impl Default for Settings {
 impl Settings {
     /// How an agent is run here: `host` is what the engine knows, and the person may have set its program.
     pub(crate) fn host_for(&self, agent: &str, host: &Host) -> Host {
-        Host { program: self.agent_programs.get(agent).cloned(), ..host.clone() }
+        let program = self.agent_programs.get(agent).cloned();
+        Host { program, providers: self.providers.clone(), ..host.clone() }
     }
 }
 

@@ -38,7 +38,16 @@ pub(crate) struct Writer {
     pub(crate) wait: Duration,
 }
 
+/// A session waits for it when it is closed.
+const TITLE_WAIT: Duration = Duration::from_secs(30);
+
 impl Writer {
+    /// A title needs no thought.
+    pub(crate) fn for_title(mut self) -> Self {
+        self.settings.retain(|setting| !matches!(setting, Setting::Thinking(_)));
+        Self { wait: self.wait.min(TITLE_WAIT), ..self }
+    }
+
     /// One text for each request, in their order. Dropping this gives it up.
     pub(crate) async fn write(self, requests: Vec<String>) -> Result<Vec<String>, ApiError> {
         let mut written = Vec::with_capacity(requests.len());

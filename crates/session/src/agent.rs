@@ -14,6 +14,7 @@ mod event;
 mod failure;
 mod input;
 mod name;
+mod provider;
 
 pub use abilities::{Abilities, SettingSupport, SettingsSupport, Unsupported, list};
 pub use connection::{
@@ -27,6 +28,7 @@ pub use event::{
 pub use failure::{AgentFailure, FailureKind};
 pub use input::{AgentInput, AgentStart, EntryIter, Host, PathSource, TreePath, Unseen};
 pub use name::canonical_name;
+pub use provider::{Provider, ProviderKind};
 
 /// How much an agent may be told to think.
 pub const THINKING_LEVELS: [&str; 6] = ["off", "minimal", "low", "medium", "high", "xhigh"];

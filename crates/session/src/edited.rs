@@ -58,6 +58,7 @@ fn edited_reply(reply: &Reply, text: &str) -> Reply {
         usage: None,
         stop: Some(Stop::EndTurn),
         said_at: None,
+        signatures: Vec::new(),
     }
 }
 

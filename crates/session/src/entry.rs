@@ -81,6 +81,16 @@ pub struct Reply {
     pub stop: Option<Stop>,
     /// When the agent began to speak; it is written when it has ended.
     pub said_at: Option<Timestamp>,
+    /// What the model needs to read its own thinking again. Only the model that answered accepts them.
+    pub signatures: Vec<Signature>,
+}
+
+/// The provider's opaque data for one block of a reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// Index of the block.
+    pub block: u32,
+    pub data: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]

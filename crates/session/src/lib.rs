@@ -72,8 +72,8 @@ pub mod wrappers;
 
 pub use entry::{
     Block, Body, BranchSummary, Compaction, ContextEdit, CustomMessage, Entry, FileLists, Foreign, ImageData,
-    Interruption, Merge, Model, Note, Prompt, Reply, Setting, Shell, Stop, System, ToolResult, ToolUse,
-    Usage, text_of,
+    Interruption, Merge, Model, Note, Prompt, Reply, Setting, Shell, Signature, Stop, System, ToolResult,
+    ToolUse, Usage, text_of,
 };
 pub use id::{
     AgentSessionId, EntryId, HeadName, MessageKey, OperationId, SessionId, TaskId, ToolCallId, TurnId,

@@ -301,6 +301,7 @@ impl PieceBody {
                 usage: reply.usage,
                 stop: reply.stop.clone(),
                 said_at: reply.said_at,
+                signatures: reply.signatures.clone(),
             }),
         }
     }

@@ -143,6 +143,7 @@ impl Fields {
                 other => Stop::Other(other.to_owned()),
             }),
             said_at: None,
+            signatures: Vec::new(),
         })
     }
 

@@ -273,8 +273,8 @@ impl Turn {
                 vec![Effect::Show(Shown::Retrying { attempt, of, wait, cause })]
             }
             AgentEventKind::Compacting => self.compacting(),
-            AgentEventKind::Compacted { summary, tokens_before } => {
-                self.compacted(&speaker, summary, tokens_before, stamps)
+            AgentEventKind::Compacted { summary, tokens_before, first_kept } => {
+                self.compacted(&speaker, compaction(summary, tokens_before, first_kept), stamps)
             }
             AgentEventKind::Spent(sums) => self.spent(&sums, stamps),
             AgentEventKind::Ended(end) => self.ended(&speaker, end, stamps),
@@ -417,24 +417,13 @@ impl Turn {
     fn compacted(
         &mut self,
         speaker: &Speaker,
-        summary: String,
-        tokens_before: i64,
+        compaction: Compaction,
         stamps: &mut dyn Stamps,
     ) -> Vec<Effect> {
         if *speaker != Speaker::Agent {
             return Vec::new();
         }
         let mut records = self.settle(speaker, stamps);
-        let compaction = Compaction {
-            summary,
-            first_kept: None,
-            tokens_before,
-            files: FileLists::default(),
-            details: None,
-            from_extension: false,
-            usage: None,
-            system: None,
-        };
         records.extend(self.say(Body::Compaction(compaction), stamps));
         written(records)
     }
@@ -508,5 +497,19 @@ impl Turn {
             Ok(()) => self.live.settle(&self.id),
             Err(_) => Vec::new(),
         }
+    }
+}
+
+/// One that an agent has written.
+fn compaction(summary: String, tokens_before: i64, first_kept: Option<EntryId>) -> Compaction {
+    Compaction {
+        summary,
+        first_kept,
+        tokens_before,
+        files: FileLists::default(),
+        details: None,
+        from_extension: false,
+        usage: None,
+        system: None,
     }
 }

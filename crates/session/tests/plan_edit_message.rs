@@ -11,7 +11,7 @@ use offshoot_session::plan::{
 use offshoot_session::versions::{version_of, versions_of};
 use offshoot_session::{
     Block, Body, BranchReason, Entry, EntryId, HeadName, ImageData, Model, Record, Reply, SessionTree,
-    Stamps, Stop, ToolUse, Usage,
+    Signature, Stamps, Stop, ToolUse, Usage,
 };
 use offshoot_testkit::{FixedStamps, draw, tree_of};
 use serde_json::json;
@@ -83,7 +83,8 @@ fn an_edited_reply_keeps_its_model_and_images_and_nothing_that_belongs_to_the_ol
         model: model.clone(),
         usage: Some(Usage { output: 5, ..Usage::default() }),
         stop: Some(Stop::ToolUse),
-        said_at: None,
+        signatures: vec![Signature { block: 0, data: "of the old thinking".into() }],
+        ..Reply::default()
     };
     let tree = tree_of("u1*");
     let written_at = FixedStamps::after(50).now();
@@ -95,7 +96,7 @@ fn an_edited_reply_keeps_its_model_and_images_and_nothing_that_belongs_to_the_ol
         model,
         usage: None,
         stop: Some(Stop::EndTurn),
-        said_at: None,
+        ..Reply::default()
     };
     assert_eq!(edited_message(&tree, &"r1".into(), "new"), Ok(Body::Reply(expected)));
 }

@@ -259,7 +259,7 @@ fn a_compaction_by_the_agent_is_an_entry_of_its_turn() {
     let mut scene = Scene::new("u/t*");
     scene.hear(Kind::Compacting);
     assert_eq!(scene.turn.state(), State::Compacting);
-    scene.hear(Kind::Compacted { summary: "All of it".into(), tokens_before: 9000 });
+    scene.hear(Kind::Compacted { summary: "All of it".into(), tokens_before: 9000, first_kept: None });
     assert_eq!(scene.log(), "write new1 below u");
     assert_eq!(scene.turn.state(), State::Running);
 }

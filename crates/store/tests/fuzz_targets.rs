@@ -98,6 +98,8 @@ targets!(
     journal,
     light,
     lines,
+    llm_anthropic,
+    llm_openai,
     oh_my_pi,
     opencode_json,
     opencode_rows,

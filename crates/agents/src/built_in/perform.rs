@@ -26,7 +26,7 @@ pub(super) async fn converse(
     mut inputs: mpsc::Receiver<AgentInput>,
     events: mpsc::Sender<FromAgent>,
 ) {
-    let workspace = Workspace::at(start.workspace.clone(), start.environment.clone());
+    let workspace = Workspace::of(&start);
     let mut heard = Heard::of(start.context.entries());
     let mut limits = Limits::default();
     limits.set(&start.settings);
@@ -232,10 +232,7 @@ async fn run(speech: &mut Speech<'_>, command: String, workspace: &Workspace) ->
     let call = speech.call("shell", input.clone()).await?;
     let Some(input) = allowed_input(speech, &call, "shell", &input, None).await? else { return Ok(()) };
     let command = input.get("command").and_then(serde_json::Value::as_str).unwrap_or_default();
-    let outcome = match workspace.start(command) {
-        Err(error) => Err(error),
-        Ok(mut running) => speech.unless_interrupted(running.done()).await?,
-    };
+    let outcome = speech.unless_interrupted(workspace.run(command)).await?;
     speech.result(call, "shell", &outcome).await
 }
 

@@ -140,8 +140,8 @@ impl<'c> Speech<'c> {
         let usage = Usage { input: self.read_tokens, output, ..Usage::default() };
         let message = self.message();
         self.messages += 1;
-        let reply =
-            Reply { blocks, model: Some(model()), usage: Some(usage), stop: Some(stop), said_at: None };
+        let (model, usage, stop) = (Some(model()), Some(usage), Some(stop));
+        let reply = Reply { blocks, model, usage, stop, ..Reply::default() };
         self.tell(AgentEventKind::entry(message, Body::Reply(reply))).await
     }
 

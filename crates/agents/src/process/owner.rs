@@ -19,9 +19,23 @@ use super::run_file::{Identity, Run, RunFile};
 use super::sweep::{self, INTERRUPT_WAIT};
 use super::{Launch, RUN_VARIABLE, processes};
 
+/// How long an interrupted command may take to end.
+pub(super) const COMMAND_WAIT: Duration = Duration::from_millis(500);
+
 /// Tells the thread to end the process, at the latest when it is dropped.
 #[derive(Debug)]
 pub(super) struct Owner(Sender<Event>);
+
+/// How a process is asked to end before everything is killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Interrupt {
+    /// By a signal to the process: an agent ends its tools itself.
+    Process,
+    /// By a signal to its group: a command and what it has started there.
+    Group,
+    /// By closing its input, which was done: it ends what is below it.
+    Closed,
+}
 
 #[derive(Debug)]
 enum Event {
@@ -52,17 +66,28 @@ impl Drop for Owner {
     }
 }
 
-pub(super) async fn start(launch: Launch) -> io::Result<Started> {
+pub(super) async fn start(launch: Launch, interrupt: Interrupt) -> io::Result<Started> {
+    if let Some(folder) = launch.workspace.as_deref().filter(|folder| !folder.is_dir()) {
+        let reason = format!("its working directory `{}` does not exist", folder.display());
+        return Err(io::Error::new(io::ErrorKind::NotFound, reason));
+    }
     let (ready, started) = oneshot::channel();
     let counted = Counted::begin(&run_id()?);
-    std::thread::Builder::new().name("agent".to_owned()).spawn(move || own(&launch, &counted, ready))?;
+    std::thread::Builder::new()
+        .name("agent".to_owned())
+        .spawn(move || own(&launch, interrupt, &counted, ready))?;
     started.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the process broke down")))
 }
 
-fn own(launch: &Launch, counted: &Counted, ready: oneshot::Sender<io::Result<Started>>) {
+fn own(
+    launch: &Launch,
+    interrupt: Interrupt,
+    counted: &Counted,
+    ready: oneshot::Sender<io::Result<Started>>,
+) {
     let (send, events) = channel();
     let (tell_exit, exited) = watch::channel(None);
-    let (mut running, pipes) = match Running::start(launch, counted, &send) {
+    let (mut running, pipes) = match Running::start(launch, interrupt, counted, &send) {
         Ok(running) => running,
         Err(error) => {
             // The task that asked for it may have been cancelled.
@@ -73,7 +98,7 @@ fn own(launch: &Launch, counted: &Counted, ready: oneshot::Sender<io::Result<Sta
     let Pipes { stdin, stdout, stderr } = pipes;
     // If the task was cancelled, the process is dropped here, which ends it.
     drop(ready.send(Ok(Started { stdin, stdout, stderr, exited, owner: Owner(send) })));
-    let status = running.end(&events);
+    let status = running.end(&events, interrupt);
     // The connection may be gone.
     let _ = tell_exit.send(Some(status));
 }
@@ -93,9 +118,14 @@ struct Pipes {
 }
 
 impl Running {
-    fn start(launch: &Launch, counted: &Counted, events: &Sender<Event>) -> io::Result<(Self, Pipes)> {
+    fn start(
+        launch: &Launch,
+        interrupt: Interrupt,
+        counted: &Counted,
+        events: &Sender<Event>,
+    ) -> io::Result<(Self, Pipes)> {
         let run = counted.0.clone();
-        let mut child = launch.command(&run).spawn()?;
+        let mut child = launch.command(&run, interrupt).spawn()?;
         let pid = child.id().cast_signed();
         counted.has_started(pid);
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -137,10 +167,21 @@ impl Running {
     }
 
     /// Waits until the process has ended or is to be ended, and ends everything that is left of the run.
-    fn end(&mut self, events: &Receiver<Event>) -> ExitStatus {
+    fn end(&mut self, events: &Receiver<Event>, interrupt: Interrupt) -> ExitStatus {
         if let Ok(Event::End) = events.recv() {
-            sweep::signal(self.pid, Signal::INT);
-            let until = Instant::now() + INTERRUPT_WAIT;
+            let wait = match interrupt {
+                Interrupt::Process => {
+                    sweep::signal(self.pid, Signal::INT);
+                    INTERRUPT_WAIT
+                }
+                Interrupt::Group => {
+                    // It may have ended meanwhile.
+                    let _ = kill_process_group(Pid::from_child(&self.child), Signal::INT);
+                    COMMAND_WAIT
+                }
+                Interrupt::Closed => INTERRUPT_WAIT,
+            };
+            let until = Instant::now() + wait;
             while let Ok(Event::End) = events.recv_timeout(until.saturating_duration_since(Instant::now())) {}
         }
         self.kill()

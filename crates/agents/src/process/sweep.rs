@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Signal, kill_process, kill_process_group};
+use rustix::process::{Signal, getpid, kill_process, kill_process_group};
 
 use super::RUN_VARIABLE;
 use super::processes::{self, Process, as_pid};
@@ -77,13 +77,23 @@ pub fn sweep_leftovers(runs: &Path) -> Vec<Leftover> {
 
 /// Kills all processes of a run: the leader, where it still runs, and their groups.
 pub(super) fn end_run(run: &str, leader: Option<i32>) {
+    end_marked(|processes| of_run(run, processes).into_iter().chain(leader).collect());
+}
+
+/// Kills everything below this process.
+pub(super) fn end_below() {
+    let us = getpid().as_raw_nonzero().get();
+    end_marked(|processes| {
+        processes.iter().filter(|process| process.parent == us).map(|process| process.pid).collect()
+    });
+}
+
+fn end_marked(marked: impl Fn(&[Process]) -> BTreeSet<i32>) {
     let until = Instant::now() + KILL_WAIT;
     loop {
         let processes = processes::all();
         let kept = kept(&processes);
-        let mut marked: BTreeSet<i32> = of_run(run, &processes).into_iter().collect();
-        marked.extend(leader);
-        let targets = targets(&processes, &marked, &kept);
+        let targets = targets(&processes, &marked(&processes), &kept);
         if targets.is_empty() || Instant::now() >= until {
             return;
         }

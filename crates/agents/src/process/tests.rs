@@ -32,7 +32,7 @@ impl Place {
             arguments: vec!["-c".into(), script.into()],
             variables: vec![path],
             workspace: Some(self.folder.path().to_owned()),
-            host: Host { program: None, launcher: None, runs: Some(self.runs()) },
+            host: Host { runs: Some(self.runs()), ..Host::default() },
             agent: "test",
             session: "s".into(),
         };

@@ -308,9 +308,24 @@ pub struct AgentView {
     /// The models that can be selected, where it says.
     #[serde(default)]
     pub models: Vec<AgentModelView>,
+    /// The servers of models that it asks, for agents that ask several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub providers: Vec<ProviderView>,
     /// Where it was found, where it is a program of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+}
+
+/// A server of models.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderView {
+    /// As models name it.
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// Why it cannot be asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -114,8 +114,12 @@ pub(crate) struct RetryArgs {
     pub(crate) send: bool,
     #[command(flatten)]
     pub(crate) version: NewSessionArgs,
-    #[command(flatten)]
-    pub(crate) chosen: ChosenArgs,
+    /// Who answers from here on
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+    /// With which model from here on; several make a version each
+    #[arg(long, value_name = "PROVIDER/MODEL", value_parser = model, value_delimiter = ',')]
+    pub(crate) model: Vec<ModelView>,
     #[command(flatten)]
     pub(crate) running: RunningArgs,
     #[command(flatten)]

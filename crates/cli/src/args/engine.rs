@@ -37,6 +37,9 @@ pub(crate) struct AgentExecArgs {
     /// The process that starts the agent
     #[arg(long, value_name = "PID")]
     pub(crate) parent: u32,
+    /// Stay above the program, and end what it leaves
+    #[arg(long)]
+    pub(crate) supervise: bool,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,

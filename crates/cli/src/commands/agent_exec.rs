@@ -1,20 +1,27 @@
-//! `offshoot agent-exec`: the engine starts agents through it, so that they end when the engine dies.
+//! `offshoot agent-exec`: the engine starts agents and the commands of tools through it, so that they end when the engine dies.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use offshoot_engine::process::become_program;
+use offshoot_engine::process::{become_program, supervise};
 
 use crate::args::AgentExecArgs;
 
 /// As a shell states that a program cannot be run.
 const NOT_RUN: u8 = 127;
 
-/// Returns only where the program cannot be started.
+/// Returns only where the program is supervised or cannot be started.
 pub(crate) fn run(args: &AgentExecArgs) -> ExitCode {
     let Some((program, arguments)) = args.command.split_first() else { return ExitCode::from(NOT_RUN) };
-    let error = become_program(args.parent, Path::new(program), arguments);
+    let ran = match args.supervise {
+        true => supervise(Path::new(program), arguments),
+        false => Err(become_program(args.parent, Path::new(program), arguments)),
+    };
+    let error = match ran {
+        Ok(code) => return ExitCode::from(code),
+        Err(error) => error,
+    };
     let program = program.to_string_lossy();
     // The engine reads it.
     let _ = writeln!(std::io::stderr(), "could not run `{program}`: {error}");

@@ -35,7 +35,19 @@ fn listed(here: &Here) -> Result<Vec<AgentView>, Failure> {
 }
 
 fn as_json(agent: &AgentView) -> Value {
-    let AgentView { name, title, version, installed, install, can, answers, abilities, models, path } = agent;
+    let AgentView {
+        name,
+        title,
+        version,
+        installed,
+        install,
+        can,
+        answers,
+        abilities,
+        models,
+        providers,
+        path,
+    } = agent;
     json!({
         "name": name,
         "title": title,
@@ -46,6 +58,7 @@ fn as_json(agent: &AgentView) -> Value {
         "answers": answers,
         "abilities": abilities,
         "models": models,
+        "providers": providers,
         "path": path,
     })
 }
@@ -69,6 +82,9 @@ fn told(agent: &AgentView, here: &Here) -> String {
     let path = agent.path.as_deref().filter(|_| is_there).map(words::runs_at);
     for more in path.into_iter().chain(settings).filter(|_| is_there) {
         text.push_str(&line(&format!("  {more}")));
+    }
+    for provider in &agent.providers {
+        text.push_str(&line(&format!("  {}", words::provider(provider))));
     }
     for model in agent.models.iter().filter(|_| is_there) {
         text.push_str(&line(&format!("  {}", words::model(model))));

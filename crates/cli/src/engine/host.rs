@@ -6,9 +6,13 @@ use offshoot_session::agent::Host;
 
 use super::run_directory::agents_path;
 
+/// What this folder of the home holds can be asked for again.
+const CACHE: &str = "cache";
+
 /// Our own executable starts agents. The program of an agent is a setting, so it is not known here.
 pub(super) fn host(home: &Path) -> Host {
-    Host { program: None, launcher: launcher(), runs: Some(agents_path(home)) }
+    let (launcher, runs, cache) = (launcher(), Some(agents_path(home)), Some(home.join(CACHE)));
+    Host { launcher, runs, cache, ..Host::default() }
 }
 
 /// On Linux this name leads to the executable that runs, also after an update has replaced or removed its file.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use offshoot_api::CallerContext;
 use offshoot_engine::settings::ConfigChangeBranching;
 use offshoot_engine::{Settings as EngineSettings, SettingsSource};
 use offshoot_session::Model;
@@ -14,9 +15,11 @@ use offshoot_session::cost::Prices;
 use super::hook::HookSetting;
 use super::keys;
 use super::layers::Settings;
+use super::provider::Providers;
 use super::reader::{Reader, Seen};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::log;
 use crate::prices;
 use crate::talk::note_now;
 use crate::text::harmless_line;
@@ -46,6 +49,7 @@ pub(crate) fn engine_settings(settings: &Settings) -> Result<EngineSettings, Fai
         summary_model: model(settings.get(&keys::SUMMARY_MODEL)?),
         summary_wait: time(&keys::SUMMARY_TIME_LIMIT)?.unwrap_or(usual.summary_wait),
         summary_budget: tokens(&keys::SUMMARY_BUDGET)?.unwrap_or(usual.summary_budget),
+        titles: settings.get(&keys::SUMMARY_TITLES)?.unwrap_or(usual.titles),
         compaction: CompactionSettings {
             enabled: settings.get(&keys::COMPACTION_ENABLED)?.unwrap_or(usual.compaction.enabled),
             reserve_tokens: tokens(&keys::COMPACTION_RESERVE_TOKENS)?
@@ -61,6 +65,7 @@ pub(crate) fn engine_settings(settings: &Settings) -> Result<EngineSettings, Fai
             .map(|path: String| ("claude-code".to_owned(), PathBuf::from(path)))
             .into_iter()
             .collect(),
+        providers: settings.get::<Providers>(&keys::PROVIDERS)?.unwrap_or_default().0,
         reach_wait: time(&keys::CONNECT_WAIT)?.unwrap_or(usual.reach_wait),
         reach_again: count(&keys::CONNECT_AGAIN)?.unwrap_or(usual.reach_again),
         ..usual
@@ -115,6 +120,7 @@ pub(crate) fn source(home: &Path) -> SettingsSource {
             return Ok(before.settings.clone());
         }
         let read = engine_settings(&reader.read(folder)).map_err(|failure| failure.message().to_owned())?;
+        log::hide(keys_of(&read, context));
         // Wrong prices are reported by the commands that print costs; nobody is kept from talking.
         let prices = prices::load_from(&home).map_or_else(|_| Prices::listed(), |table| table.prices);
         let settings = Arc::new(EngineSettings { prices, ..read });
@@ -124,6 +130,16 @@ pub(crate) fn source(home: &Path) -> SettingsSource {
         known.insert(question, Known { seen, settings: settings.clone() });
         Ok(settings)
     })
+}
+
+/// What providers are asked with: variables may have any name, and headers any value.
+fn keys_of(settings: &EngineSettings, context: &CallerContext) -> impl Iterator<Item = String> {
+    let keys = settings.providers.values().flat_map(|provider| {
+        let variable = provider.key_env.as_ref().and_then(|name| context.environment.get(name));
+        let headers = provider.headers.iter().map(|(_, value)| value);
+        variable.into_iter().chain(headers).cloned()
+    });
+    keys.collect::<Vec<_>>().into_iter()
 }
 
 fn model(text: Option<String>) -> Option<Model> {

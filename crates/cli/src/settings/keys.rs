@@ -46,7 +46,7 @@ impl Key {
     }
 }
 
-pub(crate) static KEYS: [&Key; 31] = [
+pub(crate) static KEYS: [&Key; 33] = [
     &AGENT,
     &MODEL,
     &THINKING,
@@ -61,10 +61,12 @@ pub(crate) static KEYS: [&Key; 31] = [
     &SUMMARY_MODEL,
     &SUMMARY_BUDGET,
     &SUMMARY_TIME_LIMIT,
+    &SUMMARY_TITLES,
     &HOOKS,
     &HOOK_TIME_LIMIT,
     &AGENT_ENVIRONMENT,
     &CLAUDE_CODE_PATH,
+    &PROVIDERS,
     &CONNECT_WAIT,
     &CONNECT_AGAIN,
     &INTERRUPT_WAIT,
@@ -195,6 +197,14 @@ pub(crate) static SUMMARY_TIME_LIMIT: Key = Key {
     meaning: "How long one summary may take.",
 };
 
+pub(crate) static SUMMARY_TITLES: Key = Key {
+    name: "summary.titles",
+    kind: Kind::OnOff,
+    default: Some("true"),
+    whose: Whose::Project,
+    meaning: "Whether a model gives a title to a session that has none, after an answer. Only models that the agent `llm` asks do.",
+};
+
 pub(crate) static HOOKS: Key = Key {
     name: "hooks",
     kind: Kind::Hooks,
@@ -225,6 +235,14 @@ pub(crate) static CLAUDE_CODE_PATH: Key = Key {
     default: None,
     whose: Whose::Person,
     meaning: "The program of Claude Code, if not the `claude` that is found on `PATH`.",
+};
+
+pub(crate) static PROVIDERS: Key = Key {
+    name: "providers",
+    kind: Kind::Providers,
+    default: None,
+    whose: Whose::Person,
+    meaning: "Servers of models for the agent `llm`, beside `anthropic`, `openai` and `ollama`.",
 };
 
 pub(crate) static CONNECT_WAIT: Key = Key {

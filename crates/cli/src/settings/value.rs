@@ -8,6 +8,7 @@ use offshoot_session::agent::canonical_name;
 use toml_edit::{Array, Item, Value as Toml};
 
 use super::hook::{HookSetting, read_hooks};
+use super::provider::{Providers, read_providers};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -24,6 +25,7 @@ pub(crate) enum Kind {
     Time,
     List,
     Hooks,
+    Providers,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +36,7 @@ pub(crate) enum Value {
     Time(Duration),
     List(Vec<String>),
     Hooks(Vec<HookSetting>),
+    Providers(Providers),
 }
 
 /// A value that is none: what it should have been, and where it stands.
@@ -70,6 +73,7 @@ impl Kind {
             Self::Time => "a time such as `250ms`, `30s`, `10m` or `2h`".to_owned(),
             Self::List => "a list of texts".to_owned(),
             Self::Hooks => "a list of hooks".to_owned(),
+            Self::Providers => "a table of providers".to_owned(),
         }
     }
 }
@@ -77,6 +81,9 @@ impl Kind {
 pub(crate) fn read_item(kind: Kind, item: &Item) -> Result<Value, Wrong> {
     if kind == Kind::Hooks {
         return read_hooks(item).map(Value::Hooks);
+    }
+    if kind == Kind::Providers {
+        return read_providers(item).map(Value::Providers);
     }
     let found = match item {
         Item::Value(value) => value,
@@ -107,7 +114,8 @@ pub(crate) fn read_item(kind: Kind, item: &Item) -> Result<Value, Wrong> {
             | Kind::Number
             | Kind::Time
             | Kind::List
-            | Kind::Hooks,
+            | Kind::Hooks
+            | Kind::Providers,
             _,
         ) => Err(not_it()),
     }
@@ -146,6 +154,10 @@ pub(crate) fn read_text(kind: Kind, text: &str) -> Result<Value, Wrong> {
         Kind::Hooks => {
             return read_hooks(&Item::Value(text.parse().map_err(|_| not_it())?)).map(Value::Hooks);
         }
+        Kind::Providers => {
+            let table = Item::Value(text.parse().map_err(|_| not_it())?);
+            return read_providers(&table).map(Value::Providers);
+        }
     };
     read.ok_or_else(not_it)
 }
@@ -177,10 +189,11 @@ impl Value {
             Self::Time(time) => told_time(*time).into(),
             Self::List(texts) => Toml::Array(texts.iter().map(String::as_str).collect()),
             Self::Hooks(hooks) => Toml::Array(hooks.iter().map(HookSetting::to_toml).collect::<Array>()),
+            Self::Providers(providers) => providers.to_toml(),
         }
     }
 
-    /// In a word or two; of hooks their names.
+    /// In a word or two; of hooks and providers their names.
     pub(crate) fn told(&self) -> String {
         match self {
             Self::OnOff(on) => on.to_string(),
@@ -189,6 +202,7 @@ impl Value {
             Self::Time(time) => told_time(*time),
             Self::List(texts) => texts.join(","),
             Self::Hooks(hooks) => hooks.iter().map(|hook| hook.name.as_str()).collect::<Vec<_>>().join(","),
+            Self::Providers(providers) => providers.names().join(","),
         }
     }
 
@@ -199,6 +213,7 @@ impl Value {
             Self::Text(_) | Self::Time(_) => self.told().into(),
             Self::List(texts) => texts.clone().into(),
             Self::Hooks(hooks) => hooks.iter().map(HookSetting::to_json).collect(),
+            Self::Providers(providers) => providers.to_json(),
         }
     }
 }
@@ -230,7 +245,7 @@ macro_rules! from_value {
     };
 }
 
-from_value!(bool = OnOff, String = Text, u32 = Number, Duration = Time, Vec<String> = List, Vec<HookSetting> = Hooks);
+from_value!(bool = OnOff, String = Text, u32 = Number, Duration = Time, Vec<String> = List, Vec<HookSetting> = Hooks, Providers = Providers);
 
 #[cfg(test)]
 mod tests {

@@ -66,7 +66,7 @@ pub(crate) fn change_in(input: &Value) -> Option<Vec<Change>> {
         return edits.iter().map(replacement).collect::<Option<Vec<_>>>().map(|parts| parts.concat());
     }
     match input.get("content").and_then(Value::as_str) {
-        Some(content) if input.get("file_path").is_some() => {
+        Some(content) if input.get("file_path").or_else(|| input.get("path")).is_some() => {
             Some(content.lines().map(|line| Change::Added(line.to_owned())).collect())
         }
         Some(_) | None => replacement(input),
@@ -75,7 +75,8 @@ pub(crate) fn change_in(input: &Value) -> Option<Vec<Change>> {
 
 fn replacement(input: &Value) -> Option<Vec<Change>> {
     let text = |name: &str| input.get(name).and_then(Value::as_str);
-    Some(difference(text("old_string")?, text("new_string")?))
+    let (old, new) = text("old_string").zip(text("new_string")).or_else(|| text("old").zip(text("new")))?;
+    Some(difference(old, new))
 }
 
 /// Lines that both texts begin or end with stand around the lines that differ.
@@ -133,6 +134,7 @@ mod tests {
         check_change(&edit, &["  two", "  three", "- four", "+ 4", "+ 4½", "  five", "  six"]);
         check_change(&json!({ "old_string": "a", "new_string": "" }), &["- a"]);
         check_change(&json!({ "old_string": "a\na", "new_string": "a" }), &["  a", "- a"]);
+        check_change(&json!({ "path": "a", "old": "b", "new": "c" }), &["- b", "+ c"]);
     }
 
     #[test]
@@ -143,6 +145,7 @@ mod tests {
             { "old_string": "c", "new_string": "d" },
         ] });
         check_change(&edits, &["- a", "+ b", "- c", "+ d"]);
+        check_change(&json!({ "path": "a", "content": "x" }), &["+ x"]);
         check_change(&json!({ "command": "ls" }), &[]);
         check_change(&json!({ "content": "no file" }), &[]);
     }

@@ -116,6 +116,11 @@ pub(crate) fn editor_failed(editor: &str, ended: std::process::ExitStatus) -> St
     }
 }
 
+/// In front of the answer of one of several models.
+pub(crate) fn asks_model(provider: &str, name: &str) -> String {
+    if provider.is_empty() { format!("[{name}]") } else { format!("[{provider}/{name}]") }
+}
+
 pub(crate) const NOTHING_TO_RETRY: &str = "there is no prompt to ask again";
 
 /// `goes_on`: something follows that place already.

@@ -1,6 +1,8 @@
 //! Sentences of commands for scripts.
 
-use offshoot_api::views::{AbilitiesView, AbilityView, AgentModelView, BoundView, ProvenanceView};
+use offshoot_api::views::{
+    AbilitiesView, AbilityView, AgentModelView, BoundView, ProvenanceView, ProviderView,
+};
 use offshoot_session::{Binding, Missing, Provenance};
 
 use crate::cataloged::agent_name;
@@ -125,6 +127,13 @@ const SETTINGS: [(&str, &str); 6] = [
     ("set_mode", "mode"),
     ("set_service_tier", "service tier"),
 ];
+
+/// A server of models, and why it cannot be asked.
+pub(crate) fn provider(provider: &ProviderView) -> String {
+    let at = provider.url.as_ref().map(|url| format!(" at {url}")).unwrap_or_default();
+    let problem = provider.problem.as_ref().map(|problem| format!(": {problem}")).unwrap_or_default();
+    format!("provider {}{at}{problem}", provider.name)
+}
 
 /// A model, and what is different with it.
 pub(crate) fn model(model: &AgentModelView) -> String {

@@ -244,6 +244,22 @@ fn the_command_of_a_killed_engine_ends_with_it() {
     until_dead(&process);
 }
 
+/// It has left the group, the session and the environment of its command, and its parent has ended.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_that_a_command_has_started_outlives_it() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    let stays = "(setsid env -i PATH=\"$PATH\" sh -c 'echo $$ > process.new; mv process.new process; exec sleep 1000' &)";
+    chat.say(&format!("run {stays}; until [ -e process ]; do sleep 0.01; done; echo over"));
+    chat.until("May it use");
+    chat.say("y");
+    chat.until("→ over");
+    let process = started(&folder.path().join("process"));
+    assert!(!is_alive(&process), "{process}");
+    chat.kill();
+}
+
 /// The same for a hook that it has asked.
 #[cfg(target_os = "linux")]
 #[test]

@@ -51,6 +51,23 @@ fn ended(mut child: Child) -> (String, Option<i32>) {
     (told, child.bounded_wait().code())
 }
 
+/// Each answer is a version of the turn that was asked again, whatever the head does meanwhile.
+#[test]
+fn the_same_is_asked_of_several_models() {
+    let folder = Folder::new();
+    new_session(&folder, "Models");
+    both(&folder, &["send", "hello"]);
+    let (told, noted, code) = both(&folder, &["retry", "--send", "--model", "demo/one,demo/two"]);
+    assert_eq!((told.matches("You said “hello”").count(), code), (2, Some(0)), "{told}{noted}");
+    let places = ["[demo/one]", "[demo/two]"].map(|model| noted.find(model).expect(model));
+    assert!(places[0] < places[1], "{noted}");
+    let (versions, ..) = both(&folder, &["versions", "1", "--json"]);
+    let versions: Value = serde_json::from_str(&versions).expect("JSON");
+    assert_eq!(versions["versions"].as_array().expect("a list").len(), 3, "{versions}");
+    let (written, _, code) = both(&folder, &["retry", "1", "--model", "demo/one,demo/two"]);
+    assert_eq!((written.matches(" of #1 is ").count(), code), (2, Some(0)), "{written}");
+}
+
 #[test]
 fn a_new_version_is_answered_at_once_or_later() {
     let folder = Folder::new();
@@ -208,6 +225,8 @@ fn agents_are_listed_with_what_is_on_this_machine() {
     let run = |line: &str| {
         let mut command = folder.command();
         command.env("PATH", format!("{}:/usr/bin:/bin", path.display()));
+        // Whatever else runs on this machine, nothing answers here.
+        command.env("OFFSHOOT_PROVIDERS", r#"{ ollama = { base_url = "http://127.0.0.1:1/v1" } }"#);
         folder.told(command, line, "")
     };
     assert_snapshot!(run("agents"));

@@ -25,6 +25,7 @@ use tracing::debug;
 use super::halt::{Halt, nothing_to_do, refused};
 use super::news::Cause;
 use super::pending::Pending;
+use super::requests::is_title;
 use super::resuming::{Resumed, Resuming};
 use super::scope::Scope;
 use super::shared_step::{Other, SharedStep, StepsLock, TakenThere, putting_back, take_there};
@@ -328,9 +329,9 @@ impl Away {
         &self.scope
     }
 
-    /// An agent writes for us.
+    /// An agent writes a summary for us.
     pub(super) fn is_summary(&self) -> bool {
-        matches!(self.what, AwayFor::Summary { .. })
+        matches!(self.what, AwayFor::Summary { .. }) && !is_title(&self.call)
     }
 
     /// Nothing has happened yet. Where another session has begun to change, the request goes on to its end.
@@ -363,6 +364,7 @@ impl SessionActor {
             }
             Errand::Summary { requests } => {
                 let writer = match self.writer() {
+                    Ok(writer) if is_title(&call) => writer.for_title(),
                     Ok(writer) => writer,
                     Err(error) => return self.refuse(call, error),
                 };

@@ -113,7 +113,9 @@ impl SessionActor {
     }
 
     pub(super) fn refuse(&mut self, call: Call, error: ApiError) {
-        if let Some(complaint) = call.brought.complaint(&error) {
+        let complaint = call.brought.complaint(&error);
+        // A title that is missing is nothing to complain about: the first prompt stands for it.
+        if let Some(complaint) = complaint.filter(|_| !is_title(&call)) {
             self.publish(None, complaint);
         }
         let (error, pending) = (self.completed(error), call.brought.pending().cloned());
@@ -159,6 +161,7 @@ impl SessionActor {
             Request::Undo(undo) => self.undo(undo, brought).await,
             Request::Redo(redo) => self.redo(redo, brought).await,
             Request::Configure(configure) => self.configure(configure.clone(), brought).await,
+            Request::Rename(_) if brought.is_by_itself() => self.give_title(brought).await,
             Request::Rename(rename) => self.rename(rename).await,
             Request::Label(label) => self.label(label).await,
             Request::NameBranch(name) => self.name_branch(name).await,
@@ -204,4 +207,9 @@ pub(super) fn outrun() -> ApiError {
 pub(super) fn reply(call: Call, answer: Result<Response, ApiError>) {
     // Who does not wait any more need not hear it.
     let _ = call.reply.send(answer);
+}
+
+/// The engine asks a model for a title.
+pub(super) fn is_title(call: &Call) -> bool {
+    matches!(call.request, Request::Rename(_)) && call.brought.is_by_itself()
 }

@@ -315,6 +315,7 @@ impl SessionActor {
         }
         if !self.say_next(turn) {
             self.compact_if_full(ended);
+            self.title_if_missing();
         }
     }
 

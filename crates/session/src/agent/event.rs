@@ -41,62 +41,31 @@ pub enum Speaker {
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentEventKind {
     /// The prompt was taken, or why the agent began by itself. [`ConnectionEvent::Opened`] comes earlier.
-    Started {
-        cause: TurnCause,
-    },
+    Started { cause: TurnCause },
     /// Live text of one block, never written as it is. Another `part` is another block of the message.
-    Delta {
-        message: MessageKey,
-        part: u32,
-        field: DeltaField,
-        text: String,
-    },
+    Delta { message: MessageKey, part: u32, field: DeltaField, text: String },
     /// A final entry. A reply confirms all live text of its message: it replaces that text. `id` is the agent's own id,
     /// for agents that have ids; an entry whose id is in the tree is skipped. Without a `message` nothing is confirmed.
     /// A message may have several entries, one for each block; results of tools may come between them.
-    Entry {
-        id: Option<EntryId>,
-        message: Option<MessageKey>,
-        body: Body,
-    },
+    Entry { id: Option<EntryId>, message: Option<MessageKey>, body: Body },
     /// The message is complete. Live text of it that no entry has confirmed is final, and is written as a reply with
     /// this stop and usage. Where entries have confirmed everything, `stop` and `usage` have no entry left to belong to:
     /// such a driver keeps the last block back until it knows them and sends them with its entry.
-    MessageEnded {
-        message: MessageKey,
-        stop: Option<Stop>,
-        usage: Option<Usage>,
-    },
+    MessageEnded { message: MessageKey, stop: Option<Stop>, usage: Option<Usage> },
     /// Live text of the message that no entry has confirmed is void: the agent does not know it.
-    Discarded {
-        message: MessageKey,
-    },
+    Discarded { message: MessageKey },
     /// `request` is the agent's own name, unique in its connection. Asking again with the same name is the same ask.
-    Ask {
-        request: String,
-        ask: Asking,
-    },
+    Ask { request: String, ask: Asking },
     /// The answer has arrived and counts.
-    AskConfirmed {
-        request: String,
-    },
+    AskConfirmed { request: String },
     /// The agent needs no answer any more. An answer that is sent later is ignored.
-    AskWithdrawn {
-        request: String,
-    },
+    AskWithdrawn { request: String },
     /// A request to the model failed and is sent again after `wait`.
-    Retrying {
-        attempt: u32,
-        of: u32,
-        wait: Duration,
-        cause: AgentFailure,
-    },
+    Retrying { attempt: u32, of: u32, wait: Duration, cause: AgentFailure },
     /// The agent compacts its context, which takes time.
     Compacting,
-    Compacted {
-        summary: String,
-        tokens_before: i64,
-    },
+    /// `first_kept` is the first entry of the tree that the agent still reads word for word; `None`: none.
+    Compacted { summary: String, tokens_before: i64, first_kept: Option<EntryId> },
     /// Everything used since the last `Spent` of this connection, the usage that entries carry included.
     Spent(Vec<ModelUsage>),
     /// The turn is over. Of a sub-agent: it has ended.

@@ -1,10 +1,11 @@
 //! What an agent is given.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{AgentTurn, Environment};
+use super::{AgentTurn, Environment, Provider};
 use crate::asks::Answer;
 use crate::handoff::Handoff;
 use crate::{Entry, EntryId, Prompt, SessionId, SessionTree, Setting, TaskId, TurnId};
@@ -76,6 +77,10 @@ pub struct Host {
     pub launcher: Option<PathBuf>,
     /// The folder of run files: one for each process, from which the next engine ends what a crash has left.
     pub runs: Option<PathBuf>,
+    /// A folder for what can be asked for again, such as the models of a provider.
+    pub cache: Option<PathBuf>,
+    /// Servers of models that the person has set, by name.
+    pub providers: BTreeMap<String, Provider>,
 }
 
 /// The entries of a path, for agents that need them. An agent that continues a session of its own needs none, so nothing

@@ -55,7 +55,10 @@ fn with_blocks(entry: &Arc<Entry>, replacement: &[Block]) -> Arc<Entry> {
     let mut edited = entry.clone();
     let blocks = match &mut Arc::make_mut(&mut edited).body {
         Body::Prompt(prompt) => &mut prompt.blocks,
-        Body::Reply(reply) => &mut reply.blocks,
+        Body::Reply(reply) => {
+            reply.signatures.clear(); // they are of other blocks
+            &mut reply.blocks
+        }
         Body::ToolResult(result) => &mut result.blocks,
         Body::CustomMessage(message) => &mut message.blocks,
         Body::Shell(_)

@@ -8,7 +8,7 @@ use crate::{
     Block, Body, BranchReason, BranchSummary, Change, Compaction, ContextEdit, CustomMessage, Entry, EntryId,
     Fact, FileLists, Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge,
     Missing, Model, Note, OperationId, Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell,
-    Stop, System, TitleSource, ToolResult, ToolUse, Usage,
+    Signature, Stop, System, TitleSource, ToolResult, ToolUse, Usage,
 };
 
 /// What a line says, before it is known whether the line itself has to be kept.
@@ -101,6 +101,7 @@ impl Incoming<'_> {
                 usage: reply.usage.map(usage),
                 stop: reply.stop.map(stop),
                 said_at: reply.said_at.map(|at| at.0),
+                signatures: self.signatures(reply.signatures.unwrap_or_default())?,
             }),
             words::Body::ToolResult(result) => Body::ToolResult(ToolResult {
                 call: result.call.into_owned().into(),
@@ -200,6 +201,13 @@ impl Incoming<'_> {
             words::Block::Other(other) => Block::Other { kind: other.kind.into_owned() },
             words::Block::Unknown(kind) => Block::Other { kind },
         })
+    }
+
+    fn signatures(&mut self, signatures: Vec<words::Signature<'_>>) -> Result<Vec<Signature>, Beyond> {
+        let signature = |signature: words::Signature<'_>| {
+            Ok(Signature { block: signature.block, data: self.text(signature.data)? })
+        };
+        signatures.into_iter().map(signature).collect()
     }
 
     fn setting(&mut self, setting: words::Setting<'_>) -> Result<Body, Beyond> {

@@ -11,7 +11,7 @@ use super::{LONGEST_INLINE, version_of};
 use crate::{
     Block, Body, BranchReason, BranchSummary, Compaction, ContextEdit, CustomMessage, Entry, Fact, FileLists,
     Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge, Model, Note,
-    OperationId, Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Stop, System,
+    OperationId, Prompt, Provenance, RawLine, Reply, SessionHeader, Setting, Shell, Signature, Stop, System,
     TitleSource, ToolResult, ToolUse, Usage,
 };
 
@@ -158,13 +158,16 @@ impl Outgoing {
                 attachments: some_names(attachments),
                 said_at: said_at.map(At),
             }),
-            Body::Reply(Reply { blocks, model, usage, stop, said_at }) => words::Body::Reply(words::Reply {
-                blocks: self.blocks(blocks)?,
-                model: model.as_ref().map(model_of),
-                usage: usage.as_ref().map(usage_of),
-                stop: stop.as_ref().map(stop_of),
-                said_at: said_at.map(At),
-            }),
+            Body::Reply(Reply { blocks, model, usage, stop, said_at, signatures }) => {
+                words::Body::Reply(words::Reply {
+                    blocks: self.blocks(blocks)?,
+                    model: model.as_ref().map(model_of),
+                    usage: usage.as_ref().map(usage_of),
+                    stop: stop.as_ref().map(stop_of),
+                    said_at: said_at.map(At),
+                    signatures: self.signatures(signatures),
+                })
+            }
             Body::ToolResult(ToolResult { call, tool, blocks, failed, usage, changed_input }) => {
                 words::Body::ToolResult(words::ToolResult {
                     call: call.as_str().into(),
@@ -276,6 +279,16 @@ impl Outgoing {
             }),
             Block::Other { kind } => words::Block::Other(words::Other { kind: kind.into() }),
         })
+    }
+
+    /// Absent where there are none.
+    fn signatures<'r>(&mut self, signatures: &'r [Signature]) -> Option<Vec<words::Signature<'r>>> {
+        let signature = |signature: &'r Signature| words::Signature {
+            block: signature.block,
+            data: self.text(&signature.data),
+        };
+        let signatures: Vec<_> = signatures.iter().map(signature).collect();
+        (!signatures.is_empty()).then_some(signatures)
     }
 
     fn setting<'r>(&mut self, setting: &'r Setting) -> Result<words::Setting<'r>, Unwritable> {

@@ -226,7 +226,11 @@ objects! {
         at: Name<'a>, message_index: u64, reason: Word<'a>, metadata: Json<'a>
     }
     Prompt<'a> { blocks: Vec<Block<'a>>; attachments: Vec<Name<'a>>, said_at: At }
-    Reply<'a> { blocks: Vec<Block<'a>>; model: Model<'a>, usage: Usage, stop: Word<'a>, said_at: At }
+    Reply<'a> {
+        blocks: Vec<Block<'a>>;
+        model: Model<'a>, usage: Usage, stop: Word<'a>, said_at: At, signatures: Vec<Signature<'a>>
+    }
+    Signature<'a> { block: u32, data: Text<'a>; }
     ToolResult<'a> { call: Name<'a>, tool: Name<'a>, failed: bool, blocks: Vec<Block<'a>>; usage: Usage, changed_input: Json<'a> }
     Shell<'a> {
         command: Text<'a>, output: Text<'a>, cancelled: bool, private: bool;

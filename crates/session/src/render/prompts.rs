@@ -51,6 +51,11 @@ branch can use what was learned here. Use these headings and leave out those tha
 Say of changed files that they were changed on this branch. Quote names of files, functions and commands and error \
 messages exactly. Be brief: one line for each point.";
 
+/// For a session without a title.
+pub const TITLE: &str = "\
+Give the conversation above a title: at most six words that say what the person wants, in the language of the person. \
+Reply with the title alone, on one line, without quotes and without a full stop.";
+
 /// One request for a summary. `task` is one of the texts above, `focus` what the person wants to see in it.
 pub fn summary_request(
     conversation: &str,

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use offshoot_session::{
     Block, Body, BranchReason, BranchSummary, Change, Compaction, ContextEdit, CustomMessage, Entry, EntryId,
     Fact, FileLists, Foreign, ForeignSource, HeadMove, ImageData, Interruption, Lineage, Mark, Merge,
-    Missing, Model, Note, Prompt, Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell, Stop,
-    System, TitleSource, ToolResult, ToolUse, Usage,
+    Missing, Model, Note, Prompt, Provenance, RawLine, Record, Reply, SessionHeader, Setting, Shell,
+    Signature, Stop, System, TitleSource, ToolResult, ToolUse, Usage,
 };
 use proptest::collection::vec;
 use proptest::option::of;
@@ -88,17 +88,22 @@ fn entry() -> BoxedStrategy<Entry> {
         .boxed()
 }
 
+fn signature() -> BoxedStrategy<Signature> {
+    (any::<u32>(), text()).prop_map(|(block, data)| Signature { block, data }).boxed()
+}
+
 fn body() -> BoxedStrategy<Body> {
     prop_oneof![
         (blocks(), vec(word(), 0..3), of(time()))
             .prop_map(|(blocks, attachments, said_at)| Body::Prompt(Prompt { blocks, attachments, said_at })),
-        (blocks(), of(model()), of(usage()), of(stop()), of(time())).prop_map(
-            |(blocks, model, usage, stop, said_at)| Body::Reply(Reply {
+        (blocks(), of(model()), of(usage()), of(stop()), of(time()), vec(signature(), 0..2)).prop_map(
+            |(blocks, model, usage, stop, said_at, signatures)| Body::Reply(Reply {
                 blocks,
                 model,
                 usage,
                 stop,
-                said_at
+                said_at,
+                signatures
             })
         ),
         (word(), word(), blocks(), any::<bool>(), of(usage()), of(json())).prop_map(

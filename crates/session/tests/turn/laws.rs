@@ -89,7 +89,7 @@ fn kind() -> impl Strategy<Value = Kind> {
             Kind::Spent(usage.map(|usage| ModelUsage { model: None, usage }).into_iter().collect())
         }),
         1 => Just(Kind::Compacting),
-        1 => words().prop_map(|summary| Kind::Compacted { summary, tokens_before: 1 }),
+        1 => words().prop_map(|summary| Kind::Compacted { summary, tokens_before: 1, first_kept: None }),
         1 => Just(Kind::Ended(AgentTurnEnd::Done)),
         1 => Just(Kind::Ended(AgentTurnEnd::Interrupted)),
         1 => words().prop_map(|message| Kind::Failed(crate::scene::failure(&message))),

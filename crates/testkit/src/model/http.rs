@@ -82,6 +82,15 @@ pub(super) fn answer(stream: &mut TcpStream, status: u16, more: &str, body: &[u8
     stream.write_all(&[head.as_bytes(), body].concat())
 }
 
+/// What a proxy says that reaches nobody.
+pub(super) fn page(stream: &mut TcpStream) -> io::Result<()> {
+    let body = "<html><body><h1>502 Bad Gateway</h1></body></html>";
+    let length = body.len();
+    let head =
+        format!("HTTP/1.1 502 Bad Gateway\r\ncontent-type: text/html\r\ncontent-length: {length}\r\n\r\n");
+    stream.write_all(&[head.as_bytes(), body.as_bytes()].concat())
+}
+
 /// The beginning of an answer whose end is not known yet.
 pub(super) fn begin_events(stream: &mut TcpStream) -> io::Result<()> {
     stream.write_all(
@@ -103,6 +112,8 @@ fn reason(status: u16) -> &'static str {
         200 => "OK",
         400 => "Bad Request",
         401 => "Unauthorized",
+        403 => "Forbidden",
+        413 => "Content Too Large",
         404 => "Not Found",
         429 => "Too Many Requests",
         500 => "Internal Server Error",

@@ -135,9 +135,17 @@ impl Wire<'_> {
     fn fail_stream(&mut self, voice: &mut dyn Voice, failure: &Failure, has_begun: bool) -> io::Result<End> {
         match failure {
             Failure::Status { code, retry_after } if !has_begun => self.status(*code, *retry_after)?,
-            Failure::Drop => {}
+            Failure::TooLong if !has_begun => self.too_long()?,
+            Failure::Page if !has_begun => http::page(self.stream)?,
+            Failure::Drop | Failure::Page => {}
             Failure::Silence => self.shared.stand(self.stream, &Until::Never)?,
-            Failure::Status { .. } | Failure::Error | Failure::BadJson => {
+            Failure::Cut | Failure::Endless | Failure::Flood => {
+                if !has_begun {
+                    self.begin(voice)?;
+                }
+                self.go_on(voice, failure)?;
+            }
+            Failure::Status { .. } | Failure::TooLong | Failure::Error | Failure::BadJson => {
                 if !has_begun {
                     self.begin(voice)?;
                 }
@@ -147,6 +155,27 @@ impl Wire<'_> {
             }
         }
         Ok(End::Failed)
+    }
+
+    /// Only the client ends it, or nobody does.
+    fn go_on(&mut self, voice: &mut dyn Voice, failure: &Failure) -> io::Result<()> {
+        let piece = "again and again ".repeat(1024);
+        match failure {
+            Failure::Endless => {
+                self.send(&voice.open(Kind::Text))?;
+                loop {
+                    self.send(&voice.piece(&piece))?;
+                }
+            }
+            Failure::Flood => loop {
+                http::chunk(self.stream, piece.as_bytes())?;
+            },
+            _ => http::end_events(self.stream),
+        }
+    }
+
+    fn too_long(&mut self) -> io::Result<()> {
+        http::answer(self.stream, 400, "", self.protocol.too_long().to_string().as_bytes())
     }
 
     /// Without a stream there is no middle: pauses come first, and a failure comes instead of everything.
@@ -168,7 +197,9 @@ impl Wire<'_> {
         match failure {
             Failure::Status { code, retry_after } => self.status(*code, *retry_after)?,
             Failure::Error => self.status(500, None)?,
-            Failure::Drop => {}
+            Failure::TooLong => self.too_long()?,
+            Failure::Page => http::page(self.stream)?,
+            Failure::Drop | Failure::Cut | Failure::Endless | Failure::Flood => {}
             Failure::Silence => self.shared.stand(self.stream, &Until::Never)?,
             Failure::BadJson => http::answer(self.stream, 200, "", b"{\"this is\": no JSON")?,
         }

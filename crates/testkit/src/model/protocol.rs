@@ -118,6 +118,8 @@ impl Protocol {
                 let kind = match status {
                     400 => "invalid_request_error",
                     401 => "authentication_error",
+                    403 => "permission_error",
+                    413 => "request_too_large",
                     404 => "not_found_error",
                     429 => "rate_limit_error",
                     529 => "overloaded_error",
@@ -127,6 +129,8 @@ impl Protocol {
             }
             Self::Chat | Self::Responses => {
                 let (kind, code) = match status {
+                    401 => ("invalid_request_error", "invalid_api_key"),
+                    404 => ("invalid_request_error", "model_not_found"),
                     429 => ("requests", "rate_limit_exceeded"),
                     400..500 => ("invalid_request_error", "scripted"),
                     _ => ("server_error", "scripted"),
@@ -144,6 +148,17 @@ impl Protocol {
                 json!({"error": {"code": status, "message": message, "status": word}})
             }
         }
+    }
+
+    /// The body of an answer to a conversation that is too long.
+    pub(super) fn too_long(self) -> Value {
+        let mut body = self.error_body(400);
+        match self {
+            Self::Messages => body["error"]["message"] = "prompt is too long: 9 tokens > 8 maximum".into(),
+            Self::Chat | Self::Responses => body["error"]["code"] = "context_length_exceeded".into(),
+            Self::Gemini => body["error"]["message"] = "The input token count exceeds the maximum".into(),
+        }
+        body
     }
 
     pub(super) fn token_count(self, tokens: usize) -> Value {

@@ -13,7 +13,7 @@ use super::words;
 /// ```text
 /// %say Some words.          %think Some words.       %call NAME {"key": "value"}
 /// %wait 500                 %gate name               %then
-/// %fail 429 | 500 | 529 | error | drop | silence | json
+/// %fail 429 | 500 | 529 | error | drop | silence | json | long | cut | page | endless | flood
 /// ```
 ///
 /// `%wait` counts milliseconds, and `%then` begins the next reply: the one behind the results of the calls.
@@ -73,6 +73,16 @@ pub enum Failure {
     Silence,
     /// What comes is no JSON.
     BadJson,
+    /// The conversation is too long, in the protocol's words. In the middle of a stream it is told as [`Failure::Error`].
+    TooLong,
+    /// The answer ends without its end, as when a proxy cuts it off.
+    Cut,
+    /// A page for people, of a proxy that reaches no model.
+    Page,
+    /// Text without end, until the client leaves.
+    Endless,
+    /// A line without end, until the client leaves.
+    Flood,
 }
 
 impl Failure {

@@ -47,6 +47,11 @@ fn failure(name: &str) -> Option<Failure> {
         "drop" => Some(Failure::Drop),
         "silence" => Some(Failure::Silence),
         "json" => Some(Failure::BadJson),
+        "long" => Some(Failure::TooLong),
+        "cut" => Some(Failure::Cut),
+        "page" => Some(Failure::Page),
+        "endless" => Some(Failure::Endless),
+        "flood" => Some(Failure::Flood),
         "429" => Some(Failure::rate_limited(1)),
         code => code.parse().ok().filter(|code| (400..600).contains(code)).map(Failure::status),
     }

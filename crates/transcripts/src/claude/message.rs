@@ -114,6 +114,7 @@ pub(super) fn reply_of(line: &Map) -> Body {
         usage,
         stop,
         said_at: None,
+        signatures: Vec::new(),
     })
 }
 

@@ -65,6 +65,7 @@ pub(super) fn of_assistant<'p>(message: &Map, parts: impl Iterator<Item = (usize
             usage: usage_of(message),
             stop: stop_of(message),
             said_at: None,
+            signatures: Vec::new(),
         })
     };
     let mut pieces = vec![Piece { part: None, body }];

@@ -28,6 +28,7 @@ pub fn body_of_message(message: &Value) -> Body {
             usage: message.get("usage").and_then(usage_of),
             stop: stop_of(message),
             said_at: said_at(message),
+            signatures: Vec::new(),
         }),
         Some("toolResult") => Body::ToolResult(ToolResult {
             call: string(message, "toolCallId").into(),

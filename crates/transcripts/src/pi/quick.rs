@@ -133,6 +133,7 @@ fn body(message: Message<'_>) -> Option<Body> {
                 other => Stop::Other(other.to_owned()),
             }),
             said_at,
+            signatures: Vec::new(),
         }),
         "toolResult" => Body::ToolResult(ToolResult {
             call: message.tool_call_id.unwrap_or_default().into(),

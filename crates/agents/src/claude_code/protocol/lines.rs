@@ -134,7 +134,10 @@ impl Protocol {
                         && let Some(tokens_before) = self.compacted.take()
                     {
                         let summary = text_of(&message.blocks);
-                        self.say(&speaker, vec![AgentEventKind::Compacted { summary, tokens_before }]);
+                        self.say(
+                            &speaker,
+                            vec![AgentEventKind::Compacted { summary, tokens_before, first_kept: None }],
+                        );
                         continue;
                     }
                     let mut events = self.writing(&speaker).abandon();

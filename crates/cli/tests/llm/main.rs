@@ -1,0 +1,16 @@
+//! The agent `llm` as a person meets it: the program, its engine, and a scripted server of models on loopback that speaks both
+//! protocols.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run the program has failed")]
+
+mod answers;
+mod attacks;
+mod failures;
+mod own_work;
+mod person;
+mod providers;
+mod several;
+mod tools;
+
+/// The two protocols, by a model that the scripted server plays.
+const MODELS: [&str; 2] = ["anthropic/claude-scripted", "openai/gpt-scripted"];
