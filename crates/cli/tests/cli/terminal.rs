@@ -337,7 +337,9 @@ fn a_summary_that_takes_long_is_called_off_and_nothing_has_moved() {
     terminal.until("Called off. Nothing has changed.\n> ");
     terminal.type_line("and on");
     terminal.until("You said “and on”. This is turn 41 of its branch.");
-    terminal.until("say `help`.\n> ");
+    // So many turns fill the context.
+    terminal.until("say `help`.\ncontext ");
+    terminal.until(" of 64k (4 %)\n> ");
     terminal.press("C-d");
     terminal.until_gone();
 }
