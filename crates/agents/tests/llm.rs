@@ -1,5 +1,7 @@
 //! The agent `llm` and a scripted server of models: what it reports, and in which order.
 
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot ask the server has failed")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -302,7 +302,7 @@ fn bodies() -> Vec<Body> {
             model: Some(Model { provider: "p".into(), name: "m".into() }),
             usage: Some(Usage { input: 1, ..Usage::default() }),
             stop: Some(Stop::Error("no".into())),
-            said_at: None,
+            ..Said::default()
         }),
         Body::Interrupted(Interruption::Wanted),
         Body::Interrupted(Interruption::Crash),

@@ -116,7 +116,7 @@ fn body(told: &Told<'_>) -> Body {
                     cost_micros: total,
                 }),
                 stop: Some(if call.is_some() { Stop::ToolUse } else { Stop::EndTurn }),
-                said_at: None,
+                ..Reply::default()
             })
         }
         What::Result { call, tool, text, image, failed } => Body::ToolResult(ToolResult {
