@@ -39,7 +39,7 @@ fn what_is_missing_is_named_with_what_to_do() {
     let output =
         offshoot_testkit::deadline::BoundedCommand::bounded_output(&mut without_key).expect("it starts");
     let error = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(error.contains("there is no key for `openai`: set the variable `OPENAI_API_KEY`"), "{error}");
+    assert!(error.contains("here is no key for `openai`: set the variable `OPENAI_API_KEY`"), "{error}");
 }
 
 /// A project comes from anybody: it cannot send keys or conversations somewhere.
