@@ -1,8 +1,9 @@
 //! Which servers are asked, and who may say so.
 
+use offshoot_testkit::deadline::BoundedCommand;
 use offshoot_testkit::model::Script;
 
-use crate::person::Person;
+use crate::person::{Person, Said};
 
 #[test]
 fn a_provider_of_ones_own_has_a_name_a_key_and_headers() {
