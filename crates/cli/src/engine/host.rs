@@ -11,8 +11,12 @@ const CACHE: &str = "cache";
 
 /// Our own executable starts agents. The program of an agent is a setting, so it is not known here.
 pub(super) fn host(home: &Path) -> Host {
-    let (launcher, runs, cache) = (launcher(), Some(agents_path(home)), Some(home.join(CACHE)));
-    Host { launcher, runs, cache, ..Host::default() }
+    Host { runs: Some(agents_path(home)), cache: Some(home.join(CACHE)), ..host_in_memory() }
+}
+
+/// An engine that writes no file leaves no run files either; what it starts ends with it all the same.
+pub(super) fn host_in_memory() -> Host {
+    Host { launcher: launcher(), ..Host::default() }
 }
 
 /// On Linux this name leads to the executable that runs, also after an update has replaced or removed its file.

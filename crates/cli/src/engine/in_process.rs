@@ -7,8 +7,9 @@ use std::sync::Arc;
 use offshoot_api::CallerContext;
 use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Shelf, installed};
 use offshoot_session::SessionId;
+use offshoot_session::agent::Host;
 
-use super::host::host;
+use super::host::{host, host_in_memory};
 use crate::failure::Failure;
 use crate::here::Here;
 use crate::settings;
@@ -35,21 +36,21 @@ pub(super) fn engine(here: &Here, session: Option<&SessionId>, rules: Rules) -> 
         Rules::OfHome => RuleBook::at(home.join("permissions.json")),
         Rules::None => RuleBook::in_memory(),
     };
-    Ok(on_shelf(Arc::new(store), rules, &home))
+    Ok(on_shelf(Arc::new(store), rules, host(&home), &home))
 }
 
 /// Its sessions and permission rules are in memory only. It reads the settings of the home and writes no file.
 pub(super) fn engine_in_memory(shelf: &MemoryShelf, home: &Path) -> Arc<Engine> {
-    on_shelf(Arc::new(shelf.clone()), RuleBook::in_memory(), home)
+    on_shelf(Arc::new(shelf.clone()), RuleBook::in_memory(), host_in_memory(), home)
 }
 
-fn on_shelf(shelf: Arc<dyn Shelf>, rules: RuleBook, home: &Path) -> Arc<Engine> {
+fn on_shelf(shelf: Arc<dyn Shelf>, rules: RuleBook, host: Host, home: &Path) -> Arc<Engine> {
     Arc::new(Engine::new(Parts {
         shelf,
         agents: installed(),
         stamps: Arc::new(|context: &CallerContext| Box::new(SystemStamps::counting(context.stamps.clone()))),
         rules,
-        host: host(home),
+        host,
         epoch: 0,
         settings: settings::engine::source(home),
     }))

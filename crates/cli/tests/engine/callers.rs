@@ -48,10 +48,11 @@ fn each_command_has_its_own_path_and_key_in_agent_and_hook() {
         home.done(&["new", name]);
         program(&home.directory().join(name).join("which-one"), &format!("echo {name}"));
         let path = format!("{}:/usr/bin:/bin", home.directory().join(name).display());
-        // What the agent prints is in the journal, so it tells of the key only whether it is the right one.
+        // What the agent prints is in the journal, so it tells of the key only whether it is the right one. By the run id what a
+        // command has started is found and ended.
         let check = format!(
             "run echo $(which-one) $([ \"$SERVICE_API_KEY\" = \"$(cat {name}/key)\" ] && echo right) \
-             $(env | grep -c -e OFFSHOOT -e DROPPED)"
+             $(env | grep -v ^OFFSHOOT_AGENT_RUN= | grep -c -e OFFSHOOT -e DROPPED)"
         );
         std::fs::write(home.directory().join(name).join("key"), secret).expect("own file");
         let with_own = |words: &[&str]| {
