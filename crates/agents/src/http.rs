@@ -1,7 +1,7 @@
 //! The HTTP client: one set of rules for everything that is sent from here.
 //!
 //! No redirect is followed, because a key or a conversation would follow it to another host. Proxies come from the environment
-//! of whoever asked, never from our own process, and this machine is reached without one.
+//! of the caller, never from our own process, and this machine is reached without one.
 
 use std::sync::Once;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use offshoot_session::agent::Environment;
 pub use reqwest::{Client, Error, RequestBuilder, Response, StatusCode, Url, header};
 use reqwest::{ClientBuilder, NoProxy, Proxy, redirect};
 
-/// Whoever does not answer the connection by then is not there.
+/// A host that does not accept the connection by then counts as unreachable.
 const CONNECT_LIMIT: Duration = Duration::from_secs(15);
 
 /// The proxies of an environment. Requests with the same ones can share a client and its connections.

@@ -235,7 +235,7 @@ async fn serve(
     }
 }
 
-/// It keeps no session: the branch is read anew for every prompt.
+/// It keeps no session: the branch is read again for every prompt.
 fn opened(place: &Place) -> FromAgent {
     FromAgent::Connection(ConnectionEvent::Opened(AgentInfo {
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),

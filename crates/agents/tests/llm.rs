@@ -211,7 +211,7 @@ async fn a_window_that_is_nearly_full_is_compacted_first() {
         Body::Reply(Reply { blocks: vec![Block::Text(text.into())], usage, ..Reply::default() })
     };
     let path = vec![Body::prompt(long), answer("one", None), Body::prompt("second"), answer("two", usage)];
-    // A request for a summary is no prompt of a person, so its words are not looked at.
+    // The server ignores the words of a request for a summary, because they begin with a tag.
     let script = Script::new().when("hello", [say("a").in_pieces(1)]).when("", [say("Summary.")]);
     let mut scene = Scene::new(script, path).await;
     scene.send("hello").await;

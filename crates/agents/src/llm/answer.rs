@@ -171,7 +171,9 @@ impl Answer {
                     blocks.push(Block::Other { kind: REDACTED_THINKING.to_owned() });
                 }
                 Content::Call { id, name, json } => {
-                    let id = id.map_or_else(|| call_id(calls), ToolCallId::from);
+                    // Servers that count their calls may use an id twice.
+                    let id = id.map(ToolCallId::from).filter(|id| !is_called(&blocks, id));
+                    let id = id.unwrap_or_else(|| call_id(calls));
                     calls += 1;
                     blocks.push(Block::ToolUse(ToolUse { id, name, input: input_of(&json) }));
                 }
@@ -209,6 +211,10 @@ impl Content {
             Self::RedactedThinking(_) | Self::Call { .. } => false,
         }
     }
+}
+
+fn is_called(blocks: &[Block], id: &ToolCallId) -> bool {
+    blocks.iter().any(|block| matches!(block, Block::ToolUse(call) if call.id == *id))
 }
 
 fn no_thinking() -> Content {
@@ -302,6 +308,14 @@ mod tests {
             reply.signatures.iter().map(|signature| (signature.block, signature.data.as_str())).collect();
         assert_eq!(signatures, [(0, "sig"), (1, "secret")]);
         assert_eq!(reply.usage, Some(Usage { input: 7, output: 9, ..Usage::default() }));
+    }
+
+    #[test]
+    fn calls_have_different_ids() {
+        let call = |block| Piece::CallStarted { block, id: Some("call_0".into()), name: "read".into() };
+        let reply = answer(vec![call(0), call(1)]).reply(&model(), |at| format!("own{at}").into());
+        let ids: Vec<String> = reply.tool_uses().map(|call| call.id.to_string()).collect();
+        assert_eq!(ids, ["call_0", "own1"]);
     }
 
     #[test]

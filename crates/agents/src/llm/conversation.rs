@@ -92,7 +92,7 @@ struct Messages {
     messages: Vec<Message>,
     /// Calls of the last answer that have no result yet.
     open_calls: Vec<ToolCallId>,
-    /// Thinking whose answer has not come yet. Alone it is no message.
+    /// Thinking whose answer has not come yet. Servers refuse a message that is only thinking.
     thinking: Vec<AnswerPart>,
 }
 

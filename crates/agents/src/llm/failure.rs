@@ -140,10 +140,10 @@ impl Asked<'_> {
         Trouble::new(FailureKind::Protocol, text, false)
     }
 
-    /// Something answered that is no model.
+    /// Another kind of server answered.
     pub(crate) fn no_stream(&self, content_type: &str) -> Trouble {
         let text = format!(
-            "what answers at {} is no server of models: it sent `{content_type}` instead of a stream of events",
+            "the server at {} does not serve models: it sent `{content_type}` instead of a stream of events",
             self.server.host()
         );
         Trouble::new(FailureKind::Protocol, text, false)

@@ -24,11 +24,11 @@ pub(crate) struct Limits {
 /// Whether a call may be made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum May {
-    /// It changes nothing, so it may run beside others.
-    Beside,
+    /// It changes nothing, so it may run in parallel with others.
+    Parallel,
     AtOnce,
     IfAllowed,
-    /// The model is told why.
+    /// The model reads why.
     No(String),
 }
 
@@ -54,7 +54,7 @@ impl Limits {
         }
     }
 
-    /// The tools that the model is told of.
+    /// The tools in the requests.
     pub(crate) fn tools(&self) -> Vec<ToolDefinition> {
         definitions().into_iter().filter(|tool| self.has(tool.name)).collect()
     }
@@ -66,7 +66,7 @@ impl Limits {
             Some(_) if !self.has(tool) => {
                 May::No(format!("The tool `{tool}` may not be used on this branch."))
             }
-            Some(Access::ReadOnly) => May::Beside,
+            Some(Access::ReadOnly) => May::Parallel,
             Some(Access::NeedsPermission) if mode == PLAN_MODE => May::No(
                 "Nothing is changed in the permission mode `plan`: describe the change instead.".to_owned(),
             ),
@@ -77,5 +77,37 @@ impl Limits {
 
     fn has(&self, tool: &str) -> bool {
         self.tools.as_ref().is_none_or(|tools| tools.iter().any(|allowed| allowed == tool))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn may(settings: &[Setting], tool: &str) -> May {
+        Limits::of(settings).may(tool)
+    }
+
+    #[test]
+    fn the_permission_mode_decides_what_is_asked_for() {
+        let mode = |mode: &str| [Setting::PermissionMode(mode.to_owned())];
+        for (settings, write, shell) in [
+            (&[][..], May::IfAllowed, May::IfAllowed),
+            (&mode(DEFAULT_MODE), May::IfAllowed, May::IfAllowed),
+            (&mode(ACCEPT_EDITS_MODE), May::AtOnce, May::IfAllowed),
+        ] {
+            assert_eq!((may(settings, "write"), may(settings, "shell")), (write, shell), "{settings:?}");
+            assert_eq!(may(settings, "read"), May::Parallel);
+        }
+        assert!(matches!(may(&mode(PLAN_MODE), "edit"), May::No(why) if why.contains("`plan`")));
+        assert_eq!(may(&mode(PLAN_MODE), "search"), May::Parallel);
+    }
+
+    #[test]
+    fn only_the_tools_of_the_branch_are_there() {
+        let settings = [Setting::Tools(vec!["read".to_owned()])];
+        assert_eq!(Limits::of(&settings).tools().iter().map(|tool| tool.name).collect::<Vec<_>>(), ["read"]);
+        assert!(matches!(may(&settings, "list"), May::No(_)));
+        assert_eq!(may(&[], "fly"), May::No("There is no tool `fly`.".to_owned()));
     }
 }

@@ -11,7 +11,7 @@ use super::request::Asking;
 
 const FRESH_FOR: SignedDuration = SignedDuration::from_hours(24);
 
-/// Whoever lists agents does not wait longer for one server.
+/// A list of agents does not wait longer for one server.
 const ASK_LIMIT: Duration = Duration::from_secs(3);
 
 /// The models of a server, and whether it has said so.

@@ -8,7 +8,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// A server that wants a longer pause is not waited for: the person decides.
 const LONGEST_ASKED_WAIT: Duration = Duration::from_secs(300);
 
-/// How long to wait after this failed attempt, counted from 1; `None`: not at all. `chance` is drawn anew each time, so that
+/// How long to wait after this failed attempt, counted from 1; `None`: not at all. `chance` is drawn for each wait, so that
 /// many clients do not come back in the same moment: the wait is between 75 % and 125 % of what doubles each time. What the
 /// server asks for is waited exactly.
 pub(crate) fn wait_after(attempt: u32, asked: Option<Duration>, chance: u8) -> Option<Duration> {

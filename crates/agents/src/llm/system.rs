@@ -1,4 +1,4 @@
-//! What the model is told about its work, before every conversation.
+//! The system prompt: what the model reads about its work before every conversation.
 //!
 //! Nothing in it depends on the time, the session or the machine, so that all branches of a project begin alike.
 

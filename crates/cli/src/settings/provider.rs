@@ -23,7 +23,7 @@ use super::value::{Kind, Value, Wrong, read_item, told_time};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Providers(pub(crate) BTreeMap<String, Provider>);
 
-/// Nobody wants more.
+/// With more attempts a person would wait for minutes.
 const MOST_ATTEMPTS: u32 = 20;
 
 const FIELDS: [&str; 8] =

@@ -130,7 +130,7 @@ fn a_conversation_that_is_too_long_is_compacted_and_asked_again() {
             .when("last", [say("Answered.")])
             .only_after([Failure::TooLong])
             .when("and now", [say("Yes.")])
-            // A request for a summary is no prompt of a person, so its words are not looked at.
+            // The server ignores the words of a request for a summary, because they begin with a tag.
             .when("", [say("## Goal\nThey said a lot.")]);
         let person = Person::new(script);
         for number in 0..4 {
@@ -142,7 +142,7 @@ fn a_conversation_that_is_too_long_is_compacted_and_asked_again() {
         let body = requests.last().expect("a request").body.to_string();
         assert!(body.contains("They said a lot.") && body.contains("the last"));
         assert!(!body.contains("0 many"), "the beginning is summarised");
-        // The next prompt goes on from there.
+        // The next prompt continues from the summary.
         person.send(model, "and now", &[]).went_well();
         let next = person.requests().last().expect("a request").body.to_string();
         assert!(next.contains("They said a lot.") && next.contains("the last") && next.contains("and now"));

@@ -1,4 +1,4 @@
-//! Every way in which a model does not answer: a sentence that names it, what was shown is kept, and the session goes on.
+//! Every way in which a model does not answer: a sentence that names it, what was shown is kept, and the session stays usable.
 
 use std::time::{Duration, Instant};
 

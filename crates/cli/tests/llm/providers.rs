@@ -1,8 +1,9 @@
 //! Which servers are asked, and who may say so.
 
+use offshoot_testkit::deadline::BoundedCommand;
 use offshoot_testkit::model::Script;
 
-use crate::person::Person;
+use crate::person::{Person, Said};
 
 #[test]
 fn a_provider_of_ones_own_has_a_name_a_key_and_headers() {
@@ -36,10 +37,9 @@ fn what_is_missing_is_named_with_what_to_do() {
     let words = ["send", &person.session, "hello", "--agent", "llm", "--model", "openai/m"];
     let mut without_key = person.command(&words);
     without_key.env_remove("OPENAI_API_KEY").env("OPENAI_BASE_URL", "https://models.invalid/v1");
-    let output =
-        offshoot_testkit::deadline::BoundedCommand::bounded_output(&mut without_key).expect("it starts");
-    let error = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(error.contains("here is no key for `openai`: set the variable `OPENAI_API_KEY`"), "{error}");
+    let said = Said::of(&without_key.bounded_output().expect("the program starts"));
+    let sentence = "there is no key for `openai`: set the variable `OPENAI_API_KEY`";
+    assert!(said.says(sentence), "{}", said.shown());
 }
 
 /// A project comes from anybody: it cannot send keys or conversations somewhere.

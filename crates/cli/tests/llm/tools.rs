@@ -64,7 +64,7 @@ fn a_file_is_changed_after_it_was_allowed_and_not_when_it_was_denied() {
 }
 
 #[test]
-fn calls_that_change_nothing_run_beside_each_other_and_their_results_keep_their_order() {
+fn calls_that_change_nothing_run_in_parallel_and_their_results_keep_their_order() {
     for model in MODELS {
         let read = |name: &str| call("read", json!({ "path": name }));
         let script =
@@ -81,7 +81,7 @@ fn calls_that_change_nothing_run_beside_each_other_and_their_results_keep_their_
     }
 }
 
-/// Whatever the model calls, nothing but the workspace is reached, and the model is told.
+/// A call that is not possible has a result that says why.
 #[test]
 fn calls_that_are_not_possible_are_answered() {
     for model in MODELS {

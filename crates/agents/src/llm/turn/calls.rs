@@ -1,4 +1,4 @@
-//! The calls of an answer, in their order. Those that change nothing run beside each other.
+//! The calls of an answer, in their order. Those that change nothing run in parallel.
 
 use std::time::Duration;
 
@@ -20,9 +20,9 @@ impl Turn<'_> {
     pub(super) async fn make_calls(&mut self) -> Result<(), Stopped> {
         while let Some(call) = self.open_calls.first().cloned() {
             match self.may(&call) {
-                May::Beside => {
-                    let beside = self.open_calls.iter().take_while(|call| self.may(call) == May::Beside);
-                    self.run_calls(beside.cloned().collect()).await?;
+                May::Parallel => {
+                    let parallel = self.open_calls.iter().take_while(|call| self.may(call) == May::Parallel);
+                    self.run_calls(parallel.cloned().collect()).await?;
                 }
                 May::AtOnce => self.run_calls(vec![call]).await?,
                 May::IfAllowed => self.run_if_allowed(call).await?,
