@@ -19,6 +19,9 @@ pub(crate) enum FileError {
     Missing(String),
     #[error("`{0}` is a folder")]
     Folder(String),
+    /// It or something on the way to it.
+    #[error("`{0}` is not a folder")]
+    NotFolder(String),
     #[error("`{path}` is {kind}, not a regular file")]
     NotRegular { path: String, kind: &'static str },
     #[error("`{path}` is a link to `{to}`; use that path")]
@@ -42,6 +45,7 @@ impl FileError {
             Some(Errno::XDEV | Errno::LOOP) => Self::Outside(path),
             Some(Errno::NOENT) => Self::Missing(path),
             Some(Errno::ISDIR) => Self::Folder(path),
+            Some(Errno::NOTDIR) => Self::NotFolder(path),
             // A socket, or a device without a driver.
             Some(Errno::NXIO) => Self::NotRegular { path, kind: "a socket or a device" },
             Some(_) | None => Self::Io { path, source },

@@ -234,7 +234,7 @@ fn whoever_looks_sees_the_answer_that_is_being_written() {
 fn the_command_of_a_killed_engine_ends_with_it() {
     let folder = Folder::new();
     let mut chat = Talk::begin(&folder, &["chat"]);
-    chat.say("run sleep 1000 & echo $! > process.new; mv process.new process; wait");
+    chat.say("run setsid env -i sleep 1000 & echo $! > process.new; mv process.new process; wait");
     chat.until("sleep 1000");
     chat.say("y");
     let process = started(&folder.path().join("process"));

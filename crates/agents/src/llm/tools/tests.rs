@@ -218,6 +218,8 @@ async fn folders_are_listed_without_what_git_ignores() {
     assert_eq!(list(json!({ "pattern": "src/*.rs" })).await, "src/a.rs\n");
     assert_eq!(list(json!({ "path": "src", "pattern": "deep/*" })).await, "src/deep/b.rs\n");
     assert_eq!(list(json!({ "pattern": "*.py" })).await, "[no file matches]");
+    let file = place.error("list", json!({ "path": "src/a.rs" })).await;
+    assert_eq!(file, "`src/a.rs` is not a folder");
     let outside = place.error("list", json!({ "path": "out" })).await;
     assert_eq!(outside, "`out` is not in the workspace");
 }
