@@ -10,6 +10,7 @@ mod against;
 mod claude;
 mod corpus;
 mod engine;
+mod models;
 mod overhead;
 mod peers;
 mod scaling;
@@ -22,6 +23,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
 use crate::generate;
+use crate::programs::target_dir;
 use peers::Peer;
 use table::Figure;
 
@@ -120,6 +122,9 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
     }
     if request.only.as_deref() == Some("scaling") {
         return scaling::run(request);
+    }
+    if request.only.as_deref() == Some("models") {
+        return models::run(request.check);
     }
     if request.only.as_deref() == Some("overhead") {
         return overhead::run(request.check);
@@ -254,12 +259,6 @@ fn example(name: &str) -> Result<PathBuf> {
         bail!("the helper could not be built");
     }
     Ok(target_dir()?.join("dist/examples").join(name))
-}
-
-fn target_dir() -> Result<PathBuf> {
-    let this = std::env::current_exe().context("where is this program?")?;
-    let target = this.parent().and_then(Path::parent).context("this program lies in no target folder")?;
-    Ok(target.to_owned())
 }
 
 fn session_of(dir: &Path, preset: &str, format: &str) -> Result<PathBuf> {

@@ -41,6 +41,7 @@ bench        measures long sessions under DIR, beside pi and oh-my-pi with --pee
              with --corpus five thousand sessions, beside oh-my-pi and rg; with --against the
              commands beside those of another build of Offshoot;
              with --only overhead what the engine costs beside Claude Code;
+             with --only models what the agent for models adds to the time of a model;
              with --only scaling how the time of every command grows with wide and deep sessions
 transcripts  reads every session file under DIR and counts what it finds
 programs     holds conversations with real agents and a scripted model, and reads what they wrote;

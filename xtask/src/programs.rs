@@ -135,14 +135,14 @@ fn tell(name: &str, check: &Check) -> Counts {
 }
 
 fn build(target: &Path) -> Result<PathBuf> {
-    let status = cargo().args(["build", "--quiet", "--package", "offshoot"]).status();
+    let status = cargo().args(["build", "--release", "--quiet", "--package", "offshoot"]).status();
     if !status.context("cannot run cargo")?.success() {
         bail!("`offshoot` could not be built");
     }
-    Ok(target.join("debug").join("offshoot"))
+    Ok(target.join("release").join("offshoot"))
 }
 
-fn target_dir() -> Result<PathBuf> {
+pub(crate) fn target_dir() -> Result<PathBuf> {
     let this = std::env::current_exe().context("where is this program?")?;
     let target = this.parent().and_then(Path::parent).context("this program lies in no target folder")?;
     Ok(target.to_owned())

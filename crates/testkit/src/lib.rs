@@ -9,9 +9,11 @@ pub mod model;
 mod real_files;
 mod shape;
 mod stamps;
+mod under_test;
 
 pub use drawing::{draw, drawn, tree_of};
 pub use engine::stop_engine;
 pub use real_files::{NO_REAL_FILES, real_files};
 pub use shape::{KINDS, Shape};
 pub use stamps::{FixedStamps, SharedStamps};
+pub use under_test::{PROGRAM_VARIABLE, program_under_test};

@@ -12,8 +12,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
-use super::{ROUNDS, Request, Scratch, peers, target_dir};
+use super::{ROUNDS, Request, Scratch, peers};
 use crate::generate::{self, RARE_WORD};
+use crate::programs::target_dir;
 
 /// A first sync takes so long that three are enough.
 const FIRST_SYNCS: usize = 3;

@@ -24,7 +24,7 @@ const FIRST_WORD: f64 = 10.0;
 pub(super) fn run(is_checked: bool) -> Result<ExitCode> {
     let offshoot = release()?;
     let mut is_met = true;
-    for (version, claude) in claude_programs(&super::target_dir()?) {
+    for (version, claude) in claude_programs(&crate::programs::target_dir()?) {
         let person = Person::new(&offshoot, &claude)?;
         person.send("Begin.")?;
         let (engine, process) = (person.engine()?, person.claude_process()?);
@@ -59,7 +59,7 @@ fn release() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo).args(["build", "--profile", "dist", "-p", "offshoot"]).status();
     anyhow::ensure!(status.context("cannot run cargo")?.success(), "`offshoot` could not be built");
-    Ok(super::target_dir()?.join("dist").join("offshoot"))
+    Ok(crate::programs::target_dir()?.join("dist").join("offshoot"))
 }
 
 fn used(process: u32) -> Result<Duration> {

@@ -9,9 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, bail};
+use offshoot_testkit::PROGRAM_VARIABLE;
 
-use super::counts::Counts;
-use super::process::{cargo, root, succeeded};
+use super::counts::{self, Counts};
+use super::process::{cargo, heard, root, succeeded};
+use crate::programs::target_dir;
+
+/// Tests that drive the program beside scripted agents and models.
+const AGENT_TESTS: [&str; 2] = ["claude", "llm"];
 
 /// How a command line of the README begins.
 const README_COMMAND: &str = "cargo run --release -- ";
@@ -64,7 +69,20 @@ pub(crate) fn run() -> anyhow::Result<Counts> {
         println!("   {} {}", if passed { "ok  " } else { "FAIL" }, check.args.join(" "));
         counts = counts + Counts::one(passed);
     }
-    Ok(counts)
+    Ok(counts + held_by_tests()?)
+}
+
+/// The tests of conversations with agents hold the program people get too.
+fn held_by_tests() -> anyhow::Result<Counts> {
+    let program = target_dir()?.join("release").join("offshoot");
+    let mut tests = cargo();
+    tests.args(["test", "--quiet", "--package", "offshoot", "--no-fail-fast"]);
+    tests.args(AGENT_TESTS.iter().flat_map(|test| ["--test", test])).env(PROGRAM_VARIABLE, program);
+    let heard = heard(&mut tests)?;
+    match counts::of_test_results(&heard.text) {
+        Some(counts) => Ok(counts.confirmed_by(heard.success)),
+        None => bail!("the tests of conversations ended without a count"),
+    }
 }
 
 fn checks(readme: &str, session: &Path) -> anyhow::Result<Vec<Check>> {

@@ -1,13 +1,11 @@
 //! What a killed engine leaves behind: tools of Claude, which run in sessions of their own. The next engine ends them
 //! when it starts, and never an engine that a tool has started.
 
-use std::path::Path;
-
 use offshoot_engine::process::processes_of_run;
 use offshoot_testkit::deadline::until;
 use offshoot_testkit::stop_engine;
 
-use crate::person::{PROGRAM, Person};
+use crate::person::{Person, program};
 
 /// Sends a prompt whose tool runs, and kills the engine and Claude in it. The run that is left.
 fn killed_in_a_tool(person: &mut Person, command: &str, has_begun: impl Fn() -> bool) -> String {
@@ -46,7 +44,7 @@ fn tools_of_a_killed_engine_are_ended_by_the_next_one() {
 fn an_engine_that_a_tool_has_started_is_left_alone() {
     let mut person = Person::new();
     let other = person.folder().join("other");
-    let (program, home) = (Path::new(PROGRAM).display(), other.display());
+    let (program, home) = (program().display().to_string(), other.display());
     let begun = person.folder().join("begun");
     let command = format!(
         "OFFSHOOT_HOME='{home}' '{program}' new inner && OFFSHOOT_HOME='{home}' '{program}' send inner hello && touch \
@@ -59,7 +57,7 @@ fn an_engine_that_a_tool_has_started_is_left_alone() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(processes_of_run(&run), [0_u32; 0], "the tool itself is ended");
     assert_eq!(person.engine_of(&other), Some(inner));
-    stop_engine(PROGRAM, &other);
+    stop_engine(program, &other);
 }
 
 /// Two engines, of two homes, and one session of Claude.

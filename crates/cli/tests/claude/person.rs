@@ -6,14 +6,16 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
 use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, until};
-use offshoot_testkit::{fake_claude, stop_engine};
+use offshoot_testkit::{fake_claude, program_under_test, stop_engine};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::PATIENCE;
 
-pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_offshoot");
+pub(crate) fn program() -> PathBuf {
+    program_under_test(env!("CARGO_BIN_EXE_offshoot"))
+}
 
 /// What a command printed.
 #[derive(Debug)]
@@ -94,7 +96,7 @@ impl Person {
     }
 
     fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
+        let mut command = Command::new(program());
         command.args(words).current_dir(self.dir.path()).env_clear();
         command
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -330,6 +332,6 @@ pub(crate) fn list(value: &Value) -> &[Value] {
 
 impl Drop for Person {
     fn drop(&mut self) {
-        stop_engine(PROGRAM, &self.home());
+        stop_engine(program(), &self.home());
     }
 }

@@ -5,11 +5,13 @@ use std::process::{Child, Command, Output, Stdio};
 
 use offshoot_testkit::deadline::BoundedCommand;
 use offshoot_testkit::model::{ModelServer, Request, Script};
-use offshoot_testkit::stop_engine;
+use offshoot_testkit::{program_under_test, stop_engine};
 use serde_json::Value;
 use tempfile::TempDir;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_offshoot");
+fn program() -> PathBuf {
+    program_under_test(env!("CARGO_BIN_EXE_offshoot"))
+}
 
 /// Looks like no key, so that only what knows it can hide it.
 const KEY: &str = "correct horse battery staple 4711";
@@ -68,7 +70,7 @@ impl Person {
     }
 
     pub(crate) fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
+        let mut command = Command::new(program());
         command.args(words).current_dir(self.workspace()).env_clear();
         command
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -154,7 +156,7 @@ impl Said {
 
 impl Drop for Person {
     fn drop(&mut self) {
-        stop_engine(PROGRAM, &self.home());
+        stop_engine(program(), &self.home());
         if !std::thread::panicking() {
             let with_key = files_with_key(self.dir.path());
             assert!(with_key.is_empty(), "the key is in {with_key:?}");
