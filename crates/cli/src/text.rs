@@ -21,7 +21,9 @@ pub(crate) fn harmless_line(text: &str, ascii: bool) -> String {
 /// Commands escape foreign text themselves; this catches what one of them forgot.
 pub(crate) fn harmless_output(text: &str) -> Cow<'_, str> {
     let is_harmful = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || direction_mark(c).is_some();
-    if !text.chars().any(is_harmful) {
+    // Nearly every line is plain, and that is found out many bytes at a time.
+    let is_harmless = |line: &str| is_plain(line.as_bytes()) || !line.chars().any(is_harmful);
+    if text.split_inclusive('\n').all(is_harmless) {
         return Cow::Borrowed(text);
     }
     let mut output = String::with_capacity(text.len());
@@ -37,6 +39,13 @@ pub(crate) fn harmless_output(text: &str) -> Cow<'_, str> {
         rest = after;
     }
     Cow::Owned(output)
+}
+
+/// Whether there is nothing but printable ASCII, line ends and tabs. Looks at all bytes, so that no branch depends on one.
+fn is_plain(bytes: &[u8]) -> bool {
+    bytes
+        .iter()
+        .fold(true, |plain, byte| plain & (matches!(byte, b' '..=b'~') | matches!(byte, b'\n' | b'\t')))
 }
 
 /// The length of a colour sequence at the start of the text.

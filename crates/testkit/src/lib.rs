@@ -9,11 +9,13 @@ pub mod model;
 mod real_files;
 mod shape;
 mod stamps;
-mod under_test;
 
 pub use drawing::{draw, drawn, tree_of};
 pub use engine::stop_engine;
 pub use real_files::{NO_REAL_FILES, real_files};
 pub use shape::{KINDS, Shape};
 pub use stamps::{FixedStamps, SharedStamps};
-pub use under_test::{PROGRAM_VARIABLE, program_under_test};
+
+/// Names the program that tests of conversations drive instead of the one that was built for them, so that they hold the
+/// released program too.
+pub const PROGRAM_VARIABLE: &str = "OFFSHOOT_UNDER_TEST";

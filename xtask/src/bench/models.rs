@@ -17,7 +17,8 @@ use super::table::median;
 use super::{Scratch, corpus};
 
 const TURNS: usize = 21;
-const ROUNDS: usize = 100;
+/// With the answer that is a hundred requests, which is the limit of a turn.
+const ROUNDS: usize = 99;
 const REPLY: Duration = Duration::from_millis(200);
 
 /// Milliseconds from the model's word to the terminal, not more than this.

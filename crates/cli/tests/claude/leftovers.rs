@@ -5,7 +5,8 @@ use offshoot_engine::process::processes_of_run;
 use offshoot_testkit::deadline::until;
 use offshoot_testkit::stop_engine;
 
-use crate::person::{Person, program};
+use crate::person::Person;
+use crate::under_test::program;
 
 /// Sends a prompt whose tool runs, and kills the engine and Claude in it. The run that is left.
 fn killed_in_a_tool(person: &mut Person, command: &str, has_begun: impl Fn() -> bool) -> String {

@@ -11,6 +11,8 @@ mod faults;
 mod leftovers;
 mod person;
 mod steps;
+#[path = "../shared/under_test.rs"]
+mod under_test;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};

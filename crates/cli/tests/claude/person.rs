@@ -6,16 +6,13 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
 use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, until};
-use offshoot_testkit::{fake_claude, program_under_test, stop_engine};
+use offshoot_testkit::{fake_claude, stop_engine};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::PATIENCE;
-
-pub(crate) fn program() -> PathBuf {
-    program_under_test(env!("CARGO_BIN_EXE_offshoot"))
-}
+use crate::under_test::program;
 
 /// What a command printed.
 #[derive(Debug)]

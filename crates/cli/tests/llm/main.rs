@@ -11,6 +11,8 @@ mod person;
 mod providers;
 mod several;
 mod tools;
+#[path = "../shared/under_test.rs"]
+mod under_test;
 
 /// The two protocols, by a model that the scripted server plays.
 const MODELS: [&str; 2] = ["anthropic/claude-scripted", "openai/gpt-scripted"];

@@ -5,13 +5,11 @@ use std::process::{Child, Command, Output, Stdio};
 
 use offshoot_testkit::deadline::BoundedCommand;
 use offshoot_testkit::model::{ModelServer, Request, Script};
-use offshoot_testkit::{program_under_test, stop_engine};
+use offshoot_testkit::stop_engine;
 use serde_json::Value;
 use tempfile::TempDir;
 
-fn program() -> PathBuf {
-    program_under_test(env!("CARGO_BIN_EXE_offshoot"))
-}
+use crate::under_test::program;
 
 /// Looks like no key, so that only what knows it can hide it.
 const KEY: &str = "correct horse battery staple 4711";
