@@ -120,8 +120,8 @@ pub(crate) fn run(request: &Request) -> Result<ExitCode> {
     if request.corpus {
         return corpus::run(request);
     }
-    if request.only.as_deref() == Some("scaling") {
-        return scaling::run(request);
+    if let Some(rows) = request.only.as_deref().and_then(|only| only.strip_prefix("scaling")) {
+        return scaling::run(request, rows.trim_start());
     }
     if request.only.as_deref() == Some("models") {
         return models::run(request.check);

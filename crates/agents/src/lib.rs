@@ -12,6 +12,7 @@ pub mod claude_code;
 pub mod http;
 pub mod known;
 pub mod llm;
+mod meanwhile;
 pub mod process;
 mod workspace;
 

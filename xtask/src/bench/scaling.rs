@@ -1,4 +1,5 @@
-//! `cargo xtask bench --only scaling [--check] [--json FILE]`: how the time of every command grows with the session.
+//! `cargo xtask bench --only "scaling [ROW]" [--check] [--json FILE]`: how the time of every command grows with the session,
+//! or of those whose row begins with ROW.
 //!
 //! Wide sessions have many versions of one prompt, deep ones a single long branch, and each is measured at three sizes, one
 //! twice the other. A command that is linear takes twice the time; a little more is allowed for memory that no cache holds.
@@ -44,6 +45,14 @@ struct Case {
     arguments: &'static [&'static str],
     before: Option<&'static [&'static str]>,
     input: Option<&'static str>,
+}
+
+impl Case {
+    fn name(&self, shape: Shape) -> String {
+        let words = self.arguments.iter().filter(|word| !word.starts_with(['{', '1', '2']));
+        let words: Vec<&str> = words.copied().filter(|word| *word != SESSION && *word != "-o").collect();
+        format!("{}, {shape:?}", words.join(" ")).to_lowercase()
+    }
 }
 
 const fn looks(arguments: &'static [&'static str]) -> Case {
@@ -93,14 +102,19 @@ const CASES: &[Case] = &[
     },
 ];
 
-pub(super) fn run(request: &Request) -> Result<ExitCode> {
+pub(super) fn run(request: &Request, rows: &str) -> Result<ExitCode> {
     let program = corpus::build()?;
     let scratch = Scratch::new()?;
     let mut figures = Vec::new();
     for (shape, sizes) in SHAPES {
+        let is_meant = |case: &&Case| case.name(shape).starts_with(rows);
+        let cases: Vec<&Case> = CASES.iter().filter(is_meant).collect();
+        if cases.is_empty() {
+            continue;
+        }
         let homes = sizes.map(|size| home_of(&program, &scratch.0, shape, size));
         let homes: Vec<TestHome> = homes.into_iter().collect::<Result<_>>()?;
-        for case in CASES {
+        for case in cases {
             let figure = measured(case, shape, &homes)?;
             println!("{}", figure.line());
             figures.push(figure);
@@ -154,9 +168,7 @@ fn measured(case: &Case, shape: Shape, homes: &[TestHome]) -> Result<Figure> {
             *best = best.min(home.timed(case, round)?);
         }
     }
-    let words = case.arguments.iter().filter(|word| !word.starts_with(['{', '1', '2']));
-    let name: Vec<&str> = words.copied().filter(|word| *word != SESSION && *word != "-o").collect();
-    Ok(Figure { name: format!("{}, {shape:?}", name.join(" ")).to_lowercase(), times })
+    Ok(Figure { name: case.name(shape), times })
 }
 
 struct TestHome {

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::Pace;
+use crate::meanwhile::{Meanwhile, meanwhile};
 
 /// Why nothing more is said.
 pub(super) enum Stopped {
@@ -218,21 +219,13 @@ impl<'c> Speech<'c> {
 
     /// What comes in the middle of a turn.
     async fn take(&mut self, input: AgentInput) -> Result<(), Stopped> {
-        match input {
-            AgentInput::Interrupt { turn } if turn == AgentTurn::Prompted(self.turn.clone()) => {
-                Err(Stopped::Interrupted)
-            }
-            AgentInput::Interrupt { .. } | AgentInput::StopTask(_) | AgentInput::Rename(_) => Ok(()),
-            // It was answered before; whoever says it again has not heard that.
-            AgentInput::Answer { turn, request, .. } => {
-                let event = FromAgent::turn(turn, AgentEventKind::AskConfirmed { request });
-                self.events.send(event).await.map_err(|_| Stopped::Alone)
-            }
-            AgentInput::Prompt { .. } | AgentInput::Configure(_) => {
-                self.later.push_back(input);
-                Ok(())
-            }
+        match meanwhile(&self.turn, input) {
+            Meanwhile::Interrupted => return Err(Stopped::Interrupted),
+            Meanwhile::Nothing => {}
+            Meanwhile::Confirm(event) => self.events.send(event).await.map_err(|_| Stopped::Alone)?,
+            Meanwhile::Later(input) => self.later.push_back(input),
         }
+        Ok(())
     }
 
     /// Unique in the session, because the turn is.

@@ -65,6 +65,10 @@ const IDLE_WAIT: Duration = Duration::from_secs(2);
 /// Lines in a row that are not JSON until the output counts as garbage.
 const GARBAGE_LINES: u32 = 20;
 
+/// How a line begins that repeats what Claude Code has written into its transcript. It has up to 150 KB for a turn, and
+/// nothing that the other lines and the transcript do not say.
+const MIRROR: &[u8] = br#"{"type":"transcript_mirror""#;
+
 /// What the driver does next, in order.
 #[expect(clippy::large_enum_variant, reason = "most acts are reports, and none is kept")]
 #[derive(Clone, Debug, PartialEq)]
@@ -194,12 +198,14 @@ impl Protocol {
         if self.is_over || line.trim_ascii().is_empty() {
             return Vec::new();
         }
-        match serde_json::from_slice::<Value>(line) {
-            Ok(Value::Object(line)) => {
+        let is_mirror = line.starts_with(MIRROR);
+        match (!is_mirror).then(|| serde_json::from_slice::<Value>(line)) {
+            None => self.garbage = 0,
+            Some(Ok(Value::Object(line))) => {
                 self.garbage = 0;
                 self.take(&line);
             }
-            Ok(_) | Err(_) => self.garbage(),
+            Some(Ok(_) | Err(_)) => self.garbage(),
         }
         self.watch_silence(true);
         self.done()

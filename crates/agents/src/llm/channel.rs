@@ -3,9 +3,11 @@
 use std::collections::VecDeque;
 
 use offshoot_session::TurnId;
-use offshoot_session::agent::{AgentEventKind, AgentInput, AgentTurn, FromAgent};
+use offshoot_session::agent::{AgentEventKind, AgentInput, FromAgent};
 use offshoot_session::asks::{Answer, Asking};
 use tokio::sync::mpsc;
+
+use crate::meanwhile::{Meanwhile, meanwhile};
 
 /// Why a turn ends before its end.
 #[derive(Debug)]
@@ -74,20 +76,12 @@ impl Listener<'_> {
     }
 
     async fn take(&mut self, reporter: &Reporter, input: AgentInput) -> Result<(), Stopped> {
-        match input {
-            AgentInput::Interrupt { turn } if turn == AgentTurn::Prompted(reporter.turn.clone()) => {
-                Err(Stopped::Interrupted)
-            }
-            AgentInput::Interrupt { .. } | AgentInput::StopTask(_) | AgentInput::Rename(_) => Ok(()),
-            // It was answered before, and the confirmation was lost.
-            AgentInput::Answer { turn, request, .. } => {
-                let event = FromAgent::turn(turn, AgentEventKind::AskConfirmed { request });
-                reporter.events.send(event).await.map_err(|_| Stopped::Closed)
-            }
-            AgentInput::Prompt { .. } | AgentInput::Configure(_) => {
-                self.later.push_back(input);
-                Ok(())
-            }
+        match meanwhile(&reporter.turn, input) {
+            Meanwhile::Interrupted => return Err(Stopped::Interrupted),
+            Meanwhile::Nothing => {}
+            Meanwhile::Confirm(event) => reporter.events.send(event).await.map_err(|_| Stopped::Closed)?,
+            Meanwhile::Later(input) => self.later.push_back(input),
         }
+        Ok(())
     }
 }

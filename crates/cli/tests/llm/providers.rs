@@ -40,6 +40,8 @@ fn what_is_missing_is_named_with_what_to_do() {
     let said = Said::of(&without_key.bounded_output().expect("the program starts"));
     let sentence = "there is no key for `openai`: set the variable `OPENAI_API_KEY`";
     assert!(said.says(sentence), "{}", said.shown());
+    let shown = person.run(&["show", &person.session, "--last", "1"]);
+    assert!(shown.says("\n  llm\n"), "who failed is the agent that was asked: {}", shown.shown());
 }
 
 /// A project comes from anybody: it cannot send keys or conversations somewhere.

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use offshoot_session::in_force::InForce;
 use offshoot_session::outline::{LedgerRow, Turn, ledger_row, version_of};
 use offshoot_session::sub_agents::SubAgent;
 use offshoot_session::{
@@ -64,8 +65,10 @@ pub(super) fn drawn<'t>(
         page.above = Above::Nothing;
     }
     let binding = turn.prompt().and_then(|prompt| tree.binding(&prompt.id));
+    let chosen = chosen_agent(tree, turn);
     let of_session = || tree.header().and_then(|header| header.agent.as_deref());
-    let agent = binding.and_then(|binding| binding.agent.as_deref()).or_else(of_session).map(agent_name);
+    let bound = binding.and_then(|binding| binding.agent.as_deref());
+    let agent = bound.or(chosen.as_deref()).or_else(of_session).map(agent_name);
     let context = binding.and_then(words::scripts::provenance);
     let mut speaker = None;
     for entry in answers {
@@ -75,6 +78,14 @@ pub(super) fn drawn<'t>(
         page.answer(entry);
     }
     page.text
+}
+
+/// Who was to answer a turn that failed. One that failed before its agent was reached has no binding.
+fn chosen_agent(tree: &SessionTree, turn: &Turn<'_>) -> Option<String> {
+    let is_failure = |body: &Body| matches!(body, Body::Reply(Reply { stop: Some(Stop::Error(_)), .. }));
+    let failed = turn.entries.iter().any(|entry| is_failure(&entry.body));
+    let prompt = turn.prompt().filter(|prompt| failed && tree.binding(&prompt.id).is_none())?;
+    InForce::at(tree, Some(&prompt.id)).agent().map(str::to_owned)
 }
 
 /// `#3  b7720e  version 2 of 3  deadline`
