@@ -35,9 +35,12 @@ pub struct SubAgent<'t> {
 /// The sub-agents that a branch shows: those started by one of these entries, and those of no branch, in the order in
 /// which they began.
 pub fn sub_agents_on<'t>(tree: &'t SessionTree, branch: &[&Arc<Entry>]) -> Vec<SubAgent<'t>> {
-    let on_branch: HashSet<&EntryId> = branch.iter().map(|entry| &entry.id).collect();
-    let is_shown = |one: &SubAgent<'_>| one.entry.as_ref().is_none_or(|entry| on_branch.contains(entry));
-    sub_agents(tree).filter(is_shown).collect()
+    let mut all: Vec<SubAgent<'_>> = sub_agents(tree).collect();
+    if all.iter().any(|one| one.entry.is_some()) {
+        let on_branch: HashSet<&EntryId> = branch.iter().map(|entry| &entry.id).collect();
+        all.retain(|one| one.entry.as_ref().is_none_or(|entry| on_branch.contains(entry)));
+    }
+    all
 }
 
 /// The one that writes in a turn of its own.

@@ -1,6 +1,6 @@
 //! What was counted, once for each reply whoever holds it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -39,12 +39,11 @@ pub fn used(tree: &SessionTree, billed_as: impl Fn(&Record) -> Option<String>) -
     let mut counting = Counting::of(tree.header());
     let mut charges = Vec::new();
     if tree.log_length() == 0 {
-        // A part of a long session has entries and no records.
+        // A part of a long session has entries and no records, so that no line repeats the usage of a reply.
         let entries = tree.entries();
-        charges.extend(
-            entries
-                .filter_map(|entry| counting.entry(entry.id.as_str(), entry.written_at, &entry.body, None)),
-        );
+        return entries
+            .filter_map(|entry| counting.entry(entry.id.as_str(), entry.written_at, &entry.body, None))
+            .collect();
     }
     for record in tree.log() {
         match &record.change {
@@ -64,20 +63,23 @@ pub fn used(tree: &SessionTree, billed_as: impl Fn(&Record) -> Option<String>) -
             Change::Opened(_) | Change::Entry(_) | Change::HeadMoved(_) | Change::Unknown => {}
         }
     }
-    once(&charges).cloned().collect()
+    let mut is_last = are_last(&charges).into_iter();
+    charges.retain(|_| is_last.next().unwrap_or(true));
+    charges
 }
 
 /// Each reply as it was told last: a program may write the usage of a reply again when more of it has arrived.
 pub fn once(charges: &[Charge]) -> impl Iterator<Item = &Charge> {
-    let mut last = HashMap::with_capacity(charges.len());
-    for (at, charge) in charges.iter().enumerate() {
-        last.insert(charge.own_name(), at);
-    }
-    let is_last = move |(at, charge): &(usize, &Charge)| {
-        let name = charge.own_name();
-        name.is_none() || last.get(&name) == Some(at)
-    };
-    charges.iter().enumerate().filter(is_last).map(|(_, charge)| charge)
+    charges.iter().zip(are_last(charges)).filter(|(_, is_last)| *is_last).map(|(charge, _)| charge)
+}
+
+/// For each charge, whether no later one has its name.
+fn are_last(charges: &[Charge]) -> Vec<bool> {
+    let mut later = HashSet::with_capacity(charges.len());
+    let is_last = |charge: &Charge| charge.own_name().is_none_or(|name| later.insert(name));
+    let mut are_last: Vec<bool> = charges.iter().rev().map(is_last).collect();
+    are_last.reverse();
+    are_last
 }
 
 /// With money: what the session says, else what `price_of` says. Sums count only where no reply has a cost.
@@ -90,10 +92,13 @@ pub fn priced(mut charges: Vec<Charge>, price_of: impl Fn(&Model) -> Option<supe
         let price = charge.model.as_ref().and_then(&price_of);
         charge.is_unpriced = price.is_none() && charge.usage.context_tokens() > 0;
         if let (Some(price), Some(model)) = (price, &charge.model) {
-            let tokens = so_far.entry(model.clone()).or_default();
-            let before = price.cost(tokens);
-            *tokens = tokens.plus(&charge.usage);
-            charge.usage.cost_micros = price.cost(tokens).saturating_sub(before);
+            let before = so_far.get(model).copied().unwrap_or_default();
+            let after = before.plus(&charge.usage);
+            charge.usage.cost_micros = price.cost(&after).saturating_sub(price.cost(&before));
+            match so_far.get_mut(model) {
+                Some(tokens) => *tokens = after,
+                None => drop(so_far.insert(model.clone(), after)),
+            }
         }
     }
     let has_cost = charges.iter().any(|charge| !charge.is_sum && charge.usage.cost_micros != 0);

@@ -1,6 +1,6 @@
 //! What each turn has used.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::{Charge, Tally};
 use crate::outline::one_line;
@@ -23,14 +23,14 @@ pub struct TurnCost {
 
 /// Turns in the order in which they were begun, then what belongs to none of them.
 pub fn by_turn(tree: &SessionTree, charges: &[Charge]) -> Vec<TurnCost> {
-    let Turns { prompts, of_entry } = Turns::of(tree);
-    let (tallies, beside) = tallies(prompts.len(), &of_entry, charges);
+    let begun = Turns::of(tree);
+    let (tallies, beside) = begun.tallies(tree, charges);
     let versions = AllVersions::of(tree);
-    let mut numbers: Vec<usize> = Vec::with_capacity(prompts.len());
-    let mut turns: Vec<TurnCost> = Vec::with_capacity(prompts.len());
-    for (prompt, tally) in prompts.iter().zip(tallies) {
-        let above = tree.parent(&prompt.id).and_then(|parent| of_entry.get(&parent.id));
-        let number = above.and_then(|above| numbers.get(*above)).map_or(0, |above| *above) + 1;
+    let mut numbers: Vec<usize> = Vec::with_capacity(begun.prompts.len());
+    let mut turns: Vec<TurnCost> = Vec::with_capacity(begun.prompts.len());
+    for (prompt, tally) in begun.prompts.iter().zip(tallies) {
+        let above = tree.parent(&prompt.id).and_then(|parent| begun.turn_of(tree, &parent.id));
+        let number = above.and_then(|above| numbers.get(above)).map_or(0, |above| *above) + 1;
         numbers.push(number);
         let version = versions.get(tree, &prompt.id);
         turns.push(TurnCost {
@@ -60,50 +60,73 @@ pub fn by_turn(tree: &SessionTree, charges: &[Charge]) -> Vec<TurnCost> {
 
 /// What each turn has used, by its prompt.
 pub fn tally_by_prompt(tree: &SessionTree, charges: &[Charge]) -> HashMap<EntryId, Tally> {
-    let Turns { prompts, of_entry } = Turns::of(tree);
-    let (tallies, _) = tallies(prompts.len(), &of_entry, charges);
-    prompts.iter().map(|prompt| prompt.id.clone()).zip(tallies).collect()
+    let turns = Turns::of(tree);
+    let (tallies, _) = turns.tallies(tree, charges);
+    turns.prompts.iter().map(|prompt| prompt.id.clone()).zip(tallies).collect()
 }
 
 /// Which entry belongs to which turn. What a sub-agent has done belongs to the turn that set it to work.
 struct Turns<'t> {
     /// On every branch, a prompt after those above it.
     prompts: Vec<&'t Entry>,
-    /// The place of the turn among `prompts`.
-    of_entry: HashMap<&'t EntryId, usize>,
+    /// In the order of [`SessionTree::entries`].
+    places: Vec<Option<Place>>,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Place {
+    /// The place of the turn among the prompts.
+    turn: Option<usize>,
+    /// It is the note of a sub-agent, or below one.
+    is_delegated: bool,
 }
 
 impl<'t> Turns<'t> {
     fn of(tree: &'t SessionTree) -> Self {
-        let mut of_entry: HashMap<&EntryId, usize> = HashMap::with_capacity(tree.len());
-        let mut delegated: HashSet<&EntryId> = HashSet::new();
-        let mut prompts = Vec::new();
-        for entry in tree.walk() {
-            let parent = tree.parent(&entry.id).map(|parent| &parent.id);
-            let starts_agent = matches!(&entry.body, Body::Note(note) if note.kind == Note::SUB_AGENT);
-            let is_below_agent = parent.is_some_and(|parent| delegated.contains(parent));
-            if starts_agent || is_below_agent {
-                delegated.insert(&entry.id);
-            }
-            if entry.body.is_prompt() && !is_below_agent {
-                of_entry.insert(&entry.id, prompts.len());
-                prompts.push(&**entry);
-            } else if let Some(above) = parent.and_then(|parent| of_entry.get(parent)).copied() {
-                of_entry.insert(&entry.id, above);
+        let mut turns = Self { prompts: Vec::new(), places: vec![None; tree.len()] };
+        let mut open: Vec<u32> = Vec::new();
+        for at in 0..tree.len() as u32 {
+            let above = std::iter::successors(Some(at), |at| tree.parent_of(*at));
+            open.extend(above.take_while(|at| turns.place(*at).is_none()));
+            while let Some(at) = open.pop() {
+                turns.add(tree, at);
             }
         }
-        Self { prompts, of_entry }
+        turns
     }
-}
 
-/// The sums of the turns, and of what belongs to none of them.
-fn tallies(turns: usize, of_entry: &HashMap<&EntryId, usize>, charges: &[Charge]) -> (Vec<Tally>, Tally) {
-    let mut sums = vec![Tally::default(); turns];
-    let mut beside = Tally::default();
-    for charge in charges {
-        let turn = charge.entry.as_ref().and_then(|entry| of_entry.get(entry));
-        let sum = turn.and_then(|turn| sums.get_mut(*turn)).unwrap_or(&mut beside);
-        *sum = sum.plus(Tally::of([charge]));
+    /// What is above it has been added before.
+    fn add(&mut self, tree: &'t SessionTree, at: u32) {
+        let Some(entry) = tree.entry_at(at) else { return };
+        let above = tree.parent_of(at).and_then(|above| self.place(above)).unwrap_or_default();
+        let starts_agent = matches!(&entry.body, Body::Note(note) if note.kind == Note::SUB_AGENT);
+        let mut place = Place { is_delegated: above.is_delegated || starts_agent, ..above };
+        if entry.body.is_prompt() && !above.is_delegated {
+            place.turn = Some(self.prompts.len());
+            self.prompts.push(entry);
+        }
+        if let Some(known) = self.places.get_mut(at as usize) {
+            *known = Some(place);
+        }
     }
-    (sums, beside)
+
+    fn place(&self, at: u32) -> Option<Place> {
+        self.places.get(at as usize).copied().flatten()
+    }
+
+    fn turn_of(&self, tree: &SessionTree, entry: &EntryId) -> Option<usize> {
+        self.place(tree.index_of(entry)?)?.turn
+    }
+
+    /// The sums of the turns, and of what belongs to none of them.
+    fn tallies(&self, tree: &SessionTree, charges: &[Charge]) -> (Vec<Tally>, Tally) {
+        let mut sums = vec![Tally::default(); self.prompts.len()];
+        let mut beside = Tally::default();
+        for charge in charges {
+            let turn = charge.entry.as_ref().and_then(|entry| self.turn_of(tree, entry));
+            let sum = turn.and_then(|turn| sums.get_mut(turn)).unwrap_or(&mut beside);
+            *sum = sum.plus(Tally::of([charge]));
+        }
+        (sums, beside)
+    }
 }

@@ -24,7 +24,7 @@ impl Skeleton {
         }
         // An archived version counts if the head is below it.
         let is_archived = |node: &u32| self.id(*node).is_some_and(|id| self.archived.contains(&id));
-        if nodes.iter().any(is_archived) {
+        if !self.archived.is_empty() && nodes.iter().any(is_archived) {
             nodes.extend(self.ancestors(self.main_head()));
         }
         nodes

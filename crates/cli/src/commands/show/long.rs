@@ -36,7 +36,7 @@ pub(super) fn shown(
     };
     let skeleton = session.skeleton();
     let place = at.and_then(|node| skeleton.id(node));
-    let text = match args.context {
+    let (text, tree) = match args.context {
         true => {
             let place = place.or_else(|| skeleton.id(skeleton.main_head()?));
             let tree = session.part(&[], &[]).ok()?;
@@ -47,17 +47,20 @@ pub(super) fn shown(
                     context::Read::last(session.context_at(place.as_ref(), &options).ok()?, last).ok()?
                 }
             };
-            read.told(&tree, place.as_ref(), args, &here.look)
+            (read.told(&tree, place.as_ref(), args, &here.look), tree)
         }
         false => {
             let Page { entries, known_turn, read } = page(&session, at, args).ok()?;
             let tree = session.part(&entries, &read).ok()?;
             let for_people = args.json.json.is_none();
             let short_ids = ShortIds::among(session.skeleton().ids().filter(|_| for_people));
-            Part { tree: &tree, short_ids, known_turn, running }.told(place.as_ref(), args, here)
+            let text = Part { tree: &tree, short_ids, known_turn, running }.told(place.as_ref(), args, here);
+            (text, tree)
         }
     };
     keep_shape(&session);
+    // The process ends now; freeing an allocation for every field of thousands of entries would only delay that.
+    std::mem::forget((tree, session));
     Some(Ok(Answer { text, ..Answer::default() }))
 }
 
