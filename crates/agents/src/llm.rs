@@ -3,13 +3,13 @@
 //!
 //! | idea | module |
 //! |---|---|
-//! | what the model reads of a branch | [`conversation`] |
-//! | the protocols: requests and streams | [`wire`] |
-//! | an answer as it grows | [`answer`] |
-//! | servers, keys, lists of models | [`provider`], [`models`] |
-//! | one request | [`request`], [`failure`], [`retry`] |
-//! | a turn: requests and tools until the model stops | [`turn`] |
-//! | what the model can do | [`tools`], [`limits`] |
+//! | what the model reads of a branch | `conversation` |
+//! | the protocols: requests and streams | `wire` |
+//! | an answer as it grows | `answer` |
+//! | servers, keys, lists of models | `provider`, `models` |
+//! | one request | `request`, `failure`, `retry` |
+//! | a turn: requests and tools until the model stops | `turn` |
+//! | what the model can do | `tools`, `limits` |
 //!
 //! The first four decide and do nothing; `request` and `turn` act.
 

@@ -1,6 +1,6 @@
 //! The two protocols of model servers: how a conversation is asked for, and how an answer is read from its stream.
 //!
-//! Both halves are pure: [`Wire::body`] makes the JSON of a request, and a [`Decoder`] turns the bytes of a stream into
+//! Both halves are pure: `Wire::body` makes the JSON of a request, and a [`Decoder`] turns the bytes of a stream into
 //! [`Piece`]s, however the network cuts them.
 
 mod anthropic;
