@@ -499,7 +499,7 @@ impl SessionActor {
         }
         let before = self.head_now();
         self.begin_turn(turn.clone(), at.clone(), agent, Delivered::Perhaps).await;
-        self.queue_behind(&turn, &at);
+        self.queue_behind(&turn, &at).await;
         Ok(answered(self.sent(before, Some(&at), Some(&turn))))
     }
 
@@ -590,7 +590,7 @@ impl SessionActor {
         }
         let operation = OperationView::latest(&self.tree, &operation);
         self.begin_turn(turn.clone(), prompt.clone(), agent, Delivered::Never).await;
-        self.queue_behind(&turn, &prompt);
+        self.queue_behind(&turn, &prompt).await;
         Ok(answered(Changed { operation, ..self.sent(before, Some(&prompt), Some(&turn)) }))
     }
 

@@ -145,9 +145,10 @@ impl SessionActor {
         !self.is_busy(&queued.behind) && !self.is_pending(&queued.id.turn())
     }
 
-    /// A prompt was written: what waits for its turn waits below it now. What waited for a turn that did not end well waits
-    /// for the next one on its branch.
-    pub(super) fn queue_behind(&mut self, turn: &TurnId, prompt: &EntryId) {
+    /// A prompt was written: messages that wait for its turn wait below it now. Messages that waited for a turn that did not
+    /// end well wait for the next one on their branch. Their new place is kept, so that a crash does not move them back.
+    pub(super) async fn queue_behind(&mut self, turn: &TurnId, prompt: &EntryId) {
+        let before = self.queue.clone();
         let held: Vec<QueuedId> =
             self.queue.iter().filter(|queued| self.is_held(queued)).map(|queued| queued.id.clone()).collect();
         let tree = &self.tree;
@@ -155,6 +156,11 @@ impl SessionActor {
             let is_below = queued.place.as_ref().is_none_or(|place| tree.is_ancestor(place, prompt));
             queued.behind == *turn || (held.contains(&queued.id) && is_below)
         });
+        // A queued message whose own turn this is leaves the queue next, which keeps it.
+        let is_other = |queued: &&Queued| queued.id.turn() != *turn;
+        if self.queue.iter().filter(is_other).ne(before.iter().filter(is_other)) {
+            self.queue_changed().await;
+        }
     }
 
     /// The turn has not ended well: whoever waits for it hears that.

@@ -229,6 +229,28 @@ async fn a_second_turn_runs_beside_and_each_writes_below_its_own_prompt() {
     insta::assert_snapshot!(world.story());
 }
 
+/// A held message waits for the next turn on its branch. A crash does not move it back to the turn before.
+#[tokio::test(start_paused = true)]
+async fn a_held_message_stays_behind_the_next_turn_after_a_crash() {
+    let mut world = World::new(waiting()).await;
+    let interrupt = || Request::Interrupt(request::Interrupt { session: s(), turn: None });
+    world.send("wait").await.unwrap();
+    until_words(&mut world).await;
+    world.send("held").await.unwrap();
+    world.call(interrupt()).await.unwrap();
+    world.until_turn_ended().await;
+    let first = world.view().await.queue[0].behind.clone();
+    let beside = request::Send { if_running: IfRunning::Beside, ..send("wait") };
+    world.call(Request::Send(beside)).await.unwrap();
+    until_words(&mut world).await;
+    world.call(interrupt()).await.unwrap();
+    world.until_turn_ended().await;
+    let queue = world.view().await.queue;
+    assert_ne!(queue[0].behind, first);
+    world.crash().await;
+    assert_eq!(world.view().await.queue, queue);
+}
+
 /// a new branch gets an agent session that is told the conversation above it.
 /// a branch without an agent session gets one with its next message.
 /// an imported branch without an agent session gets one with its first message.
