@@ -789,15 +789,6 @@ impl Request {
         }
     }
 
-    /// Whether it can be answered without knowing what is set: no agent runs for it, and no hook has a say in it.
-    pub fn works_without_settings(&self) -> bool {
-        let has_hook = matches!(
-            self,
-            Self::Switch(_) | Self::Navigate(_) | Self::Rewind(_) | Self::Fork(_) | Self::Configure(_)
-        );
-        !self.needs_agent() && !has_hook
-    }
-
     /// Under which id the caller sends it, where it says one.
     pub fn client_id(&self) -> Option<&str> {
         let client_id = match self {

@@ -7,10 +7,10 @@
 //! The request carries an id of its own. An engine that ends before it has answered is replaced by the next one, which
 //! recognises the request: it is never done twice.
 
-use offshoot_api::request::{ForkTo, IfRunning};
+use offshoot_api::request::IfRunning;
 use offshoot_api::response::{Changed, Notice};
 use offshoot_api::{ApiError, ErrorCode, Request, Response};
-use offshoot_engine::HookEvent;
+use offshoot_engine::hook_events;
 use offshoot_session::SessionId;
 
 use crate::engine::{self, Purpose, Reached, Rules};
@@ -104,17 +104,6 @@ async fn engine_for(here: &Here, request: &Request) -> Result<Reached, Failure> 
         _ => Rules::None,
     };
     engine::in_process(here, request.session().map(SessionId::from).as_ref(), rules)
-}
-
-/// The events that hooks may listen to for this request.
-fn hook_events(request: &Request) -> &'static [HookEvent] {
-    use HookEvent::{SessionBeforeBranch, SessionBeforeTree, SessionBranch, SessionTree};
-    match request {
-        Request::Switch(_) | Request::Navigate(_) | Request::Rewind(_) => &[SessionBeforeTree, SessionTree],
-        Request::Fork(fork) if fork.to == ForkTo::Here => &[SessionBeforeTree, SessionTree],
-        Request::Fork(_) | Request::Configure(_) => &[SessionBeforeBranch, SessionBranch],
-        _ => &[],
-    }
 }
 
 /// Waits for the answer, which Ctrl-C cancels while the request is being prepared, and leaves. What hooks did wrong is

@@ -10,6 +10,8 @@ mod said;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use offshoot_api::Request;
+use offshoot_api::request::{ForkTo, VersionTo};
 use offshoot_session::agent::Environment;
 use serde_json::{Map, Value};
 use thiserror::Error;
@@ -96,6 +98,31 @@ impl HookError {
 pub(crate) struct HookFailure {
     pub(crate) hook: String,
     pub(crate) message: String,
+}
+
+/// The events of a request that changes nothing but the session and asks no agent. Requests that an agent answers have more
+/// of them, and the engine process runs for those anyway.
+pub fn hook_events(request: &Request) -> &'static [HookEvent] {
+    use HookEvent::{SessionBeforeBranch, SessionBeforeTree, SessionBranch, SessionTree};
+    const MOVE: &[HookEvent] = &[SessionBeforeTree, SessionTree];
+    const BRANCH: &[HookEvent] = &[SessionBeforeBranch, SessionBranch];
+    // Another agent or model begins a session where `config_change_branching` says so.
+    let may_branch = |to: VersionTo, has_choice: bool| to == VersionTo::NewSession || has_choice;
+    match request {
+        Request::Switch(_) | Request::Navigate(_) | Request::Rewind(_) => MOVE,
+        Request::Fork(fork) if fork.to == ForkTo::Here => MOVE,
+        Request::Fork(_) | Request::Configure(_) => BRANCH,
+        Request::Edit(edit) if may_branch(edit.to, edit.agent.is_some() || edit.model.is_some()) => BRANCH,
+        Request::Retry(retry) if may_branch(retry.to, retry.agent.is_some() || retry.model.is_some()) => {
+            BRANCH
+        }
+        _ => &[],
+    }
+}
+
+/// Whether a request can be answered without knowing what is set: no agent runs for it, and no hook has a say in it.
+pub(crate) fn works_without_settings(request: &Request) -> bool {
+    !request.needs_agent() && hook_events(request).is_empty()
 }
 
 impl HookEvent {

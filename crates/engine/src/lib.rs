@@ -60,7 +60,7 @@ mod view;
 mod workplaces;
 
 pub use engine::{Engine, Parts};
-pub use hooks::{Hook, HookEvent, Run};
+pub use hooks::{Hook, HookEvent, Run, hook_events};
 pub use installed::installed;
 pub use offshoot_agents::process;
 pub use rules::RuleBook;

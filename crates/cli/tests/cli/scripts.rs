@@ -501,10 +501,21 @@ fn hooks_have_a_say_also_where_no_engine_runs() {
     refused(&["fork", "1"], "session_before_tree");
     refused(&["fork", "1", "--new-session"], "session_before_branch");
     refused(&["fork", "1", "--new-session", "--before"], "session_before_branch");
+    refused(&["edit", "1", "otherwise", "--new-session"], "session_before_branch");
+    refused(&["retry", "1", "--new-session"], "session_before_branch");
+    let into_file = ["--set", "config_change_branching=file"];
+    let other_model = ["edit", "1", "otherwise", "--model", "demo/other"];
+    refused(&[&other_model[..], &into_file].concat(), "session_before_branch");
     assert_eq!(folder.run("tree"), before, "nothing has moved");
     let (told, code) = run(&folder, &["switch", "1", "--set", &hook("turn_ended")]);
     assert_eq!(code, Some(0), "{told}");
     assert!(!folder.path().join("told.json").exists(), "nobody asked for it");
+    // With broken settings nobody knows whether a hook guards a change.
+    std::fs::write(folder.path().join("home/settings.toml"), "hooks = 3\n").expect("own file");
+    for words in [&["edit", "1", "otherwise", "--new-session"][..], &["fork", "1"]] {
+        let (told, code) = run(&folder, words);
+        assert!(code != Some(0) && told.contains("settings.toml"), "{words:?}: {told}");
+    }
 }
 
 /// a branch whose context was reconstructed says so.

@@ -12,6 +12,7 @@ use super::scope::Scope;
 use super::waiting::left_waiting;
 use crate::engine::Shared;
 use crate::failure::{bad_settings, internal, not_read};
+use crate::hooks::works_without_settings;
 use crate::settings::Settings;
 use crate::shelf::Book;
 
@@ -60,7 +61,7 @@ impl SessionActor {
                 None
             }
             Err(why) if self.has_settings && Arc::ptr_eq(&self.context, context) => Some(why),
-            Err(_) if request.works_without_settings() => {
+            Err(_) if works_without_settings(request) => {
                 let settings = Arc::new(Settings::default());
                 self.enter(Scope { context: context.clone(), settings });
                 self.has_settings = false;
