@@ -40,11 +40,18 @@ enum Shape {
     Deep,
 }
 
-/// A command, and one that has to be run before it each time.
+/// A command, and what has to happen before it each time, so that it has something to do.
 struct Case {
     arguments: &'static [&'static str],
-    before: Option<&'static [&'static str]>,
+    before: Before,
     input: Option<&'static str>,
+}
+
+enum Before {
+    Nothing,
+    Command(&'static [&'static str]),
+    /// The catalog is deleted.
+    NoCatalog,
 }
 
 impl Case {
@@ -56,11 +63,11 @@ impl Case {
 }
 
 const fn looks(arguments: &'static [&'static str]) -> Case {
-    Case { arguments, before: None, input: None }
+    Case { arguments, before: Before::Nothing, input: None }
 }
 
 const fn after(before: &'static [&'static str], arguments: &'static [&'static str]) -> Case {
-    Case { arguments, before: Some(before), input: None }
+    Case { arguments, before: Before::Command(before), input: None }
 }
 
 /// `{out}` is a place to export to, `{round}` differs each time.
@@ -69,6 +76,7 @@ const CASES: &[Case] = &[
     looks(&["search", WORD]),
     looks(&["tree", SESSION]),
     looks(&["tree", SESSION, "--json"]),
+    looks(&["tree", SESSION, "--search", WORD]),
     looks(&["show", SESSION]),
     looks(&["show", SESSION, "--json"]),
     looks(&["show", SESSION, "--context"]),
@@ -97,21 +105,49 @@ const CASES: &[Case] = &[
     looks(&["edit", SESSION, "2", "edited {round}"]),
     after(&["label", SESSION, "1", "to undo {round}"], &["undo", SESSION]),
     after(&["undo", SESSION], &["redo", SESSION]),
-    looks(&["switch", SESSION, "1"]),
-    looks(&["rewind", SESSION, "1"]),
+    after(&["switch", SESSION, "2"], &["switch", SESSION, "1"]),
+    after(&["switch", SESSION, "2"], &["rewind", SESSION, "2"]),
     after(&["edit", SESSION, "2", "left {round}"], &["prev", SESSION]),
     after(&["prev", SESSION], &["next", SESSION]),
     looks(&["retry", SESSION, "2"]),
     looks(&["branch", "name", SESSION, "1", "name-{round}"]),
-    looks(&["archive", SESSION, "2"]),
-    looks(&["unarchive", SESSION, "2"]),
-    looks(&["fork", SESSION, "1"]),
+    after(&["unarchive", SESSION, "2"], &["archive", SESSION, "2"]),
+    after(&["archive", SESSION, "2"], &["unarchive", SESSION, "2"]),
+    after(&["switch", SESSION, "2"], &["fork", SESSION, "1"]),
+    looks(&["edit", SESSION, "m:1", "another answer {round}"]),
+    looks(&["edit", SESSION, "2", "elsewhere {round}", "--new-session"]),
+    looks(&["retry", SESSION, "2", "--new-session"]),
     looks(&["fork", SESSION, "1", "--new-session"]),
-    Case {
-        arguments: &["append", SESSION],
-        before: None,
-        input: Some("{\"role\":\"user\",\"text\":\"one more\"}\n"),
-    },
+    Case { arguments: &["append", SESSION], before: Before::Nothing, input: Some(LINE) },
+    Case { arguments: &["append", SESSION, "--batch"], before: Before::Nothing, input: Some(LINE) },
+    Case { arguments: &["sync"], before: Before::NoCatalog, input: None },
+    after(
+        &["export", SESSION, "--to", "pi", "-o", "{out}/pi.jsonl"],
+        &["import", "--again", "{out}/pi.jsonl"],
+    ),
+    after(&["engine", "stop"], &["send", SESSION, "one more {round}"]),
+];
+
+const LINE: &str = "{\"role\":\"user\",\"text\":\"one more\"}\n";
+
+/// Commands that are not measured, because no session is read for them, or as another one reads it.
+#[cfg(test)]
+const NOT_MEASURED: &[(&str, &str)] = &[
+    ("abort", "needs a turn that runs; finds it as `status` does"),
+    ("agent-exec", "runs an agent"),
+    ("agents", "reads no session"),
+    ("answer", "needs a turn that asks; finds it as `status` does"),
+    ("chat", "opens the session as `send` does"),
+    ("completions", "reads no session"),
+    ("config", "reads no session"),
+    ("engine", "reads no session"),
+    ("forget", "moves files"),
+    ("man", "reads no session"),
+    ("new", "reads no session"),
+    ("permissions", "reads no session"),
+    ("queue cancel", "opens the session as `queue` does"),
+    ("queue change", "opens the session as `queue` does"),
+    ("queue send", "opens the session as `send` does"),
 ];
 
 pub(super) fn run(request: &Request, rows: &str) -> Result<ExitCode> {
@@ -130,6 +166,9 @@ pub(super) fn run(request: &Request, rows: &str) -> Result<ExitCode> {
             let figure = measured(case, shape, &homes)?;
             println!("{}", figure.line());
             figures.push(figure);
+        }
+        for home in &homes {
+            home.run(home.command(&["engine", "stop"], 0), None)?;
         }
     }
     if let Some(path) = &request.json {
@@ -202,8 +241,10 @@ impl TestHome {
     fn timed(&self, case: &Case, round: usize) -> Result<f64> {
         let _ = std::fs::remove_dir_all(self.root.join("out"));
         std::fs::create_dir_all(self.root.join("out"))?;
-        if let Some(before) = case.before {
-            self.run(self.command(before, round), None)?;
+        match case.before {
+            Before::Nothing => {}
+            Before::Command(before) => drop(self.run(self.command(before, round), None)?),
+            Before::NoCatalog => std::fs::remove_file(self.root.join("catalog.db"))?,
         }
         self.run(self.command(case.arguments, round), case.input)
     }
@@ -307,5 +348,19 @@ mod tests {
         assert!(!figure([10.0, 21.0, 50.0]).is_missed());
         assert!(figure([10.0, 40.0, 160.0]).is_missed());
         assert!(figure([10.0, 20.0, 53.0]).is_missed(), "each doubling counts");
+    }
+
+    #[test]
+    fn every_command_is_measured_or_reads_no_session_of_its_own() {
+        let commands = include_str!("../../../crates/cli/tests/cli/commands.txt");
+        let commands = commands.lines().filter(|line| !line.starts_with('#'));
+        for command in commands.filter_map(|line| line.rsplit_once(' ')).map(|(command, _)| command) {
+            let words: Vec<&str> = command.split(' ').collect();
+            let is_measured = CASES.iter().any(|case| case.arguments.starts_with(&words));
+            let reason = NOT_MEASURED
+                .iter()
+                .find(|(name, _)| command == *name || command.starts_with(&format!("{name} ")));
+            assert_ne!(is_measured, reason.is_some(), "`{command}` is measured, or has a reason why not");
+        }
     }
 }
