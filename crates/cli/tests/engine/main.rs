@@ -4,10 +4,12 @@
 
 mod agents;
 mod callers;
+mod forks;
 mod home;
 mod leaving;
 mod looking;
 mod obstacles;
 mod protocol;
+mod signals;
 mod starting;
 mod terminal;
