@@ -10,6 +10,7 @@ mod leaving;
 mod looking;
 mod obstacles;
 mod protocol;
+mod scratch;
 mod signals;
 mod starting;
 mod terminal;
