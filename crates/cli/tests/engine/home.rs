@@ -160,7 +160,7 @@ impl Talk {
     pub(crate) fn begin(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
-        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let stdout = BufReader::new(BoundedReader(child.stdout.take().expect("a pipe")));
         let (tell, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| tell.send(line)));
         Self { child, lines }
