@@ -12,6 +12,7 @@ use offshoot_session::agent::{AgentEventKind, AgentTurnEnd, DeltaField, Speaker}
 use offshoot_session::asks::{Answer, Asking};
 use offshoot_session::turn::End;
 use offshoot_session::{Body, Setting};
+use offshoot_testkit::deadline::BoundedCommand;
 use serde_json::json;
 use talk::Talk;
 use tokio::sync::Semaphore;
@@ -289,7 +290,7 @@ async fn it_stops_in_the_middle_of_a_long_answer() {
 async fn what_a_command_leaves_in_the_background_ends_with_it() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
     let fifo = talk.workspace().join("fifo");
-    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).bounded_status().unwrap().success());
     talk.answers(Answer::Allow { input: None, suggestion: None });
     // Who reads the pipe hears its end when nobody holds it open any more.
     let reader = tokio::task::spawn_blocking(move || std::fs::read_to_string(fifo).unwrap());
@@ -313,7 +314,7 @@ async fn a_command_waits_for_what_it_started_and_reads_nothing() {
 async fn an_interrupted_command_is_ended_with_all_it_started() {
     let mut talk = Talk::begin(Pace::AtOnce).await;
     let fifo = talk.workspace().join("fifo");
-    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).bounded_status().unwrap().success());
     talk.answers(Answer::Allow { input: None, suggestion: None });
     // Who reads the pipe hears its end when nobody holds it open any more: the child of the command does.
     let reader = tokio::task::spawn_blocking(move || std::fs::read_to_string(fifo).unwrap());

@@ -15,9 +15,11 @@
 //! | what a caller hands over with its connection | [`context`] |
 //! | the same as lines of a socket, and both of its ends | [`frame`], [`remote`], [`serve`] |
 
-/// The version of this interface. Programs of equal numbers understand each other, whatever their own versions are. `hello`
-/// and `engine` mean the same in all of them, so that a newer program can always replace an older engine.
-pub const PROTOCOL: u32 = 2;
+/// The version of this interface. Programs of equal numbers understand each other, whatever their own versions are. It is
+/// counted up with every field of a request that changes what is asked for: an older engine would step over the field and do
+/// something else. `hello` and `engine` mean the same in all of them, so that a newer program can always replace an older
+/// engine.
+pub const PROTOCOL: u32 = 3;
 
 pub mod context;
 pub mod error;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -55,14 +55,9 @@ impl Here {
             None => "the usual place",
         };
         let home = home.cloned().or_else(usual_home);
-        let others = OtherPrograms::on_disk(std::env::temp_dir());
         let others = match &home {
-            Some(home) => {
-                let home = Home::at(home);
-                let archive = Archive::of(&home);
-                others.and_then(Arc::new(InCatalog { home })).keeping(archive)
-            }
-            None => others,
+            Some(home) => others_in(home, std::env::temp_dir()),
+            None => OtherPrograms::on_disk(std::env::temp_dir()),
         };
         let settings = Reader::new(home.as_deref(), variables(), flags(args));
         let (signs, notes) = signs(&settings.read(Some(&folder)));
@@ -90,7 +85,7 @@ impl Here {
     pub(crate) fn store(&self) -> Result<JournalStore, Failure> {
         let home =
             self.home.as_ref().ok_or_else(|| Failure::failed(words::NO_HOME).hint(words::NO_HOME_HINT))?;
-        Ok(JournalStore::at(Home::at(home), Locking::by("another Offshoot")).with(self.others.clone()))
+        Ok(store_in(home, self.others.clone()))
     }
 
     pub(crate) fn others(&self) -> &OtherPrograms {
@@ -145,6 +140,22 @@ impl Here {
     pub(crate) fn short_lived(&self) -> PathBuf {
         folder_in("XDG_RUNTIME_DIR").unwrap_or_else(std::env::temp_dir)
     }
+}
+
+/// The sessions of a home for its engine, which copies databases of other programs to `scratch`: the folder for temporary files
+/// of its own environment is that of whichever command has started it.
+pub(crate) fn engine_store(home: &Path, scratch: PathBuf) -> JournalStore {
+    store_in(home, others_in(home, scratch))
+}
+
+fn store_in(home: &Path, others: OtherPrograms) -> JournalStore {
+    JournalStore::at(Home::at(home), Locking::by("another Offshoot")).with(others)
+}
+
+fn others_in(home: &Path, scratch: PathBuf) -> OtherPrograms {
+    let home = Home::at(home);
+    let archive = Archive::of(&home);
+    OtherPrograms::on_disk(scratch).and_then(Arc::new(InCatalog { home })).keeping(archive)
 }
 
 /// For agents and hooks, without our own variables: those that are UTF-8, and the others in base64.

@@ -97,7 +97,8 @@ pub(crate) fn has_open_turn(here: &Here, which: &Which, session: &LazySession) -
     }
 }
 
-fn seen(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
+/// A stored session with all that can be seen of it.
+pub(crate) fn seen(here: &Here, id: &SessionId) -> Result<Loaded, Failure> {
     let read = journal(here, id)?;
     if unfinished_turns(read.tree(), &drafts_of(here, id, &read)).is_empty() {
         return Ok(read.into_loaded());

@@ -24,9 +24,10 @@ use crate::here::Here;
 use crate::known::Known;
 use crate::last_used::{self, UsedSession};
 use crate::listed_name::{NameMatch, TypedName};
+use crate::living::looked_at;
 use crate::look::Sign;
 use crate::naming::{self, Meant, Name, SHORT_ID, with_place};
-use crate::opened::{open_this, point};
+use crate::opened::point;
 use crate::register::Register;
 use crate::stored::list_failed;
 use crate::text::{cut, harmless_line, padded, width};
@@ -181,7 +182,7 @@ fn find_unless_point(here: &Here, word: &str, to: To) -> Result<Option<Known>, F
 }
 
 fn is_point_of_current(here: &Here, word: &str) -> bool {
-    let opened = current(here, Among::Standing).and_then(|known| open_this(here, &known.which()));
+    let opened = current(here, Among::Standing).and_then(|known| looked_at(here, &known.which()));
     opened.is_ok_and(|opened| point(&opened.tree, &word.into(), Want::End).is_ok())
 }
 

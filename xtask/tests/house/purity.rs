@@ -105,7 +105,7 @@ pub(crate) fn offences_in(package: &Path, banned: &[&'static str]) -> anyhow::Re
 }
 
 /// Tests that lie below the sources, in files of their own.
-fn is_test(file: &Path) -> bool {
+pub(crate) fn is_test(file: &Path) -> bool {
     file.components().any(|part| part.as_os_str() == "tests") || file.ends_with("tests.rs")
 }
 
@@ -136,14 +136,14 @@ fn offences(source: &str, banned: &[&'static str]) -> Vec<(usize, &'static str)>
     found
 }
 
-fn uses(path: &[&str], name: &str) -> bool {
+pub(crate) fn uses(path: &[&str], name: &str) -> bool {
     let (name, more) = name.strip_suffix("::").map_or((name, 0), |name| (name, 1));
     let name: Vec<&str> = name.split("::").collect();
     path.windows(name.len() + more).any(|part| part.starts_with(&name))
 }
 
 #[derive(Debug, PartialEq)]
-enum Token<'s> {
+pub(crate) enum Token<'s> {
     /// With its `!` where a macro is called.
     Word(&'s str),
     Colons,
@@ -151,7 +151,7 @@ enum Token<'s> {
 }
 
 /// Every path of the source with the groups of `use` written out: `a::{b, c::d}` is `a::b` and `a::c::d`.
-fn paths<'s>(tokens: &[(usize, Token<'s>)]) -> Vec<(usize, Vec<&'s str>)> {
+pub(crate) fn paths<'s>(tokens: &[(usize, Token<'s>)]) -> Vec<(usize, Vec<&'s str>)> {
     let mut paths = Vec::new();
     let mut groups: Vec<Vec<&str>> = Vec::new();
     let mut path: Vec<&str> = Vec::new();
@@ -211,7 +211,7 @@ fn longest(paths: Vec<(usize, Vec<&str>)>) -> Vec<(usize, Vec<&str>)> {
 }
 
 /// The source as words and signs, without comments, strings and characters.
-fn tokens(source: &str) -> Vec<(usize, Token<'_>)> {
+pub(crate) fn tokens(source: &str) -> Vec<(usize, Token<'_>)> {
     let mut tokens = Vec::new();
     let mut rest = source;
     let mut line = 1;

@@ -15,6 +15,8 @@ use offshoot_session::plan::plan_send;
 use offshoot_session::turn::{Effect, End, Turn};
 use offshoot_session::{AgentSessionId, Block, Body, HeadName, Prompt, SessionTree, Setting, text_of};
 use offshoot_testkit::FixedStamps;
+use offshoot_testkit::deadline::{Deadline, PATIENCE};
+use tokio::time::timeout;
 
 pub(crate) struct Talk {
     pub(crate) tree: SessionTree,
@@ -88,7 +90,8 @@ impl Talk {
         self.tell(input).await;
         let mut words = 0;
         loop {
-            let event = match self.connection.events.recv().await.unwrap() {
+            let event = timeout(PATIENCE, self.connection.events.recv()).await.unwrap();
+            let event = match event.unwrap() {
                 FromAgent::Turn(event) => event,
                 FromAgent::Connection(event) => {
                     let ConnectionEvent::Opened(info) = event else { continue };
@@ -221,7 +224,9 @@ impl Talk {
 
 /// Lets others run until something is so.
 async fn until(is_so: impl Fn() -> bool) {
+    let deadline = Deadline::begin("a file of the agent");
     while !is_so() {
+        deadline.check();
         tokio::task::yield_now().await;
     }
 }

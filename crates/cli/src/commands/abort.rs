@@ -14,8 +14,8 @@ use crate::engine::{Reached, running};
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
 use crate::last_used;
+use crate::living::seen;
 use crate::opened::point;
-use crate::stored::read;
 use crate::talk::{refused, unexpected, wait_for};
 use crate::which::stored;
 use crate::words::talking as words;
@@ -47,7 +47,7 @@ fn not_interrupted(error: &ApiError) -> Failure {
 }
 
 fn prompt_at(here: &Here, session: &SessionId, at: &str) -> Result<EntryId, Failure> {
-    let tree = read(here, session)?.tree;
+    let tree = seen(here, session)?.tree;
     let entry = point(&tree, &at.into(), Want::Turn)?;
     Ok(turn_prompt(&tree, &entry).map_or(entry, |prompt| prompt.id.clone()))
 }

@@ -16,9 +16,9 @@ use crate::args::{BranchArgs, BranchCommand, BranchNameArgs};
 use crate::change::change;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::living::seen;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{counted, moment};
-use crate::stored::read;
 use crate::table::{self, Row};
 use crate::text::{cut, harmless_line, padded, width};
 use crate::which::stored;
@@ -57,7 +57,7 @@ fn name(args: &BranchNameArgs, here: &Here) -> Result<Answer, Failure> {
 fn list(args: &BranchArgs, here: &Here) -> Result<Answer, Failure> {
     let (session, []) = args.words.split("")?;
     let id = stored(here, session)?;
-    let tree = read(here, &id)?.tree;
+    let tree = seen(here, &id)?.tree;
     let branches = branches(&tree, args.all);
     let look = &here.look;
     let text = match args.json.json {

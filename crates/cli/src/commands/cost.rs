@@ -18,9 +18,10 @@ use crate::cataloged::{Fresh, cataloged};
 use crate::columns::{Cell, Column, Room, Side, drawn};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::living::looked_at;
 use crate::look::{Ink, Look, Sign};
 use crate::numbers::{grouped, money, thousands};
-use crate::opened::{Opened, open_this};
+use crate::opened::Opened;
 use crate::prices::{self, PriceTable, charges_of};
 use crate::text::harmless_line;
 use crate::which::which;
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &CostArgs, here: &Here) -> Result<Answer, Failure> {
     let is_about_one = args.session.named().is_some() || matches!(by, CostBy::Branch | CostBy::Turn);
     let (rows, charges, total, mut notes) = if is_about_one {
         let which = which(here, args.session.named())?;
-        let Opened { tree, notes } = open_this(here, &which)?;
+        let Opened { tree, notes } = looked_at(here, &which)?;
         let all = charges_of(&tree, &table.prices);
         let rows = match by {
             CostBy::Branch => {

@@ -17,6 +17,7 @@ use crate::attached::{Attachments, look_at_all};
 use crate::change::{change, if_running};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::living::seen;
 use crate::opened::point;
 use crate::stored::read;
 use crate::which::{short, stored};
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &EditArgs, here: &Here) -> Result<Answer, Failure> {
     // Nobody else has to wait while the person thinks, so the session is read once more when it is written.
     let text = match text {
         None => {
-            let tree = read(here, &id)?.tree;
+            let tree = seen(here, &id)?.tree;
             let at = point(&tree, &at.into(), Want::Selection)?;
             editor::changed(&text_to_edit(&tree, &at).ok_or_else(|| no_text(&tree, &at))?)?
         }

@@ -22,7 +22,8 @@ use offshoot_transcripts::{Loss, Lost, Target, pi, rollouts};
 use crate::args::{ExportArgs, Format};
 use crate::failure::Failure;
 use crate::here::Here;
-use crate::opened::{Opened, open_this, point};
+use crate::living::looked_at;
+use crate::opened::{Opened, point};
 use crate::which::which;
 use crate::words::reading as words;
 use crate::{Answer, imported, output};
@@ -47,7 +48,7 @@ struct ExportFile {
 
 pub(crate) fn run(args: &ExportArgs, here: &Here) -> Result<Answer, Failure> {
     let which = which(here, args.session.named())?;
-    let Opened { tree, mut notes } = open_this(here, &which)?;
+    let Opened { tree, mut notes } = looked_at(here, &which)?;
     let tree = by_itself(tree);
     let tip = match (&args.at, &args.branch) {
         (Some(at), _) => Some(point(&tree, &(&args.exact.point(at)).into(), Want::End)?),

@@ -12,9 +12,9 @@ use crate::args::RetryArgs;
 use crate::change::{asked, if_running};
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::living::seen;
 use crate::opened::point;
 use crate::refusals::explained;
-use crate::stored::read;
 use crate::talk::note_now;
 use crate::text::harmless_line;
 use crate::which::{names_one, stored};
@@ -51,7 +51,7 @@ struct Again<'a> {
 
 impl Again<'_> {
     fn prompt_at(&self, at: &str) -> Result<Point, Failure> {
-        let tree = read(self.here, self.id)?.tree;
+        let tree = seen(self.here, self.id)?.tree;
         let at = point(&tree, &at.into(), Want::Turn)?;
         Ok(turn_prompt(&tree, &at).map_or(&at, |prompt| &prompt.id).as_str().into())
     }

@@ -26,7 +26,7 @@ use super::run_directory::{RunDirectory, try_lock};
 use super::socket::{self, Socket};
 use super::start::{Started, answers};
 use crate::failure::Failure;
-use crate::here::Here;
+use crate::here::{Here, engine_store};
 use crate::settings;
 use crate::settings::keys::ENGINE_IDLE;
 use crate::settings::reader::Reader;
@@ -76,10 +76,11 @@ async fn serve_home(here: &Here, home: &Path) -> Result<(), Failure> {
         return Ok(());
     };
     run.prepare_agents().map_err(not_written)?;
+    let scratch = run.prepare_scratch().map_err(not_written)?;
     let epoch = run.next_epoch().map_err(not_written)?;
     let rules = RuleBook::at(home.join("permissions.json"));
     let engine = Arc::new(Engine::new(Parts {
-        shelf: Arc::new(here.store()?),
+        shelf: Arc::new(engine_store(home, scratch)),
         agents: installed(),
         stamps: Arc::new(|context: &CallerContext| Box::new(SystemStamps::counting(context.stamps.clone()))),
         rules,

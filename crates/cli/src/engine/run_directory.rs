@@ -28,6 +28,16 @@ impl RunDirectory {
         make_private(&self.0.join(AGENTS))
     }
 
+    /// Creates an empty folder for copies that are needed for a moment. What a crash has left of an engine is removed, so this is
+    /// only for the process that holds `engine.lock`.
+    pub(super) fn prepare_scratch(&self) -> io::Result<PathBuf> {
+        let path = self.0.join("scratch");
+        make_private(&path)?;
+        std::fs::remove_dir_all(&path)?;
+        make_private(&path)?;
+        Ok(path)
+    }
+
     /// Held by the one command that starts an engine. `None` while another one does.
     pub(super) fn lock_start(&self) -> io::Result<Option<File>> {
         try_lock(&self.0.join("start.lock"))

@@ -2,12 +2,13 @@
 //!
 //! The same commands are run twice in the same folder with the same ids and times: once with no engine, so that each
 //! command is answered in its own process or starts an engine that is stopped behind it, and once with an engine that
-//! runs all the while. After each of them the journals are compared.
+//! runs all the while. After each of them the journals are compared, with the blobs and the queues beside them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use offshoot_api::frame::MAX_LINE;
 use offshoot_testkit::deadline::BoundedChild;
 
 use crate::support::Folder;
@@ -71,7 +72,8 @@ const ROWS: &[Row] = rows! {
         ok(folder, "abort Child");
         ended(asked);
     },
-    "queue change" "queue cancel" "queue send" => |folder| {
+    // The message that is left is in the queue of the session.
+    "queue change" "queue cancel" => |folder| {
         let asked = background(folder, "send --session Child ask_me");
         until_status(folder, "waiting");
         for text in ["first", "second"] {
@@ -86,12 +88,39 @@ const ROWS: &[Row] = rows! {
         ok(folder, "abort Child");
         ended(asked);
         until(folder, "queue Child --json", |listed| listed.contains("\"held\": true") || listed.contains("\"held\":true"));
-        ok(folder, "queue send Child");
     },
+    "queue send" => |folder| ok(folder, "queue send Child"),
+    // What the requests can do beyond the forms above.
+    "new" => |folder| ok(folder, "new Forms --model demo/x"),
+    "send" => |folder| { ok(folder, "send Forms one"); ok(folder, "send Forms two") },
+    "edit" => |folder| ok(folder, "edit Forms m:2 Another_answer"),
+    "undo" => |folder| ok(folder, "undo Forms"),
+    "edit" => |folder| ok(folder, "edit Forms 1 uno --new-session"),
+    "edit" => |folder| ok(folder, "edit Forms m:2 Another_answer --new-session"),
+    "retry" => |folder| ok(folder, "retry Forms 2 --new-session"),
+    "send" => |folder| { branches_into(folder, "entry"); ok(folder, "send Forms three --model demo/y") },
+    "send" => |folder| { branches_into(folder, "file"); ok(folder, "send Forms four --model demo/z") },
+    "edit" => |folder| { branches_into(folder, "entry"); ok(folder, "edit Forms 1 eins --model demo/z") },
+    "edit" => |folder| { branches_into(folder, "file"); ok(folder, "edit Forms 1 ichi --model demo/x") },
+    "rewind" => |folder| ok(folder, "rewind Forms 1 --before"),
+    // Longer than what is sent to an engine that runs.
+    "append" => |folder| ok_with(folder, "append Forms", &long_line()),
 };
+
+/// What another model begins: a branch of the session, or a session.
+fn branches_into(folder: &Folder, what: &str) {
+    folder.write("home/settings.toml", format!("config_change_branching = \"{what}\"\n").as_bytes());
+}
+
+fn long_line() -> String {
+    format!("{{\"role\":\"user\",\"text\":\"{}\"}}\n", "long ".repeat(MAX_LINE / 16))
+}
 
 const TALK: &str = "{\"role\":\"user\",\"text\":\"one\"}\n{\"role\":\"assistant\",\"text\":\"two\"}\n\
                     {\"role\":\"user\",\"text\":\"three\"}\n";
+
+/// Of the files that are compared, what their names contain: journals and queues of sessions, and blobs.
+const KINDS: [&str; 3] = [".jsonl", ".waiting", "blobs/"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Engine {
@@ -103,20 +132,30 @@ enum Engine {
 fn every_change_is_the_same_with_and_without_an_engine() {
     let folder = Folder::new();
     folder.write("theirs.jsonl", crate::support::BURST.replace("6f2a91c0", "7a3b02d1").as_bytes());
-    let alone = journals_of_each_row(&folder, Engine::None);
+    let alone = files_after_each_row(&folder, Engine::None);
     std::fs::remove_dir_all(folder.home()).expect("an own home");
     folder.count_from(0);
-    let together = journals_of_each_row(&folder, Engine::Running);
-    for ((row, alone), together) in ROWS.iter().zip(&alone).zip(&together) {
-        let names = |journals: &BTreeMap<String, String>| journals.keys().cloned().collect::<Vec<_>>();
-        assert_eq!(names(alone), names(together), "{:?}", row.commands);
-        for (name, journal) in alone {
+    let together = files_after_each_row(&folder, Engine::Running);
+    let mut kinds: BTreeSet<&str> = BTreeSet::new();
+    for (number, ((row, alone), together)) in ROWS.iter().zip(&alone).zip(&together).enumerate() {
+        let names = |files: &BTreeMap<String, String>| files.keys().cloned().collect::<Vec<_>>();
+        let row = format!("row {number}, {:?}", row.commands);
+        assert_eq!(names(alone), names(together), "{row}");
+        for (name, file) in alone {
             let other = together.get(name).map(String::as_str).unwrap_or_default();
-            let different = journal.lines().zip(other.lines()).find(|(one, other)| one != other);
-            assert_eq!(different, None, "{:?}: {name}", row.commands);
-            assert!(journal == other, "{:?}: {name} is longer in one of them", row.commands);
+            let different = file.lines().zip(other.lines()).find(|(one, other)| one != other);
+            let different = different.map(|(one, other)| (beginning(one), beginning(other)));
+            assert_eq!(different, None, "{row}: {name}");
+            assert!(file == other, "{row}: {name} is longer in one of them");
+            kinds.extend(KINDS.iter().filter(|kind| name.contains(**kind)));
         }
     }
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), KINDS, "each kind of file was there");
+}
+
+/// As much of a line as a person wants to read.
+fn beginning(line: &str) -> &str {
+    line.get(..2_000).unwrap_or(line)
 }
 
 /// A command that is neither compared nor known to look would be a second way to write.
@@ -127,11 +166,11 @@ fn every_changing_command_is_compared() {
     assert_eq!(compared, listed);
 }
 
-fn journals_of_each_row(folder: &Folder, engine: Engine) -> Vec<BTreeMap<String, String>> {
+fn files_after_each_row(folder: &Folder, engine: Engine) -> Vec<BTreeMap<String, String>> {
     if engine == Engine::Running {
         folder.uncounted("engine restart");
     }
-    let journals = ROWS.iter().map(|row| {
+    let files = ROWS.iter().map(|row| {
         (row.run)(folder);
         match engine {
             Engine::None => drop(folder.uncounted("engine stop --force")),
@@ -139,19 +178,30 @@ fn journals_of_each_row(folder: &Folder, engine: Engine) -> Vec<BTreeMap<String,
                 assert!(folder.uncounted("engine status").contains("process"), "it runs all the while")
             }
         }
-        journals(folder)
+        kept(folder)
     });
-    let journals = journals.collect();
+    let files = files.collect();
     folder.uncounted("engine stop --force");
-    journals
+    files
 }
 
-fn journals(folder: &Folder) -> BTreeMap<String, String> {
-    let read = |path: std::path::PathBuf| {
-        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
-        (name, std::fs::read_to_string(path).expect("an own journal"))
-    };
-    folder.journals().into_iter().map(read).collect()
+/// Journals, queues and blobs, by their place in the home. What is only needed while an engine writes is left out.
+fn kept(folder: &Folder) -> BTreeMap<String, String> {
+    let home = folder.home();
+    let mut open = vec![home.join("sessions"), home.join("blobs")];
+    let mut files = BTreeMap::new();
+    while let Some(path) = open.pop() {
+        if let Ok(names) = std::fs::read_dir(&path) {
+            open.extend(names.map(|name| name.expect("a name in an own folder").path()));
+            continue;
+        }
+        let name = path.strip_prefix(&home).expect("below the home").to_string_lossy().into_owned();
+        if KINDS.iter().any(|kind| name.contains(kind)) {
+            let bytes = std::fs::read(&path).expect("an own file");
+            files.insert(name, String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+    files
 }
 
 fn ok(folder: &Folder, line: &str) {

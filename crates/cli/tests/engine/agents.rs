@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use offshoot_engine::process::{RUN_VARIABLE, processes_of_run};
-use offshoot_testkit::deadline::{BoundedChild, BoundedCommand};
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, BoundedReader};
 
 const DEADLINE: Duration = Duration::from_secs(5);
 
@@ -25,7 +25,7 @@ fn an_agent_is_interrupted_when_its_engine_is_killed() {
         .expect("a shell");
     let mut ready = String::new();
     let stdout = engine.stdout.take().expect("a pipe");
-    BufReader::new(stdout).read_line(&mut ready).expect("a line");
+    BufReader::new(BoundedReader(stdout)).read_line(&mut ready).expect("a line");
     assert_eq!(ready, "ready\n");
     assert!(!processes_of_run(&run).is_empty());
     engine.kill().expect("it runs");

@@ -6,9 +6,9 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use offshoot_testkit::deadline::BoundedChild;
+use offshoot_testkit::deadline::{BoundedChild, BoundedReader};
 pub(crate) use offshoot_testkit::deadline::{PATIENCE, until};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -96,9 +96,33 @@ impl Home {
         processes.filter(is_ours).collect()
     }
 
+    /// How many of them have the lock of the home open: an engine that has left releases it before its process ends.
+    pub(crate) fn lock_holders(&self) -> usize {
+        let lock = self.path().join("engine.lock");
+        let has_it_open = |process: &u32| {
+            let files = std::fs::read_dir(format!("/proc/{process}/fd"));
+            let mut files = files.into_iter().flatten().filter_map(Result::ok);
+            files.any(|file| std::fs::read_link(file.path()).is_ok_and(|path| path == lock))
+        };
+        self.engines().iter().filter(|process| has_it_open(process)).count()
+    }
+
     /// Whatever was killed or has left has ended, and one engine is there at most.
     pub(crate) fn until_one_engine(&self) {
         until("one engine", || self.engines().len() <= 1);
+    }
+
+    /// Starts its engine as a child of the test, which sees how it exits.
+    pub(crate) fn begin_engine(&self, environment: &[(&str, &str)]) -> Child {
+        let home = self.path();
+        let mut command = self.command(&["engine", "--home", home.to_str().expect("text")]);
+        command.envs(environment.iter().copied()).stdout(Stdio::piped());
+        let mut engine = command.spawn().expect("it starts");
+        let mut line = String::new();
+        let stdout = BoundedReader(engine.stdout.take().expect("a pipe"));
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        assert_eq!(line, "ready\n");
+        engine
     }
 
     /// Makes the directory of the engine's files, as the first engine would.
@@ -136,7 +160,7 @@ impl Talk {
     pub(crate) fn begin(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().expect("it starts");
-        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        let stdout = BufReader::new(BoundedReader(child.stdout.take().expect("a pipe")));
         let (tell, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| tell.send(line)));
         Self { child, lines }
@@ -204,4 +228,9 @@ impl Wire {
 /// How often something is tried: a few times, or as often as the variable says.
 pub(crate) fn rounds(few: u64) -> u64 {
     std::env::var("OFFSHOOT_TEST_ROUNDS").ok().and_then(|text| text.parse().ok()).unwrap_or(few)
+}
+
+/// A time between 0 and 80 ms that differs from round to round and is the same in every run.
+pub(crate) fn delay(round: u64) -> Duration {
+    Duration::from_micros(round.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 80_000)
 }

@@ -50,52 +50,90 @@ const CALLS: &[(&str, &[&str])] = &[
     ("versions", &["Cut"]),
 ];
 
-/// A turn that was cut off while it spoke, a message behind it, half a line at the end of the journal, and a file
-/// of another program that was changed here.
-fn crashed() -> Home {
+/// Of those, the calls that fail, and how they end.
+const REFUSED: &[(&str, i32)] = &[
+    ("agent-exec", if cfg!(target_os = "linux") { 127 } else { 0 }),
+    // The torn tail.
+    ("fsck", 1),
+    ("permissions revoke", 3),
+];
+
+/// What a turn was doing when its engine was killed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CutOff {
+    /// It was in the middle of its answer.
+    Answering,
+    /// It was waiting for a permission.
+    Asking,
+}
+
+impl CutOff {
+    fn prompt(self) -> &'static str {
+        match self {
+            Self::Answering => "count to 1000000",
+            Self::Asking => "run echo allowed",
+        }
+    }
+
+    fn is_reached(self, home: &Home) -> bool {
+        match self {
+            Self::Answering => files_below(&home.path().join("sessions"))
+                .iter()
+                .any(|path| path.extension() == Some("drafts".as_ref())),
+            Self::Asking => home.done(&["status"]).contains("waiting"),
+        }
+    }
+}
+
+/// A turn that was cut off, a message behind it, half a line at the end of the journal, and a file of another program
+/// that was changed here.
+fn crashed(cut_off: CutOff) -> Home {
     let home = Home::with_session("Cut");
     std::fs::write(home.directory().join("theirs.jsonl"), THEIRS).expect("own directory");
     home.done(&["label", "--session", "./theirs.jsonl", "1", "noted"]);
     home.done(&["send", "Cut", "hello"]);
-    let asked =
-        home.command(&["send", "Cut", "count to 1000000"]).stdout(Stdio::null()).spawn().expect("it starts");
-    let drafts = || {
-        files_below(&home.path().join("sessions"))
-            .iter()
-            .any(|path| path.extension() == Some("drafts".as_ref()))
-    };
-    until("the draft of what it says", drafts);
+    let mut asked = home.command(&["send", "Cut", cut_off.prompt()]);
+    let mut asked = asked.stdout(Stdio::null()).spawn().expect("it starts");
+    until("the moment of the crash", || cut_off.is_reached(&home));
     let mut queued =
         home.command(&["send", "Cut", "later"]).stdout(Stdio::null()).spawn().expect("it starts");
     until("the queue", || home.done(&["queue", "Cut"]).contains("later"));
     queued.kill().expect("it runs");
     queued.bounded_wait();
-    let mut asked = asked;
     asked.kill().expect("it runs");
     asked.bounded_wait();
     kill_process(home.engine().expect("an engine"), Signal::KILL).expect("it runs");
     until("the end of the engine", || home.engines().is_empty());
     let journals = files_below(&home.path().join("sessions"));
-    let cut =
-        journals.iter().find(|path| path.extension().is_some_and(|ending| ending == "jsonl") && is_cut(path));
+    let is_cut = |path: &&PathBuf| {
+        let text = || std::fs::read_to_string(path).expect("own file");
+        path.extension().is_some_and(|ending| ending == "jsonl") && text().contains(cut_off.prompt())
+    };
+    let cut = journals.iter().find(is_cut);
     let mut journal = std::fs::File::options().append(true).open(cut.expect("a journal")).expect("own file");
     journal.write_all(b"{\"k\":\"entry\",\"id\":\"half").expect("own file");
     home
 }
 
-fn is_cut(journal: &Path) -> bool {
-    std::fs::read_to_string(journal).is_ok_and(|text| text.contains("count to 1000000"))
+#[test]
+fn what_only_looks_leaves_every_byte_and_time_of_an_answer_that_was_cut_off() {
+    every_look_leaves_all_as_it_is(CutOff::Answering);
 }
 
 #[test]
-fn what_only_looks_leaves_every_byte_and_time() {
+fn what_only_looks_leaves_every_byte_and_time_of_a_permission_request_that_was_cut_off() {
+    every_look_leaves_all_as_it_is(CutOff::Asking);
+}
+
+fn every_look_leaves_all_as_it_is(cut_off: CutOff) {
     let looking: Vec<&str> = COMMANDS.lines().filter_map(|line| line.strip_suffix(" looks")).collect();
     let called: Vec<&str> = CALLS.iter().map(|(name, _)| *name).collect();
     assert_eq!(called, looking, "every looking command is called");
-    let home = crashed();
+    let home = crashed(cut_off);
     let before = seen(&home);
     let has = |ending: &str| before.keys().any(|path| path.to_string_lossy().ends_with(ending));
-    assert!(has(".drafts") && has(".waiting"), "{:?}", before.keys());
+    assert!(has(".waiting"), "{:?}", before.keys());
+    assert!(has(".drafts") || cut_off == CutOff::Asking, "{:?}", before.keys());
     for with_engine in [false, true] {
         for (name, words) in CALLS {
             // An engine that another row has started or stopped.
@@ -104,19 +142,48 @@ fn what_only_looks_leaves_every_byte_and_time() {
                 false => drop(home.output(&["engine", "stop"])),
             }
             let line: Vec<&str> = name.split(' ').chain(words.iter().copied()).collect();
-            home.output(&line);
+            let output = home.output(&line);
+            let expected = REFUSED.iter().find(|(refused, _)| refused == name).map_or(0, |(_, code)| *code);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(expected), "{line:?}, engine: {with_engine}: {errors}");
             assert_eq!(seen(&home), before, "{line:?}, engine: {with_engine}");
         }
     }
     // The looks have shown the end that the next change writes.
-    let shown = home.done(&["show", "Cut", "--json"]);
+    let views: &[&[&str]] = &[
+        &["branch", "Cut", "--json"],
+        &["cost", "Cut", "--json"],
+        &["cost", "Cut", "--by", "turn", "--json"],
+        &["export", "Cut", "--to", "markdown"],
+        &["show", "Cut", "--json"],
+        &["tree", "Cut", "--json"],
+        &["versions", "Cut", "--json"],
+    ];
+    let seen_before: Vec<String> = views.iter().map(|view| home.done(view)).collect();
+    let end = last_entry(&home);
+    // So what they name can be used at once.
+    let (error, code) = home.refused(&["abort", "--session", "Cut", "--at", &end]);
+    assert_eq!(code, Some(4), "{error}");
+    let mut edit = home.command(&["edit", "--session", "Cut", &format!("id:{end}"), "--editor"]);
+    let edit = ended(edit.env("EDITOR", "false").stderr(Stdio::piped()).spawn().expect("it starts"));
+    let error = String::from_utf8_lossy(&edit.stderr).into_owned();
+    assert_eq!(edit.status.code(), Some(4), "{error}");
+    assert_eq!(seen(&home), before);
+    // A label that comes and goes changes nothing but the end.
     home.done(&["label", "Cut", "1", "after"]);
-    let ids = |text: &str| -> Vec<String> {
-        let shown: serde_json::Value = serde_json::from_str(text).expect("JSON");
-        let entries = shown["entries"].as_array().expect("entries").iter();
-        entries.map(|entry| entry["id"].as_str().expect("an id").to_owned()).collect()
-    };
-    assert_eq!(ids(&home.done(&["show", "Cut", "--json"])), ids(&shown));
+    home.done(&["label", "Cut", "1", ""]);
+    let is_other = |(view, before): &(&&[&str], &String)| home.done(view) != **before;
+    let others: Vec<&&[&str]> =
+        views.iter().zip(&seen_before).filter(is_other).map(|(view, _)| view).collect();
+    assert!(others.is_empty(), "the end is another one once it is written: {others:?}");
+    assert_eq!(last_entry(&home), end);
+}
+
+fn last_entry(home: &Home) -> String {
+    let shown: serde_json::Value =
+        serde_json::from_str(&home.done(&["show", "Cut", "--json"])).expect("JSON");
+    let last = shown["entries"].as_array().and_then(|entries| entries.last()).expect("entries");
+    last["id"].as_str().expect("an id").to_owned()
 }
 
 /// Journals, drafts, queues, blobs and the file of the other program: what they hold and when they were written.

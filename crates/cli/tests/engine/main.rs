@@ -4,10 +4,13 @@
 
 mod agents;
 mod callers;
+mod forks;
 mod home;
 mod leaving;
 mod looking;
 mod obstacles;
 mod protocol;
+mod scratch;
+mod signals;
 mod starting;
 mod terminal;

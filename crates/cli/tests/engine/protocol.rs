@@ -38,6 +38,7 @@ impl Other {
     }
 
     fn is_stopped_by(&self, stream: UnixStream, tell: &mpsc::Sender<String>) -> bool {
+        stream.set_read_timeout(Some(PATIENCE)).expect("own socket");
         let mut lines = BufReader::new(stream);
         loop {
             let mut line = String::new();

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::home::{Home, ended, rounds, until};
+use serde_json::Value;
+
+use crate::home::{Home, delay, ended, rounds, until};
 
 #[test]
 fn of_a_hundred_first_commands_one_starts_the_engine() {
@@ -22,11 +24,6 @@ fn of_a_hundred_first_commands_one_starts_the_engine() {
     }
     home.until_one_engine();
     assert_eq!((home.engines().len(), home.epoch()), (1, 1));
-}
-
-/// A time between 0 and 80 ms that differs from round to round and is the same in every run.
-fn delay(round: u64) -> Duration {
-    Duration::from_micros(round.wrapping_mul(0x9e37_79b9_7f4a_7c15) % 80_000)
 }
 
 fn kill_engines(home: &Home) {
@@ -97,7 +94,13 @@ fn an_engine_that_nobody_uses_exits_and_whoever_comes_at_that_moment_is_answered
     for round in 0..rounds(12) {
         std::thread::sleep(Duration::from_millis(40) + delay(round));
         assert!(home.done(&["send", "hello"]).contains("You said “hello”"), "round {round}");
+        assert!(home.lock_holders() <= 1, "round {round}: {:?}", home.engines());
     }
+    let shown: Value = serde_json::from_str(&home.done(&["show", "--json"])).expect("JSON");
+    let entries = shown["entries"].as_array().expect("entries");
+    let said_by = |role: &str| entries.iter().filter(|entry| entry["role"] == role).count() as u64;
+    assert_eq!((said_by("user"), said_by("assistant")), (rounds(12), rounds(12)), "{shown}");
+    assert!(home.done(&["fsck"]).ends_with("clean\n"));
     until("its exit", || home.engines().is_empty());
     assert!(!home.run_path("engine.sock").exists(), "the socket goes with its engine");
     assert!(home.epoch() > 1, "some of them met an engine that had left");

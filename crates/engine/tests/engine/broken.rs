@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use futures_util::StreamExt;
 use offshoot_agents::{Agent, AgentConnection, Connecting};
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::views::{BodyView, PromptView};
@@ -14,6 +13,7 @@ use offshoot_session::Stamps;
 use offshoot_session::agent::{Abilities, AgentStart};
 
 use crate::scripted::ScriptedAgent;
+use crate::world::next_event;
 use offshoot_testkit::SharedStamps;
 
 /// Panics while it is reached, until it is mended.
@@ -85,7 +85,7 @@ async fn survives(at: Place) -> EventKind {
     let mut events = engine.follow(&me, &view.id, view.seq).await.unwrap();
     engine.call(&me, send("first")).await.unwrap();
     let mut told = Vec::new();
-    while let Some(Ok(event)) = events.next().await {
+    while let Some(Ok(event)) = next_event(&mut events).await {
         let is_over = matches!(event.kind, EventKind::Closed | EventKind::TurnEnded { .. });
         told.push(event.kind);
         if is_over {
@@ -110,7 +110,7 @@ async fn survives(at: Place) -> EventKind {
     let mut events = engine.follow(&me, &view.id, view.seq).await.unwrap();
     engine.call(&me, send("second")).await.unwrap();
     let mut is_answered = false;
-    while let Some(Ok(event)) = events.next().await {
+    while let Some(Ok(event)) = next_event(&mut events).await {
         is_answered |= matches!(&event.kind, EventKind::Entry { entry, .. } if matches!(entry.body, BodyView::Reply { .. }));
         if matches!(event.kind, EventKind::TurnEnded { .. }) {
             break;

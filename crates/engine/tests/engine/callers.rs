@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::hooks::{hook, shell};
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::{World, send};
+use crate::world::{World, next_event, send};
 
 fn variables(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -124,7 +124,7 @@ async fn settings_are_those_of_the_caller_and_a_broken_one_borrows_nobodys() {
     let mut events = engine.follow(&thinking("high"), "s", 0).await.unwrap();
     engine.call(&thinking("high"), Request::Send(send("yes"))).await.unwrap();
     loop {
-        let event = futures_util::StreamExt::next(&mut events).await.unwrap().unwrap();
+        let event = next_event(&mut events).await.unwrap().unwrap();
         if matches!(event.kind, EventKind::TurnEnded { .. }) {
             break;
         }

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use offshoot_agents::built_in::{BuiltIn, Pace};
 use offshoot_api::request::{self, ForkTo};
 use offshoot_api::views::{BodyView, EntryView, PromptView, ProvenanceView, SessionView};
@@ -18,7 +17,7 @@ use offshoot_testkit::{FixedStamps, SharedStamps};
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
-use crate::world::caller;
+use crate::world::{caller, next_event};
 
 struct OnDisk {
     store: JournalStore,
@@ -98,7 +97,7 @@ fn engine(store: &JournalStore, stamps: &SharedStamps, words: &Arc<Semaphore>) -
 
 async fn until_ready(events: &mut EventStream) {
     let is_ready = |kind: &EventKind| matches!(kind, EventKind::Status { status } if status.state == "ready");
-    while !is_ready(&events.next().await.unwrap().unwrap().kind) {}
+    while !is_ready(&next_event(events).await.unwrap().unwrap().kind) {}
 }
 
 /// Time goes on only when everything is at rest, the disk included.
@@ -111,7 +110,7 @@ async fn words_that_were_shown_come_back_after_a_crash_marked_interrupted() {
     disk.words.add_permits(3);
     let mut pieces = 0;
     while pieces < 3 {
-        let event = events.next().await.unwrap().unwrap();
+        let event = next_event(&mut events).await.unwrap().unwrap();
         pieces += usize::from(matches!(event.kind, EventKind::Live { .. } | EventKind::Words { .. }));
     }
     let shown = disk.view().await.branch.entries.last().unwrap().body.clone();

@@ -5,7 +5,6 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use futures_util::StreamExt;
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::views::{BodyView, PromptView, SessionView};
 use offshoot_api::{ErrorCode, EventStream, Request, Response, Service, request};
@@ -23,7 +22,7 @@ use offshoot_store::{
 use offshoot_testkit::SharedStamps;
 
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::caller;
+use crate::world::{caller, next_event};
 
 /// What goes wrong, until it does not any more.
 #[derive(Debug, Default)]
@@ -212,7 +211,7 @@ fn engine(shelf: &FaultyShelf, agent: &Arc<ScriptedAgent>, stamps: &SharedStamps
 async fn until(events: &mut EventStream, is_it: impl Fn(&EventKind) -> bool) -> Vec<EventKind> {
     let mut heard = Vec::new();
     loop {
-        let kind = events.next().await.expect("the events ended").unwrap().kind;
+        let kind = next_event(events).await.expect("the events ended").unwrap().kind;
         heard.push(kind.clone());
         if is_it(&kind) {
             return heard;

@@ -1,12 +1,11 @@
 //! Whoever follows misses nothing, or is told that it did.
 
-use futures_util::StreamExt;
 use offshoot_api::views::BodyView;
 use offshoot_api::{ErrorCode, Event, EventStream, Request, Response, Service, request};
 use offshoot_engine::Settings;
 
 use crate::scripted::ScriptedAgent;
-use crate::world::{World, caller};
+use crate::world::{World, caller, next_event};
 
 async fn follow(world: &World, after: u64) -> Result<EventStream, ErrorCode> {
     world.engine.follow(&caller(), "s", after).await.map_err(|error| error.code)
@@ -15,7 +14,7 @@ async fn follow(world: &World, after: u64) -> Result<EventStream, ErrorCode> {
 async fn take(events: &mut EventStream, count: usize) -> Vec<Event> {
     let mut taken = Vec::new();
     while taken.len() < count {
-        taken.push(events.next().await.unwrap().unwrap());
+        taken.push(next_event(events).await.unwrap().unwrap());
     }
     taken
 }
@@ -53,8 +52,8 @@ async fn who_was_away_too_long_is_told_so() {
     assert_eq!(follow(&world, now + 1).await.err(), Some(ErrorCode::Gone), "of another engine");
     // It was let go in the middle, and hears of it after what it did get.
     take(&mut slow, 5).await;
-    assert_eq!(slow.next().await.unwrap().unwrap_err().code, ErrorCode::Gone);
-    assert!(slow.next().await.is_none());
+    assert_eq!(next_event(&mut slow).await.unwrap().unwrap_err().code, ErrorCode::Gone);
+    assert!(next_event(&mut slow).await.is_none());
 }
 
 /// Who has missed something asks for its own turn, wherever the head is by then.
@@ -96,7 +95,7 @@ async fn closing_is_the_last_thing_that_is_told() {
     world.engine.close("s").await;
     let closed = take(&mut events, 1).await;
     assert_eq!(closed[0].kind, offshoot_api::EventKind::Closed);
-    assert!(events.next().await.is_none());
+    assert!(next_event(&mut events).await.is_none());
     // And the session can be opened again.
     assert_eq!(world.view().await.id, "s");
 }

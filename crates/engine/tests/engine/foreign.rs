@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures_util::StreamExt;
 use offshoot_agents::built_in::{BuiltIn, Pace};
 use offshoot_api::event::EventKind;
 use offshoot_api::request;
@@ -19,7 +18,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::{World, caller, send};
+use crate::world::{World, caller, next_event, send};
 
 /// A rollout of Codex whose last turn has not ended.
 fn rollout() -> String {
@@ -137,7 +136,7 @@ async fn an_edit_where_no_agent_is_named_keeps_the_agents_session() {
         let mut events = engine.follow(&caller(), "made-by-hand", 0).await.unwrap();
         engine.call(&caller(), request).await.unwrap();
         loop {
-            let event = events.next().await.unwrap().unwrap();
+            let event = next_event(&mut events).await.unwrap().unwrap();
             if let offshoot_api::EventKind::Bound { bound, .. } = &event.kind {
                 known.push(bound.agent_session.clone());
             }

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use futures_util::StreamExt;
 use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning};
 use offshoot_api::response::Changed;
@@ -18,7 +17,7 @@ use tokio::task::JoinHandle;
 use crate::ear::{Ear, Told};
 use crate::hooks::hook;
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::{caller, engine, send};
+use crate::world::{caller, engine, next_event, send};
 
 type Answer = Result<Response, ApiError>;
 
@@ -95,7 +94,7 @@ impl Stage {
     }
 
     async fn until(&mut self, is_it: impl Fn(&EventKind) -> bool) {
-        while !is_it(&self.events.next().await.expect("the events ended").unwrap().kind) {}
+        while !is_it(&next_event(&mut self.events).await.expect("the events ended").unwrap().kind) {}
     }
 
     async fn until_turn_ended(&mut self) {

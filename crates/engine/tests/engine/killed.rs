@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use offshoot_agents::{Agent, AgentConnection, Connecting};
 use offshoot_api::event::EventKind;
 use offshoot_api::views::{BlockView, BodyView, PromptView};
@@ -15,9 +14,10 @@ use offshoot_engine::{Engine, Parts, RuleBook, Settings};
 use offshoot_session::agent::{Abilities, AgentEventKind, AgentInput, AgentStart, FromAgent};
 use offshoot_store::{Home, JournalStore, Locking};
 use offshoot_testkit::SharedStamps;
+use offshoot_testkit::deadline::{BoundedChild, BoundedReader};
 use tempfile::TempDir;
 
-use crate::world::caller;
+use crate::world::{caller, next_event};
 
 const HOME: &str = "OFFSHOOT_TEST_KILLED_HOME";
 
@@ -93,7 +93,7 @@ async fn at_most_sixty_four_pieces_are_lost_with_the_process() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        let mut lines = BufReader::new(BoundedReader(child.stdout.take().unwrap())).lines();
         let mut said = |prefix: &str| {
             let found = lines.find_map(|line| line.unwrap().strip_prefix(prefix).map(str::to_owned));
             found.unwrap_or_else(|| panic!("no `{prefix}`"))
@@ -104,7 +104,7 @@ async fn at_most_sixty_four_pieces_are_lost_with_the_process() {
             heard = said("heard ").parse().unwrap();
         }
         child.kill().unwrap();
-        child.wait().unwrap();
+        child.bounded_wait();
         // What it had said by then, and we had not read yet.
         let rest = lines.map_while(Result::ok).filter_map(|line| line.strip_prefix("heard ")?.parse().ok());
         let shown: usize = rest.last().unwrap_or(heard);
@@ -147,7 +147,7 @@ fn streams_until_it_is_killed() {
         let send = request::Send { session: view.id, prompt, ..request::Send::default() };
         engine.call(&caller(), Request::Send(send)).await.unwrap();
         let mut heard = 0;
-        while let Some(event) = events.next().await {
+        while let Some(event) = next_event(&mut events).await {
             let event = event.unwrap();
             heard += match event.kind {
                 EventKind::Live { .. } | EventKind::Words { .. } => 1,

@@ -1,6 +1,5 @@
 //! The two rungs between going on and being told: an agent that can fork at a message, and one that can be given a session.
 
-use futures_util::StreamExt;
 use offshoot_api::event::EventKind;
 use offshoot_api::request;
 use offshoot_api::views::ProvenanceView;
@@ -9,7 +8,7 @@ use offshoot_session::agent::AgentEventKind;
 use offshoot_session::{Block, Body, Reply};
 
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::{World, caller, send};
+use crate::world::{World, caller, next_event, send};
 
 /// Says a whole message under a name of its own, so that it can be asked to go back to it.
 fn named(name: &str) -> Vec<Do> {
@@ -73,7 +72,7 @@ async fn a_session_that_came_from_another_forks_its_agents_session() {
     let said = request::Send { session: copy.clone(), ..send("zwei") };
     let mut told = world.engine.follow(&caller(), &copy, 0).await.unwrap();
     world.call(Request::Send(said)).await.unwrap();
-    while !matches!(told.next().await.unwrap().unwrap().kind, EventKind::TurnEnded { .. }) {}
+    while !matches!(next_event(&mut told).await.unwrap().unwrap().kind, EventKind::TurnEnded { .. }) {}
     world.send("two").await.unwrap();
     world.until_ready().await;
     let open = request::Open { session: copy, turns: None, turn: None, at: None };

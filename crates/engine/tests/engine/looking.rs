@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use futures_util::StreamExt;
 use offshoot_api::event::EventKind;
 use offshoot_api::request;
 use offshoot_api::views::{BodyView, PromptView, SessionView};
@@ -21,7 +20,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::caller;
+use crate::world::{caller, next_event};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -101,7 +100,7 @@ impl Crashed {
         }
         let words = async {
             loop {
-                let kind = events.next().await.expect("the events ended").unwrap().kind;
+                let kind = next_event(&mut events).await.expect("the events ended").unwrap().kind;
                 if matches!(kind, EventKind::Live { .. }) {
                     return;
                 }
@@ -223,7 +222,7 @@ async fn what_a_look_shows_of_a_crash_is_what_the_next_change_writes() {
         assert_eq!((&written.branch, &written.heads), (&seen.branch, &seen.heads));
         let told = async {
             loop {
-                let kind = events.next().await.expect("the events ended").unwrap().kind;
+                let kind = next_event(&mut events).await.expect("the events ended").unwrap().kind;
                 if let EventKind::Notice { text } = kind {
                     return text;
                 }

@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, LazyLock};
 
-use futures_util::StreamExt;
 use offshoot_agents::built_in::{BuiltIn, Pace};
 use offshoot_api::event::EventKind;
 use offshoot_api::request;
@@ -12,7 +11,7 @@ use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings};
 use offshoot_testkit::SharedStamps;
 
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::{caller, engine};
+use crate::world::{caller, engine, next_event};
 
 static CALLER: LazyLock<Caller> = LazyLock::new(caller);
 
@@ -96,7 +95,7 @@ async fn two_hundred_commands_that_run_leave_no_process_behind() {
         let send = request::Send { session: view.id.clone(), prompt, ..request::Send::default() };
         engine.call(&caller(), Request::Send(send)).await.unwrap();
         let ask = loop {
-            if let EventKind::Asked { ask } = events.next().await.unwrap().unwrap().kind {
+            if let EventKind::Asked { ask } = next_event(&mut events).await.unwrap().unwrap().kind {
                 break ask.id;
             }
         };

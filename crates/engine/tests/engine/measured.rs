@@ -1,7 +1,6 @@
 //! What is told about an answer beside its words: how full the context is, and what an agent prints while a person signs
 //! in.
 
-use futures_util::StreamExt;
 use offshoot_api::event::EventKind;
 use offshoot_api::request;
 use offshoot_api::{Event, EventStream, Request, Service};
@@ -9,7 +8,7 @@ use offshoot_session::agent::{AgentEventKind as Kind, AgentInfo, ConnectionEvent
 use offshoot_session::{Block, Body, Model, Reply, Usage};
 
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::{World, caller};
+use crate::world::{World, caller, next_event};
 
 fn model() -> Model {
     Model { provider: "p".into(), name: "m".into() }
@@ -40,7 +39,7 @@ fn opened(window: i64) -> Do {
 async fn until_end(events: &mut EventStream) -> Vec<Event> {
     let mut heard = Vec::new();
     loop {
-        let event = events.next().await.unwrap().unwrap();
+        let event = next_event(events).await.unwrap().unwrap();
         let is_end = matches!(event.kind, EventKind::TurnEnded { .. });
         heard.push(event);
         if is_end {

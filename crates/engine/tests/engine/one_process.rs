@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use offshoot_api::event::{EventKind, TurnEnd};
 use offshoot_api::{EventStream, Request, Service, request};
 use offshoot_engine::Shelf;
@@ -11,7 +10,7 @@ use offshoot_session::{Change, Record, SessionHeader};
 use tokio::time::Instant;
 
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::{World, caller, send};
+use crate::world::{World, caller, next_event, send};
 
 fn agent() -> ScriptedAgent {
     let mut agent = ScriptedAgent::new();
@@ -43,7 +42,7 @@ async fn send_to_copy(world: &World, text: &str) -> EventStream {
 
 async fn end_of(events: &mut EventStream) -> TurnEnd {
     loop {
-        if let EventKind::TurnEnded { end, .. } = events.next().await.unwrap().unwrap().kind {
+        if let EventKind::TurnEnded { end, .. } = next_event(events).await.unwrap().unwrap().kind {
             return end;
         }
     }

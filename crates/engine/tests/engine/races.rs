@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use offshoot_api::event::EventKind;
 use offshoot_api::request;
 use offshoot_api::views::PromptView;
@@ -24,7 +23,7 @@ use crate::ear::Ear;
 use crate::hooks::hook;
 use crate::rival::{ElsewhereStamps, FullDisk, Rival, RivalShelf, append_elsewhere, process};
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::caller;
+use crate::world::{caller, next_event};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -120,7 +119,7 @@ impl Race {
 }
 
 async fn until(events: &mut EventStream, is_it: impl Fn(&EventKind) -> bool) {
-    let found = async { while !is_it(&events.next().await.expect("the events ended").unwrap().kind) {} };
+    let found = async { while !is_it(&next_event(events).await.expect("the events ended").unwrap().kind) {} };
     tokio::time::timeout(PATIENCE, found).await.expect("it does not happen");
 }
 

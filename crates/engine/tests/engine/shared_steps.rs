@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use offshoot_api::request::{self, ForkTo};
 use offshoot_api::{ApiError, ErrorCode, EventKind, Request, Response, Service};
 use offshoot_engine::{Engine, Parts, RuleBook, Settings};
@@ -15,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::rival::{FullDisk, Rival, RivalShelf, append_elsewhere, process};
 use crate::scripted::{Do, ScriptedAgent};
-use crate::world::caller;
+use crate::world::{caller, next_event};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -324,7 +323,7 @@ async fn an_undo_that_is_refused_names_the_turn_that_was_in_its_way() {
         child_undone.go_on.send(()).unwrap();
         child_redone.reached.await.unwrap();
         agent.open_gate();
-        while !matches!(events.next().await.unwrap().unwrap().kind, EventKind::TurnEnded { .. }) {}
+        while !matches!(next_event(&mut events).await.unwrap().unwrap().kind, EventKind::TurnEnded { .. }) {}
         child_redone.go_on.send(()).unwrap();
     });
     let refused = undone.unwrap_err();

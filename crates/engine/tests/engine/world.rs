@@ -6,12 +6,19 @@ use futures_util::StreamExt;
 use offshoot_agents::Agent;
 use offshoot_api::event::EventKind;
 use offshoot_api::views::{EntryView, PromptView, SessionView};
-use offshoot_api::{ApiError, Caller, EventStream, Request, Response, Service, request};
+use offshoot_api::{ApiError, Caller, Event, EventStream, Request, Response, Service, request};
 use offshoot_engine::{Engine, MemoryShelf, Parts, RuleBook, Settings, Shelf};
 use offshoot_session::{Change, EntryId, Record, SessionId, SessionTree, Stamps};
 use offshoot_testkit::SharedStamps;
+use offshoot_testkit::deadline::PATIENCE;
+use tokio::time::timeout;
 
 use crate::scripted::ScriptedAgent;
+
+/// The next event of a stream, with a deadline. Where time is virtual it passes only when nothing else can happen.
+pub(crate) async fn next_event(events: &mut EventStream) -> Option<Result<Event, ApiError>> {
+    timeout(PATIENCE, events.next()).await.expect("what is waited for did not come")
+}
 
 pub(crate) struct World {
     pub(crate) shelf: MemoryShelf,
@@ -140,7 +147,7 @@ impl World {
     /// Listens until an event is the one that is waited for.
     pub(crate) async fn until(&mut self, is_it: impl Fn(&EventKind) -> bool) {
         loop {
-            let event = self.events.next().await.expect("the events ended").unwrap();
+            let event = next_event(&mut self.events).await.expect("the events ended").unwrap();
             // Every turn ends with one; what it says has tests of its own.
             if matches!(event.kind, EventKind::Measured { .. }) {
                 continue;

@@ -14,6 +14,7 @@ use offshoot_session::live::Delta;
 use offshoot_session::{EntryId, Fact, Record, SessionId};
 use offshoot_store::SessionStore;
 use offshoot_testkit::FixedStamps;
+use offshoot_testkit::deadline::{BoundedChild, BoundedReader};
 
 const HOME: &str = "OFFSHOOT_HAMMER_HOME";
 const SEED: &str = "OFFSHOOT_HAMMER_SEED";
@@ -51,7 +52,7 @@ fn kill(test: &str, folder: &Path, round: usize, moment: Moment) -> Vec<String> 
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut output = BufReader::new(hammer.stdout.take().unwrap());
+    let mut output = BufReader::new(BoundedReader(hammer.stdout.take().unwrap()));
     let mut said = Vec::new();
     let mut line = String::new();
     while !said.iter().any(|line| line == "hammer begins") {
@@ -67,7 +68,7 @@ fn kill(test: &str, folder: &Path, round: usize, moment: Moment) -> Vec<String> 
     }
     std::thread::sleep(moment.then);
     hammer.kill().unwrap();
-    hammer.wait().unwrap();
+    hammer.bounded_wait();
     loop {
         line.clear();
         output.read_line(&mut line).unwrap();

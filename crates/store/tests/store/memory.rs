@@ -11,6 +11,7 @@ use offshoot_store::ending::{Last, ending};
 use offshoot_store::lazy::{Format, UseIndex};
 use offshoot_store::recent::recent_messages;
 use offshoot_store::{LazySession, LightSession};
+use offshoot_testkit::deadline::BoundedCommand;
 use offshoot_transcripts::gist::{Follow, lines_of};
 use serde_json::{Value, json};
 
@@ -155,7 +156,7 @@ fn peak_of(how: &str, file: &Path) -> u64 {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "memory::reads_in_a_process_of_its_own", "--nocapture", "--test-threads=1"])
         .envs([(READS, how.as_ref()), (FILE, file.as_os_str())])
-        .output()
+        .bounded_output()
         .unwrap();
     let told = String::from_utf8_lossy(&output.stdout);
     let number = told.split("peak ").nth(1).and_then(|behind| behind.split(' ').next());

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use offshoot_session::{Body, Oddity, SessionTree};
 use offshoot_store::{DatabaseError, OpencodeDatabase};
+use offshoot_testkit::deadline::BoundedCommand;
 use offshoot_testkit::draw;
 use offshoot_transcripts::Transcript;
 use rusqlite::Connection;
@@ -142,7 +143,7 @@ fn a_running_program_is_not_disturbed_and_one_state_is_seen() {
     let reader = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "opencode_database::another_reader", "--ignored", "--nocapture"])
         .env(DATABASE, program.path())
-        .output()
+        .bounded_output()
         .unwrap();
     let said = String::from_utf8(reader.stdout).unwrap();
     assert!(said.contains("1 prompts"), "{said}");

@@ -35,7 +35,7 @@ pub(super) fn together(
             }
         }
     }
-    rows.append(&mut journals);
+    rows.extend(journals);
     rows
 }
 
