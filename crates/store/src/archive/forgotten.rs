@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::beside::list_of;
 use super::shared::in_list;
 use super::trash::TRASH_TIME;
 use super::{Archive, Hold};
@@ -48,6 +49,11 @@ impl Forgotten {
                 || (own_directory != session.original && path.starts_with(&own_directory))
                 || session.is_moved_to(path)
         })
+    }
+
+    /// Whether this is the list in which the agent of a forgotten session names it.
+    pub(crate) fn may_list(&self, list: &Path) -> bool {
+        self.0.iter().any(|session| list_of(&session.original) == list)
     }
 
     /// Whether a list of sessions names a forgotten one: it may also have its title and its first prompt.
