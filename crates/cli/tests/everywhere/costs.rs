@@ -101,6 +101,8 @@ fn ls_and_cost_and_show_agree() {
     let cost = told(&format!("cost --session {id} --json"));
     // $3 and $15 for a million tokens: 1000 and 500, 2000 and 100
     assert_eq!((listed, cost["total"]["cost_micros"].as_i64()), (18_000, Some(18_000)), "{cost}");
+    let versions = told(&format!("versions --session {id} 1 --json"));
+    assert_eq!(versions["versions"][0]["cost_micros"], 10_500, "{versions}");
     let piped = person.run(&format!("cost --session {id}"));
     assert!(piped.contains("session\t$0.02\t"), "the unit of `ls`: {piped}");
     let shown = person.run(&format!("show --session {id}"));
