@@ -146,7 +146,8 @@ fn steady_bytes_of(path: &Path) -> Result<Steady, Failure> {
     read_steadily(&DiskFiles, path).map_err(|error| cannot_read(path, &error.source))
 }
 
-fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
+/// A file that was named on the command line.
+pub(crate) fn bytes_of(path: &Path) -> Result<Vec<u8>, Failure> {
     let kind = std::fs::metadata(path).map_err(|error| cannot_read(path, &error))?.file_type();
     if kind.is_dir() {
         return Err(Failure::failed(words::is_a_folder(path)).hint(words::is_a_folder_hint(path)));

@@ -147,7 +147,7 @@ impl RuleBook {
         Ok(())
     }
 
-    /// As the file has them now. One that cannot be read any more changes nothing.
+    /// As the file has them now; none if it cannot be read.
     fn current(&self) -> MutexGuard<'_, Kept> {
         let mut kept = self.kept();
         let _ = self.refresh(&mut kept);
@@ -155,10 +155,20 @@ impl RuleBook {
     }
 
     fn refresh(&self, kept: &mut Kept) -> Result<(), RuleBookError> {
-        if let Some(path) = self.path.as_deref().filter(|path| state_of(path) != kept.seen) {
-            *kept = read(path)?;
+        let Some(path) = self.path.as_deref().filter(|path| state_of(path) != kept.seen) else {
+            return Ok(());
+        };
+        match read(path) {
+            Ok(read) => {
+                *kept = read;
+                Ok(())
+            }
+            Err(error) => {
+                // The file may have been changed to revoke one of them, so none stays in force. It is read again the next time.
+                *kept = Kept { is_reported: kept.is_reported, ..Kept::default() };
+                Err(error)
+            }
         }
-        Ok(())
     }
 
     /// Replaced as a whole, so a thread that died here left nothing half done. Nobody awaits while holding it.
@@ -278,5 +288,28 @@ mod tests {
         let all = RuleBook::at(path).all().expect("a list");
         let ids: Vec<&str> = all.iter().map(|rule| rule.id.as_str()).collect();
         assert_eq!(ids, ["stays-1", "stays-2", "stays-3"]);
+    }
+
+    /// The rules of before stayed in force as long as the engine ran.
+    #[test]
+    fn a_file_that_is_damaged_allows_nothing_until_it_is_repaired() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("permissions.json");
+        let rule = r#"{"id":"r","scope":"project","session":"s","project":"/p","tool":"shell","matches":"exact","command":"ls","made_at":"2025-01-01T00:00:00Z"}"#;
+        let list = format!(r#"{{"version":2,"rules":[{rule}]}}"#);
+        std::fs::write(&path, &list).expect("own file");
+        let book = RuleBook::at(path.clone());
+        let count = || book.reaching(&"s".into(), Some("/p")).iter().count();
+        assert_eq!(count(), 1);
+        std::fs::write(&path, "nonsense").expect("own file");
+        assert_eq!(count(), 0);
+        assert!(book.all().is_err() && book.revoke(&RuleId::named("r".to_owned())).is_err());
+        assert!(
+            book.problem_to_report().is_some() && book.problem_to_report().is_none(),
+            "it is reported once"
+        );
+        assert_eq!(count(), 0);
+        std::fs::write(&path, list).expect("own file");
+        assert_eq!(count(), 1, "repaired");
     }
 }

@@ -22,6 +22,7 @@
 //! | how much is kept, and proof that it is whole | `survey` |
 //! | copies that are damaged, to be packed again | `damage` |
 //! | sessions that are not to be kept, and where their copies go | `forgotten`, `trash` |
+//! | files that are about several sessions | `shared` |
 //!
 //! A kept file only grows, or is replaced whole. A process that is killed leaves an end that nobody reads, and the next
 //! one cuts it off.
@@ -35,6 +36,7 @@ mod frames;
 mod keep;
 mod place;
 mod rows;
+mod shared;
 mod survey;
 mod titles;
 mod trash;

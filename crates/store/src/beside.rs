@@ -69,7 +69,12 @@ pub fn continues_another(path: &Path) -> bool {
     let mut first = Vec::new();
     let is_read = crate::private::open_foreign(path)
         .and_then(|file| BufReader::new(file).take(LONGEST_LINE as u64).read_until(b'\n', &mut first));
-    is_read.is_ok() && belongs(None, &first).is_some_and(|belongs| belongs.base.is_some())
+    is_read.is_ok() && has_base(&first)
+}
+
+/// Whether the first line of a rollout says that it continues another one.
+pub(crate) fn has_base(first_line: &[u8]) -> bool {
+    belongs(None, first_line).is_some_and(|belongs| belongs.base.is_some())
 }
 
 /// The file in which Codex writes what people call their sessions: beside the folder of all of them; for a rollout that

@@ -17,11 +17,16 @@ use tempfile::NamedTempFile;
 
 use crate::short_lines::read_short_lines;
 
-/// Opens a file of the home. A new file has mode 0600; a symbolic link is refused.
+/// Opens a file of the home. A new file has mode 0600, and an existing one is closed to others; a symbolic link is refused.
 pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     options.mode(0o600).custom_flags(flags(OFlags::NOFOLLOW | OFlags::NONBLOCK));
-    let file = options.open(path).map_err(named_link)?;
-    regular(file)
+    let file = regular(options.open(path).map_err(named_link)?)?;
+    let found = file.metadata()?;
+    // On a disk that cannot be written it stays as it is; the home around it is closed.
+    if is_ours(&found) && is_to_be_closed(&found) && !is_closed(&found) {
+        let _ = file.set_permissions(Permissions::from_mode(found.mode() & 0o600));
+    }
+    Ok(file)
 }
 
 /// Opens a file of another program to read it. Links are followed; a FIFO or device is refused instead of waited for.
@@ -134,7 +139,8 @@ pub fn inspect(home: &Path) -> io::Result<Privacy> {
         return Ok(Privacy::OfAnotherUser);
     }
     let mut has_open_files = false;
-    // Blobs are spread over directories; all other directories of a home are at its top, or in the archive.
+    // Blobs are spread over directories; all other directories of a home are at its top, or in the archive. Sessions can be
+    // many thousand files: each of them is closed when it is opened.
     for directory in [home.to_owned(), home.join("blobs")] {
         let items = match std::fs::read_dir(&directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -267,6 +273,26 @@ mod tests {
         assert_eq!(secure(&home).unwrap(), Privacy::HasOpenFiles);
         assert_eq!(secure(&home).unwrap(), Privacy::Private);
         assert_eq!(secure(&dir.path().join("missing")).unwrap(), Privacy::Private);
+    }
+
+    #[test]
+    fn a_file_is_closed_when_it_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, original) = (dir.path().join("file"), dir.path().join("original"));
+        for path in [&file, &original] {
+            std::fs::write(path, "").unwrap();
+            close(path, 0o666).unwrap();
+        }
+        std::fs::hard_link(&original, dir.path().join("link")).unwrap();
+        for path in [&file, &dir.path().join("link")] {
+            open(path, OpenOptions::new().read(true)).unwrap();
+        }
+        assert_eq!(std::fs::metadata(&file).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(
+            std::fs::metadata(&original).unwrap().mode() & 0o777,
+            0o666,
+            "the original keeps its mode"
+        );
     }
 
     #[test]

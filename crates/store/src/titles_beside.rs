@@ -15,6 +15,8 @@ use crate::beside::{is_top_of_codex, names_of_codex};
 
 const INDEX_OF_CLAUDE: &str = "sessions-index.json";
 pub(crate) const INDEX_OF_CODEX: &str = "session_index.jsonl";
+/// All names of such lists.
+pub(crate) const INDEXES: [&str; 2] = [INDEX_OF_CLAUDE, INDEX_OF_CODEX];
 
 /// A title, and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +30,7 @@ pub struct TitleBeside {
 
 /// Whether a file is such a list, by its name.
 pub(crate) fn is_index(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name == INDEX_OF_CLAUDE || name == INDEX_OF_CODEX)
+    path.file_name().is_some_and(|name| INDEXES.iter().any(|index| name == *index))
 }
 
 /// Beside a folder in which Codex keeps sessions.

@@ -23,7 +23,7 @@ fn files_of_real_programs_lose_nothing() {
         return;
     };
     let mut count = 0;
-    for part in ["pi", "omp", "generated/pi", "generated/omp"] {
+    for part in ["pi", "pi-1.5", "omp", "omp-18.3", "generated/pi", "generated/omp"] {
         let Ok(files) = std::fs::read_dir(folder.join(part)) else { continue };
         for path in files
             .flatten()

@@ -3,9 +3,10 @@
 //! The context is compared under [`ContextOptions::pi`]; what Offshoot itself leaves out of a context beyond that, such
 //! as failed replies, is no concern of pi's. Costs are those that the built program prints.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use offshoot_session::context::{Context, ContextOptions, Message, context_of};
 use offshoot_session::{Block, Body, SessionTree, text_of};
 use serde_json::{Value, json};
@@ -65,9 +66,31 @@ fn contexts_of(file: &Path, by_pi: &Value) -> Result<Value> {
     let bytes = std::fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let (tree, _) = SessionTree::replay(offshoot_transcripts::pi::read(None, &bytes).records);
     let at = by_pi.as_object().context("pi told no contexts")?.keys();
-    let known = at.filter(|id| tree.contains(&id.as_str().into()));
+    let (known, others): (Vec<&String>, Vec<&String>) = at.partition(|id| tree.contains(&id.as_str().into()));
+    // Without this a reading that lost everything would be the same as what is left of pi's.
+    ensure!(!known.is_empty(), "`{}`: no entry of pi's is one of ours", file.display());
+    let kinds = kinds_of_lines(&bytes);
+    for id in others {
+        let kind = kinds.get(id).map_or("unknown", String::as_str);
+        ensure!(
+            matches!(kind, "label" | "session_info" | "usage"),
+            "`{}`: the line `{id}` of type `{kind}` is no entry of ours",
+            file.display()
+        );
+    }
+    let known = known.into_iter();
     let context = |id: &String| context_of(&tree, Some(&id.as_str().into()), &ContextOptions::pi());
     Ok(Value::Object(known.map(|id| (id.clone(), told(&context(id)))).collect()))
+}
+
+/// The types of all lines that have an id.
+fn kinds_of_lines(bytes: &[u8]) -> BTreeMap<String, String> {
+    let lines = String::from_utf8_lossy(bytes);
+    let kind = |line: &str| {
+        let line: Value = serde_json::from_str(line).ok()?;
+        Some((line["id"].as_str()?.to_owned(), line["type"].as_str()?.to_owned()))
+    };
+    lines.lines().filter_map(kind).collect()
 }
 
 fn known_to(ours: &Value, by_pi: &Value) -> Value {

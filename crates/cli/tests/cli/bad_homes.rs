@@ -5,6 +5,7 @@ use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
 
+use crate::privacy::open_to_others;
 use crate::support::Folder;
 
 /// What each kind of command ends with: a part of what it prints, and its exit code.
@@ -106,6 +107,16 @@ const STATES: &[State] = &[
         expected: fails("it is not a regular file", "it is not a regular file"),
     },
     State {
+        name: "the settings are a FIFO",
+        make: |folder| fifo(&folder.home().join("settings.toml")),
+        unmake: |folder| std::fs::remove_file(folder.home().join("settings.toml")).expect("own FIFO"),
+        expected: Expected {
+            reads: ("settings.toml`: it is not a regular file", 0),
+            changes: ("settings.toml`: it is not a regular file", 0),
+            sends: ("settings.toml`: it is not a regular file", 2),
+        },
+    },
+    State {
         name: "the catalog is a FIFO",
         make: |folder| fifo(&folder.home().join("catalog.db")),
         unmake: |folder| drop(std::fs::remove_file(folder.home().join("catalog.db"))),
@@ -143,16 +154,41 @@ fn fifo(path: &Path) -> bool {
     rustix::fs::mkfifoat(rustix::fs::CWD, path, rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR).is_ok()
 }
 
-fn check(folder: &Folder, state: &str, expected: &Expected, run: &dyn Fn(&str) -> String) {
-    let lines =
-        [("show Mine", expected.reads), ("label 1 noted", expected.changes), ("send again", expected.sends)];
-    for (line, (sentence, exit)) in lines {
-        let told = run(line);
-        let ended = told.lines().last().and_then(|last| last.strip_prefix("exit ")).unwrap_or("0");
-        assert!(told.contains(sentence) && ended == exit.to_string(), "{state}: {line}: {told}");
+/// A command that changes the session, and what it reads from its standard input.
+type Change = (&'static str, String);
+
+fn label() -> Change {
+    ("label 1 noted", String::new())
+}
+
+fn check(
+    folder: &Folder,
+    state: &str,
+    expected: &Expected,
+    change: &Change,
+    run: &dyn Fn(&str, &str) -> String,
+) {
+    let lines = [
+        (("show Mine", ""), expected.reads),
+        ((change.0, change.1.as_str()), expected.changes),
+        (("send again", ""), expected.sends),
+    ];
+    for ((line, input), (sentence, exit)) in lines {
+        let told = run(line, input);
+        assert!(told.contains(sentence) && ended(&told) == exit.to_string(), "{state}: {line}: {told}");
+        assert!(!told.contains("panicked"), "{state}: {line}: {told}");
+    }
+    // These look at every file of the home, and say what they find.
+    for line in ["doctor", "doctor --report", "fsck"] {
+        let told = run(line, "");
+        assert!(["0", "1", "4"].contains(&ended(&told)), "{state}: {line}: {told}");
         assert!(!told.contains("panicked"), "{state}: {line}: {told}");
     }
     offshoot_testkit::stop_engine(env!("CARGO_BIN_EXE_offshoot"), &folder.home());
+}
+
+fn ended(told: &str) -> &str {
+    told.lines().last().and_then(|last| last.strip_prefix("exit ")).unwrap_or("0")
 }
 
 fn with_session() -> Folder {
@@ -179,8 +215,12 @@ fn every_bad_home_has_its_sentence_and_loses_nothing() {
             println!("skipped: {name}: it cannot be made here");
             continue;
         }
-        check(&folder, name, expected, &|line| folder.run(line));
+        check(&folder, name, expected, &label(), &|line, input| folder.run_with(line, input));
         unmake(&folder);
+        // A home that is refused stays as it is.
+        if expected.reads.1 != 4 {
+            assert_eq!(open_to_others(&folder.home()), [], "{name}");
+        }
         nothing_is_lost(&folder, name, &before);
     }
 }
@@ -193,29 +233,41 @@ fn a_home_on_a_bad_disk_has_its_sentence_and_loses_nothing() {
         "mount --bind \"$OFFSHOOT_HOME\" \"$OFFSHOOT_HOME\" && mount -o remount,ro,bind \"$OFFSHOOT_HOME\"";
     let full = "cp -a \"$OFFSHOOT_HOME\" copy && mount -t tmpfs -o size=128k,mode=700 none \"$OFFSHOOT_HOME\" \
                 && cp -a copy/sessions \"$OFFSHOOT_HOME\" && rm -r copy; cat /dev/zero > \"$OFFSHOOT_HOME/fill\" 2> /dev/null";
+    // A short change could still fit into the last page of the journal.
+    let long = ("append", format!("{{\"role\":\"user\",\"text\":\"{}\"}}\n", "x".repeat(1 << 20)));
     let states = [
-        ("read-only", read_only, fails("the disk cannot be written", "the disk cannot be written")),
-        // A label may still fit into the last page of the journal.
-        ("full", full, Expected { changes: ("", 0), ..fails("", "no space left on the disk") }),
+        ("read-only", read_only, label(), fails("the disk cannot be written", "the disk cannot be written")),
+        ("full", full, long, fails("no space left on the disk", "no space left on the disk")),
     ];
-    for (name, mount, expected) in states {
+    for (name, mount, change, expected) in states {
         let folder = with_session();
         let before = std::fs::read(journal(&folder)).expect("the journal");
-        let on_disk = |line: &str| {
+        folder.write("before", &before);
+        let mounted = |then: &str, line: &str, input: &str| {
             let script = format!(
                 "exec unshare --user --map-root-user --mount sh -c '({mount}) || test -e \"$OFFSHOOT_HOME/fill\" || exit 77; \
-                 exec \"$0\" \"$@\"' \"$@\""
+                 {then}' \"$@\""
             );
             let mut shell = folder.command_in_shell(&script);
             shell.env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin");
-            folder.told(shell, line, "")
+            folder.told(shell, line, input)
         };
-        let listed = on_disk("ls");
-        if listed.contains("exit 77") || listed.contains("exit 1") || listed.contains("unshare") {
-            println!("skipped: no disk can be mounted here: {listed}");
+        let probed = mounted("true", "", "");
+        if probed.contains("exit ") {
+            println!("skipped: no disk can be mounted here: {probed}");
             return;
         }
-        check(&folder, name, &expected, &on_disk);
+        // The disk is gone after the command, so it is looked at before.
+        let then = format!(
+            "\"$0\" \"$@\"; ended=$?; head -c {} \"$OFFSHOOT_HOME\"/sessions/*.jsonl | cmp - before || echo lost; exit $ended",
+            before.len()
+        );
+        let on_disk = |line: &str, input: &str| {
+            let told = mounted(&then, line, input);
+            assert!(!told.contains("lost"), "{name}: {line}: {told}");
+            told
+        };
+        check(&folder, name, &expected, &change, &on_disk);
         nothing_is_lost(&folder, name, &before);
     }
 }
@@ -242,7 +294,7 @@ fn a_home_that_its_owner_may_not_write_is_read() {
         mode(&folder.home().join(directory), 0o500);
     }
     let expected = fails("no permission", "no permission");
-    check(&folder, "not writable", &expected, &|line| folder.run_as_ordinary_user(line));
+    check(&folder, "not writable", &expected, &label(), &|line, _| folder.run_as_ordinary_user(line));
     for directory in ["", "sessions", "run", "log"] {
         mode(&folder.home().join(directory), 0o700);
     }

@@ -549,6 +549,9 @@ fn a_flat_list_of_messages_is_imported_as_one_branch() {
             "import list.json --agent claude",
         ])
     );
+    // A device was read until the memory was full.
+    let told = folder.run("import --flat /dev/zero");
+    assert!(told.starts_with("error: `/dev/zero` is a device") && told.ends_with("exit 1\n"), "{told}");
     // From a pipe, without what is left out.
     let list = r#"[{"role":"user","text":"one"},{"role":"assistant","text":"1"},
         {"role":"user","text":"two"},{"role":"assistant","text":"2"}]"#;

@@ -64,6 +64,12 @@ fn doctor_finds_nothing_wrong_with_an_undone_session() {
     folder.run("undo");
     let told = folder.run("doctor");
     assert!(told.contains("1 session, 1 undone, none damaged") && !told.contains("exit"), "{told}");
+    // One that was imported is undone as a whole, too.
+    folder.run("import burst.jsonl");
+    folder.run("undo");
+    let told = folder.run("doctor");
+    assert!(told.contains("2 sessions, 2 undone, none damaged") && !told.contains("exit"), "{told}");
+    assert!(folder.run("fsck").contains("clean"));
 }
 
 /// A8: to install Codex did not help, because it cannot be run yet.

@@ -51,6 +51,37 @@ fn an_export_stays_in_its_directory_whatever_the_id_is() {
     }
 }
 
+/// The title went to the list under a temporary name with the id in it.
+#[test]
+fn a_session_whose_id_is_a_path_is_named_and_changed_in_its_place() {
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.path().join("a/b")).expect("own directory");
+    folder.write("a/b/hostile.jsonl", hostile_session().as_bytes());
+    let id = r"../../planted\u001b]52;c;eA==\u0007";
+    let list = format!(r#"{{"version":1,"entries":[{{"sessionId":"{id}","summary":"Old"}}]}}"#);
+    folder.write("a/b/sessions-index.json", list.as_bytes());
+    let outside = || -> Vec<PathBuf> {
+        let mut files = files_below(folder.path());
+        files.retain(|path| !path.starts_with(folder.home()));
+        files.sort();
+        files
+    };
+    let before = outside();
+    for line in
+        ["rename a/b/hostile.jsonl Mine --write-back", "import a/b/hostile.jsonl", "edit 1 changed", "undo"]
+    {
+        let told = folder.run(line);
+        assert!(!told.contains("exit") && !told.contains('\u{1b}'), "{line}: {told:?}");
+        assert_eq!(outside(), before, "{line}: nothing is written elsewhere");
+    }
+    for name in ["a/b/hostile.jsonl", "a/b/sessions-index.json"] {
+        let text = std::fs::read_to_string(folder.path().join(name)).expect("own file");
+        assert!(text.contains("\"Mine\""), "{name}: {text}");
+    }
+    let in_home = files_below(&folder.home());
+    assert!(!in_home.iter().any(|path| path.to_string_lossy().contains("planted/")), "{in_home:?}");
+}
+
 /// D15: `new` and `label` printed what was typed, and `label` the foreign id of an entry.
 #[test]
 fn typed_text_and_foreign_ids_are_printed_harmless() {
@@ -125,7 +156,18 @@ fn a_full_standard_output_is_an_error() {
     let folder = Folder::new();
     folder.run("new Full");
     let input = r#"{"role":"user","text":"hello"}"#;
-    for command in ["append", "append --json", "append --batch", "ls", "tree", "chat --agent built_in"] {
+    let commands = [
+        "append",
+        "append --json",
+        "append --batch",
+        "ls",
+        "tree",
+        "chat --agent built_in",
+        "send hello --agent built_in",
+        "send hello --agent built_in --json",
+        "send hello --agent built_in --json=lines",
+    ];
+    for command in commands {
         let script = format!("printf '%s\\n' '{input}' | \"$1\" {command} > /dev/full");
         let output = folder.command_in_shell(&script).env("PATH", "/usr/bin:/bin").bounded_output();
         let output = output.expect("a shell");

@@ -39,3 +39,4 @@ mod talking;
 mod terminal;
 mod together;
 mod trouble;
+mod wide;

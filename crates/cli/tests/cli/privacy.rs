@@ -9,7 +9,7 @@ use offshoot_testkit::deadline::BoundedCommand;
 use crate::support::Folder;
 
 /// What others can read or write, sockets included.
-fn open_to_others(home: &Path) -> Vec<(PathBuf, u32)> {
+pub(crate) fn open_to_others(home: &Path) -> Vec<(PathBuf, u32)> {
     let mut found = Vec::new();
     let mut to_visit = vec![home.to_owned()];
     while let Some(path) = to_visit.pop() {

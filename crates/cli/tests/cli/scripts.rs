@@ -478,6 +478,29 @@ fn a_tool_is_given_something_else_and_a_whole_folder_is_allowed() {
     assert_eq!((code, told.contains("three")), (Some(0), true), "nobody is asked: {told}");
 }
 
+/// The rules of before stayed in force in an engine that ran already.
+#[test]
+fn rules_that_are_damaged_while_an_engine_runs_allow_nothing() {
+    let folder = Folder::new();
+    new_session(&folder, "Ruled");
+    let is_asked = |answer: &[&str]| {
+        let mut send = started(&folder, &["send", "run echo three"]);
+        until_noted(&mut send, "offshoot answer");
+        assert_eq!(run(&folder, &[&["answer"], answer].concat()).1, Some(0));
+        assert_eq!(ended(send).1, Some(0));
+    };
+    is_asked(&["always", "--project"]);
+    assert_eq!(run(&folder, &["send", "run echo three"]).1, Some(0), "it is not asked again");
+    let engine = folder.engine();
+    let list = folder.home().join("permissions.json");
+    let rules = std::fs::read(&list).expect("a list");
+    std::fs::write(&list, "nonsense").expect("own file");
+    is_asked(&["allow"]);
+    std::fs::write(&list, rules).expect("own file");
+    assert_eq!(run(&folder, &["send", "run echo three"]).1, Some(0), "repaired");
+    assert_eq!(folder.engine(), engine);
+}
+
 #[test]
 fn hooks_have_a_say_also_where_no_engine_runs() {
     let folder = Folder::with_talk();

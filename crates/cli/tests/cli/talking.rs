@@ -284,6 +284,23 @@ fn every_command_reaches_the_chat_that_runs_elsewhere() {
     assert!(list.contains("Named from outside"), "{list}");
 }
 
+/// D16: to look at what was asked before a crash wrote the end of the turn.
+#[test]
+fn a_look_at_a_request_that_a_crash_has_left_writes_nothing() {
+    let folder = Folder::new();
+    let mut chat = Talk::begin(&folder, &["chat"]);
+    chat.say("run echo from-the-tool");
+    chat.until("May it use shell?");
+    chat.kill_with_engine(&folder);
+    let journal = folder.journals().pop().expect("a journal");
+    let before = std::fs::read(&journal).expect("own file");
+    for look in ["status", "queue", "show", "tree", "ls", "versions 1", "show --json", "doctor", "fsck"] {
+        let (told, code) = run(&folder, &look.split(' ').collect::<Vec<_>>());
+        assert_eq!(code, Some(0), "{look}: {told}");
+        assert!(std::fs::read(&journal).expect("own file") == before, "{look}");
+    }
+}
+
 #[test]
 fn a_socket_that_a_crash_has_left_is_taken_over() {
     let folder = Folder::new();

@@ -101,6 +101,8 @@ fn ls_and_cost_and_show_agree() {
     let cost = told(&format!("cost --session {id} --json"));
     // $3 and $15 for a million tokens: 1000 and 500, 2000 and 100
     assert_eq!((listed, cost["total"]["cost_micros"].as_i64()), (18_000, Some(18_000)), "{cost}");
+    let versions = told(&format!("versions --session {id} 1 --json"));
+    assert_eq!(versions["versions"][0]["cost_micros"], 10_500, "{versions}");
     let piped = person.run(&format!("cost --session {id}"));
     assert!(piped.contains("session\t$0.02\t"), "the unit of `ls`: {piped}");
     let shown = person.run(&format!("show --session {id}"));
@@ -176,11 +178,6 @@ fn ls_and_cost_agree_for_sessions_of_real_programs() {
     for session in listed["sessions"].as_array().expect("a list") {
         // Fixtures of one folder may have the same id.
         let path = session["path"].as_str().expect("a path");
-        let is_by_reference =
-            std::fs::read_to_string(path).is_ok_and(|text| text.contains("\"history_base\""));
-        if is_by_reference || !Path::new(path).is_file() {
-            continue;
-        }
         let by_turn = told(&["cost", path, "--by", "turn", "--json"]);
         let total = &by_turn["total"]["cost_micros"];
         assert_eq!(session["cost_micros"], *total, "`{path}`");
@@ -190,6 +187,74 @@ fn ls_and_cost_agree_for_sessions_of_real_programs() {
         priced += usize::from(sum > 0);
     }
     assert!(priced > 0, "`{}` holds no session with a price", folder.display());
+}
+
+/// A fork of Codex whose history is in the file of its parent: `ls` had only the replies in its own file.
+#[test]
+fn a_fork_by_reference_counts_its_history_in_ls_and_once_over_all_sessions() {
+    let person = Person::alone();
+    let thread = |id: char| format!("01a1e09c-0000-7000-8000-00000000000{id}");
+    let line = |ordinal: u32, kind: &str, payload: Value| json!({"timestamp":format!("2025-03-04T05:00:{ordinal:02}.000Z"),"ordinal":ordinal,"type":kind,"payload":payload});
+    let meta = |id: char, more: Value| {
+        let mut meta = json!({"id":thread(id),"timestamp":"2025-03-04T05:00:00.000Z","cwd":"/home/dev/x","originator":"codex_cli_rs","cli_version":"0.160.0"});
+        meta.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        line(0, "session_meta", meta)
+    };
+    let said = |ordinal: u32, role: &str, text: &str| {
+        let kind = if role == "user" { "input_text" } else { "output_text" };
+        line(
+            ordinal,
+            "response_item",
+            json!({"type":"message","role":role,"content":[{"type":kind,"text":text}]}),
+        )
+    };
+    let counted = |ordinal: u32, last: i64, so_far: i64| {
+        let tokens = |count: i64| json!({"input_tokens":count,"cached_input_tokens":0,"output_tokens":0,"reasoning_output_tokens":0,"total_tokens":count});
+        let info = json!({"last_token_usage":tokens(last),"total_token_usage":tokens(so_far)});
+        line(ordinal, "event_msg", json!({"type":"token_count","info":info}))
+    };
+    let model =
+        |ordinal: u32| line(ordinal, "turn_context", json!({"cwd":"/home/dev/x","model":"gpt-5-codex"}));
+    let folder = ".codex/sessions/2025/03/04/rollout-2025-03-04T05-0";
+    let base = [
+        meta('a', json!({})),
+        model(1),
+        said(2, "user", "A quokka?"),
+        said(3, "assistant", "Yes."),
+        counted(4, 1_000, 1_000),
+        said(5, "user", "A wombat?"),
+        said(6, "assistant", "No."),
+        counted(7, 500, 1_500),
+    ];
+    person.write(&format!("{folder}0-00-{}.jsonl", thread('a')), &base);
+    let from = json!({"history_base":{"thread_id":thread('a'),"end_ordinal_exclusive":5},"forked_from_id":thread('a')});
+    let mut fork = vec![
+        meta('c', from),
+        model(5),
+        said(6, "user", "A numbat?"),
+        said(7, "assistant", "Perhaps."),
+        counted(8, 30, 1_030),
+    ];
+    let file = format!("{folder}2-00-{}.jsonl", thread('c'));
+    let tokens = |now: u64, id: char| {
+        let rows = person.json_lines_at(now, "ls --json=lines");
+        let row = rows.iter().find(|row| row["id"] == thread(id)).expect("a session").clone();
+        let cost = person.json(&format!("cost {} --json", thread(id)));
+        assert!(row["cost_micros"].as_i64().is_some_and(|cost| cost > 0), "{row}");
+        assert_eq!(row["cost_micros"], cost["total"]["cost_micros"], "{id}");
+        cost["total"]["tokens"].as_i64().expect("a sum")
+    };
+    person.write(&file, &fork);
+    assert_eq!((tokens(NOW, 'a'), tokens(NOW, 'c')), (1_500, 1_030));
+    let all = |by: &str| person.json(&format!("cost --by {by} --json"))["total"]["tokens"].clone();
+    for by in ["day", "project", "model"] {
+        assert_eq!(all(by), 1_530, "{by}: the history is counted once");
+    }
+    // What it grows by comes on top.
+    fork.extend([said(9, "user", "Sure?"), said(10, "assistant", "Sure."), counted(11, 7, 1_037)]);
+    person.write(&file, &fork);
+    assert_eq!(tokens(NOW + 1, 'c'), 1_037);
+    assert_eq!(all("day"), 1_537);
 }
 
 /// A whole id is a name, however short it is: `ls` shows it.

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use offshoot_testkit::deadline::BoundedCommand;
+use serde_json::json;
 
-use crate::kept::CLAUDE;
+use crate::kept::{CLAUDE, STORAGE, opencode_storage, sub_agent};
 use crate::person::{NOW, Person};
 
 /// Damages a kept copy.
@@ -130,4 +131,78 @@ fn nothing_is_kept_through_a_directory_that_is_a_link() {
     assert_eq!(std::fs::read_dir(&elsewhere).expect("a directory").count(), 0);
     std::fs::remove_file(&top).expect("own link");
     assert!(person.run("keep --now").contains("kept."));
+}
+
+/// D3: only copies of sessions were recorded, so nothing missed a message of opencode or a result of a tool.
+#[test]
+fn a_damaged_copy_of_a_file_that_belongs_to_a_session_is_noticed_and_packed_again() {
+    let opencode = |person: &Person| {
+        opencode_storage(person);
+        ["message/ses_ccc/msg_2.json", "part/msg_1/prt_msg_1.json"]
+            .map(|name| person.user(&format!("{STORAGE}/{name}")))
+            .to_vec()
+    };
+    let claude = |person: &Person| {
+        sub_agent(person);
+        let directory = CLAUDE.replace(".jsonl", "");
+        let result = format!("{directory}/tool-results/toolu_1.txt");
+        person.write(&result, &[json!("a long result")]);
+        let list =
+            format!("{}/sessions-index.json", person.user(CLAUDE).parent().expect("a folder").display());
+        std::fs::write(&list, r#"{"version":1,"entries":[]}"#).expect("own file");
+        vec![
+            person.user(&result),
+            person.user(&format!("{directory}/subagents/agent-a1.meta.json")),
+            PathBuf::from(list),
+        ]
+    };
+    type Make = fn(&Person) -> Vec<PathBuf>;
+    for make in [opencode as Make, claude as Make] {
+        for (what, damage) in DAMAGES {
+            let person = Person::with_agents();
+            for original in make(&person) {
+                let copy = copy_of(&person, &original);
+                let what = format!("{what}: {}", original.display());
+                person.run("keep --now");
+                assert!(!person.run("fsck").contains("finding"), "{what}: clean before");
+                damage(&copy);
+                let proof = person.run("fsck");
+                let name = copy.file_name().expect("a name").to_string_lossy().into_owned();
+                assert!(proof.contains(&name) && proof.contains("1 finding"), "{what}: {proof}");
+                if !what.starts_with("flipped") {
+                    assert_eq!(person.json("keep --json")["damaged"], 1, "{what}");
+                    assert!(person.run("doctor").contains("1 copy is damaged"), "{what}");
+                }
+                let kept = person.run("keep --now");
+                assert!(!kept.contains("already") && !kept.contains("error"), "{what}: {kept}");
+                assert!(!person.run("fsck").contains("finding"), "{what}: clean after");
+                // Without the catalog nothing is recorded: everything is kept again.
+                damage(&copy);
+                std::fs::remove_file(person.home().join("catalog.db")).expect("own file");
+                person.run("keep --now");
+                assert!(!person.run("fsck").contains("finding"), "{what}: with a new catalog");
+                assert!(copy.is_file(), "{what}: with a new catalog");
+            }
+        }
+    }
+}
+
+/// A forgotten session takes these files with it, and none of them is missing then.
+#[test]
+fn files_of_forgotten_sessions_are_not_missing() {
+    let person = Person::with_agents();
+    opencode_storage(&person);
+    sub_agent(&person);
+    person.run("keep --now");
+    person.run("forget ses_ccc");
+    person.run("forget 0f5c00");
+    for line in ["fsck", "keep", "doctor", "keep --now"] {
+        let told = person.run(line);
+        assert!(
+            !told.contains("is damaged") && !told.contains("are damaged") && !told.contains("finding"),
+            "{line}: {told}"
+        );
+    }
+    person.run("forget --restore ses_ccc");
+    assert!(!person.run("fsck").contains("finding"));
 }

@@ -10,9 +10,9 @@ use crate::kept::{CLAUDE, opencode_storage, sub_agent};
 use crate::person::{NOW, Person};
 
 const ID: &str = "0f5c0000-0000-4000-8000-000000000001";
-const A_DAY: u64 = 24 * 60 * 60;
+pub(crate) const A_DAY: u64 = 24 * 60 * 60;
 
-fn files_below(top: &Path) -> Vec<PathBuf> {
+pub(crate) fn files_below(top: &Path) -> Vec<PathBuf> {
     let (mut found, mut open) = (Vec::new(), vec![top.to_owned()]);
     while let Some(path) = open.pop() {
         match std::fs::read_dir(&path) {
@@ -38,7 +38,7 @@ fn has(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|part| part == text.as_bytes())
 }
 
-fn files_with(top: &Path, text: &str) -> Vec<PathBuf> {
+pub(crate) fn files_with(top: &Path, text: &str) -> Vec<PathBuf> {
     all_text(top).into_iter().filter(|(_, bytes)| has(bytes, text)).map(|(path, _)| path).collect()
 }
 

@@ -616,7 +616,7 @@ fn a_full_disk_is_said_and_loses_nothing() {
     assert!(rows.iter().all(|row| row["prompts"] == 2 && !row["kept_from"].is_null()), "{told}");
 }
 
-const STORAGE: &str = ".local/share/opencode/storage";
+pub(crate) const STORAGE: &str = ".local/share/opencode/storage";
 
 pub(crate) fn opencode_storage(person: &Person) {
     let time = json!({"created":1_741_096_800_000_i64,"updated":1_741_096_801_000_i64});

@@ -10,6 +10,7 @@ mod current;
 mod damaged_copies;
 mod elsewhere;
 mod forget;
+mod forgotten_together;
 mod handed;
 mod kept;
 mod lineage;

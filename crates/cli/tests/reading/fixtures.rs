@@ -22,7 +22,7 @@ fn files_of_real_programs_come_back_as_they_were() {
         return;
     };
     let mut count = 0;
-    for part in ["pi", "omp", "generated/pi", "generated/omp"] {
+    for part in ["pi", "pi-1.5", "omp", "omp-18.3", "generated/pi", "generated/omp"] {
         for file in std::fs::read_dir(folder.join(part)).into_iter().flatten().flatten() {
             if file.path().extension().is_some_and(|end| end == "jsonl") {
                 check(&file.path());

@@ -5,6 +5,11 @@
 //! `xargs` or `sh` run whatever they are given. Therefore everything is listed: programs, their commands, and the
 //! options that may follow. All other words must be names inside the working directory. An option that is missing here
 //! costs one more question; one that is here by mistake runs something that was never agreed to.
+//!
+//! `cargo test` and `go test` run code too, but only that of the project, and what follows selects among its tests: agreeing to
+//! the exact command is agreeing to that code as it will be. `npm test` is missing because what follows becomes part of a
+//! shell command in `package.json` that we have not seen (`"test": "node"` runs any file), and `git commit` because it runs the
+//! hooks of the repository, and which of them depends on the options.
 
 /// A program that neither deletes, nor runs what it is given, nor takes scripts.
 struct Program {
@@ -71,18 +76,7 @@ const PROGRAMS: &[Program] = &[
     },
     Program {
         name: "git",
-        commands: &[
-            "add",
-            "blame",
-            "commit",
-            "describe",
-            "diff",
-            "log",
-            "ls-files",
-            "rev-parse",
-            "show",
-            "status",
-        ],
+        commands: &["add", "blame", "describe", "diff", "log", "ls-files", "rev-parse", "show", "status"],
         options: &[
             "--",
             "--all",
@@ -92,7 +86,6 @@ const PROGRAMS: &[Program] = &[
             "--decorate",
             "--follow",
             "--graph",
-            "--message",
             "--name-only",
             "--name-status",
             "--no-color",
@@ -109,7 +102,6 @@ const PROGRAMS: &[Program] = &[
             "--update",
             "-A",
             "-a",
-            "-am",
             "-b",
             "-m",
             "-n",
@@ -140,9 +132,9 @@ const PROGRAMS: &[Program] = &[
             "-v",
         ],
     },
-    Program { name: "npm", commands: &["ls", "outdated", "test"], options: PACKAGE_OPTIONS },
-    Program { name: "pnpm", commands: &["list", "outdated", "test"], options: PACKAGE_OPTIONS },
-    Program { name: "yarn", commands: &["list", "outdated", "test"], options: PACKAGE_OPTIONS },
+    Program { name: "npm", commands: &["ls", "outdated"], options: PACKAGE_OPTIONS },
+    Program { name: "pnpm", commands: &["list", "outdated"], options: PACKAGE_OPTIONS },
+    Program { name: "yarn", commands: &["list", "outdated"], options: PACKAGE_OPTIONS },
 ];
 
 const PACKAGE_OPTIONS: &[&str] = &["--", "--all", "--depth", "--json", "--long", "--silent", "-s"];
@@ -179,4 +171,45 @@ fn is_harmless_word(program: &Program, word: &str) -> bool {
 /// A name that does not lead out of the working directory. Git compares any two files if one of them is outside.
 fn is_inside(name: &str) -> bool {
     !name.starts_with('/') && !name.split(['/', ':', '=']).any(|part| part == "..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_offered(command: &str) -> bool {
+        simple_words(command).is_some_and(|words| is_harmless(&words))
+    }
+
+    #[test]
+    fn a_wider_rule_is_offered_for_what_runs_only_code_of_the_project() {
+        for command in [
+            "cargo test reload",
+            "cargo clippy -p limiter",
+            "go test -run Reload",
+            "git diff --stat",
+            "npm ls",
+        ] {
+            assert!(is_offered(command), "{command}");
+        }
+    }
+
+    /// The words behind `npm test` go to a script, and hooks run with a commit.
+    #[test]
+    fn no_wider_rule_is_offered_for_what_runs_scripts_or_hooks() {
+        for command in [
+            "npm test",
+            "npm test evil.js",
+            "npm run build",
+            "pnpm test",
+            "yarn test",
+            "git commit -m words",
+            "git commit",
+            "git push",
+            "rm junk.txt",
+            "find .",
+        ] {
+            assert!(!is_offered(command), "{command}");
+        }
+    }
 }

@@ -54,11 +54,8 @@ impl Archive {
     }
 
     pub(super) fn backups_of(&self, database: &Path) -> Vec<PathBuf> {
-        let of_database = format!("{}-", name_of(database));
         let mut all = self.backups();
-        all.retain(|path| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&of_database))
-        });
+        all.retain(|path| is_backup_of(path, database));
         all
     }
 
@@ -69,6 +66,12 @@ impl Archive {
         backups.sort();
         backups
     }
+}
+
+/// By its name.
+pub(super) fn is_backup_of(backup: &Path, database: &Path) -> bool {
+    let of_database = format!("{}-", name_of(database));
+    backup.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&of_database))
 }
 
 /// Tells databases of one name in several places apart.

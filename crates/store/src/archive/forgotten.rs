@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::beside::list_of;
+use super::shared::in_list;
 use super::trash::TRASH_TIME;
 use super::{Archive, Hold};
 use crate::private;
@@ -49,10 +51,15 @@ impl Forgotten {
         })
     }
 
+    /// Whether this is the list in which the agent of a forgotten session names it.
+    pub(crate) fn may_list(&self, list: &Path) -> bool {
+        self.0.iter().any(|session| list_of(&session.original) == list)
+    }
+
     /// Whether a list of sessions names a forgotten one: it may also have its title and its first prompt.
     pub(super) fn is_named_in(&self, bytes: &[u8]) -> bool {
         let is_named = |session: &ForgottenSession| {
-            memchr::memmem::find(bytes, format!("\"{}\"", session.id).as_bytes()).is_some()
+            memchr::memmem::find(bytes, in_list(&session.id).as_bytes()).is_some()
         };
         self.0.iter().any(is_named)
     }

@@ -18,7 +18,8 @@ use offshoot_session::file_name::file_name;
 use super::beside::list_of;
 use super::forgotten::{Forgotten, ForgottenSession};
 use super::frames::unpack;
-use super::place::mirrored;
+use super::place::{Version, mirrored};
+use super::shared::{Shared, may_tell_of, names, newer_than};
 use super::{Archive, Hold};
 use crate::opencode_storage::{Messages, files_of};
 use crate::private;
@@ -55,6 +56,14 @@ pub struct Moved {
     pub bytes: u64,
 }
 
+impl Moved {
+    /// Called before the file is moved or deleted.
+    fn count(&mut self, file: &Path) {
+        self.files += 1;
+        self.bytes += std::fs::symlink_metadata(file).map_or(0, |file| file.len());
+    }
+}
+
 impl Archive {
     /// Waits for a process that is keeping copies.
     pub fn hold(&self) -> io::Result<Hold> {
@@ -75,7 +84,7 @@ impl Archive {
         let mut all = hold.forgotten.clone();
         let at = all.position(&forget.original);
         let earlier = at.map(|at| all.0.remove(at));
-        let copies = self.copies_of(&forget.original);
+        let copies = self.copies_of(&forget.id, &forget.original);
         let in_trash = earlier.as_ref().and_then(|session| session.trash.clone());
         let trash = match forget.copies {
             Copies::Delete => None,
@@ -86,7 +95,10 @@ impl Archive {
             id: forget.id.clone(),
             agent: forget.agent.clone(),
             original: forget.original.clone(),
-            forgotten_at: earlier.map_or(forget.now, |session| session.forgotten_at),
+            // What goes to the trash now is there for 30 days from now.
+            forgotten_at: earlier
+                .filter(|_| copies.is_empty())
+                .map_or(forget.now, |session| session.forgotten_at),
             trash,
         };
         all.0.push(session.clone());
@@ -94,39 +106,33 @@ impl Archive {
         let mut moved = Moved::default();
         // Parts of a message are found through it, so it goes behind them: names of parts sort behind those of messages.
         for copy in copies.into_iter().rev() {
-            moved.bytes += std::fs::symlink_metadata(&copy).map_or(0, |file| file.len());
-            moved.files += 1;
+            moved.count(&copy);
             match &session.trash {
                 Some(name) => self.move_to_trash(name, &copy)?,
                 None => std::fs::remove_file(&copy)?,
             }
             self.remove_empty_directories(&copy);
         }
-        if let (Copies::Delete, Some(name)) = (forget.copies, in_trash) {
-            let deleted = self.delete_trash(&name)?;
-            moved = Moved { files: moved.files + deleted.files, bytes: moved.bytes + deleted.bytes };
+        if forget.copies == Copies::Delete {
+            let own = in_trash.map_or(Ok(Moved::default()), |name| self.delete_trash(&name))?;
+            let others = self.delete_from_other_trash(&session)?;
+            for deleted in [own, others] {
+                moved = Moved { files: moved.files + deleted.files, bytes: moved.bytes + deleted.bytes };
+            }
         }
         self.take_titles(hold, &session)?;
         Ok((session, moved))
     }
 
-    /// Brings the copies of a session back, if they are still in the trash, and allows that it is kept again.
+    /// Brings the copies of a session back, if they are still in the trash, and allows that it is kept again. A list or
+    /// backup is not brought back if a newer one was kept meanwhile, or if it has words of another forgotten session.
     pub fn restore(&self, hold: &mut Hold, session: &ForgottenSession) -> io::Result<Moved> {
         let mut moved = Moved::default();
         if let Some(name) = &session.trash {
             let top = self.trash().join(name);
-            for file in files_below(&top) {
-                let Ok(below) = file.strip_prefix(&top) else { continue };
-                if below == Path::new(TITLES) {
-                    continue;
-                }
-                let place = self.root.join(below);
-                if place.symlink_metadata().is_ok() {
-                    let why = format!("`{}` already exists", place.display());
-                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
-                }
-                moved.bytes += std::fs::symlink_metadata(&file).map_or(0, |file| file.len());
-                moved.files += 1;
+            // All places are checked before the first file is moved.
+            for (file, place) in self.places_to_restore(hold, session, &top)? {
+                moved.count(&file);
                 self.make_directory_of(&self.root, &place)?;
                 std::fs::rename(&file, &place)?;
             }
@@ -139,6 +145,53 @@ impl Archive {
             self.delete_trash(name)?;
         }
         Ok(moved)
+    }
+
+    /// The files of the trash to bring back, and where to.
+    fn places_to_restore(
+        &self,
+        hold: &Hold,
+        session: &ForgottenSession,
+        top: &Path,
+    ) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+        let mut places = Vec::new();
+        for file in files_below(top) {
+            let Some(below) = file.strip_prefix(top).ok().filter(|below| *below != Path::new(TITLES)) else {
+                continue;
+            };
+            let place = self.root.join(below);
+            let shared = Shared::of(below);
+            let mut others = hold.forgotten.iter().filter(|other| other.original != session.original);
+            match shared {
+                Some(shared) if newer_than(shared, &place).symlink_metadata().is_ok() => continue,
+                Some(shared) if others.any(|other| names(&file, shared, &other.id)) => continue,
+                Some(_) => {}
+                None if place.symlink_metadata().is_ok() => {
+                    let why = format!("`{}` already exists", place.display());
+                    return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+                }
+                None => {}
+            }
+            places.push((file, place));
+        }
+        Ok(places)
+    }
+
+    /// Words of a session are also in lists and backups that went to the trash with another session.
+    fn delete_from_other_trash(&self, session: &ForgottenSession) -> io::Result<Moved> {
+        let (trash, mut deleted) = (self.trash(), Moved::default());
+        for file in files_below(&trash) {
+            let below = file.strip_prefix(&trash).ok().and_then(|below| {
+                let mut parts = below.components();
+                parts.next().map(|_| parts.as_path())
+            });
+            let Some(shared) = below.and_then(Shared::of) else { continue };
+            if may_tell_of(&file, shared, session) {
+                deleted.count(&file);
+                std::fs::remove_file(&file)?;
+            }
+        }
+        Ok(deleted)
     }
 
     /// Deletes what has been in the trash for 30 days. The sessions stay forgotten.
@@ -189,7 +242,7 @@ impl Archive {
 
     /// Every file of the archive that has something of a session: its copies, earlier ones, its second name, the files
     /// that belong to it, lists of sessions that name it, and backups of the database that it is in.
-    fn copies_of(&self, original: &Path) -> Vec<PathBuf> {
+    fn copies_of(&self, id: &str, original: &Path) -> Vec<PathBuf> {
         let Some(place) = mirrored(&self.root, original) else { return Vec::new() };
         let mut found = named_after(&place);
         let own_directory = original.with_extension("");
@@ -199,10 +252,10 @@ impl Archive {
             );
         }
         let messages = files_of(original, Messages::ThatWereThere, self).into_iter();
-        let others = messages.chain([list_of(original)]);
-        found.extend(
-            others.filter_map(|file| mirrored(&self.root, &file)).flat_map(|file| named_after(&file)),
-        );
+        let copies = |file: PathBuf| mirrored(&self.root, &file).map(|place| named_after(&place));
+        found.extend(messages.filter_map(copies).flatten());
+        let lists = copies(list_of(original)).unwrap_or_default().into_iter();
+        found.extend(lists.filter(|list| names(list, Shared::List, id)));
         let database = original.parent().filter(|folder| folder.extension().is_some_and(|end| end == "db"));
         found.extend(database.map(|database| self.backups_of(database)).unwrap_or_default());
         found.sort();
@@ -214,7 +267,31 @@ impl Archive {
         let below = copy.strip_prefix(&self.root).map_err(io::Error::other)?;
         let place = self.trash().join(name).join(below);
         self.make_directory_of(&self.trash(), &place)?;
+        // It can have been kept again, for example while the list of forgotten sessions was gone.
+        if place.symlink_metadata().is_ok() {
+            match Shared::of(below) {
+                // The newer one is kept. Renaming one name of a file over another name of it would change nothing.
+                Some(_) => std::fs::remove_file(&place)?,
+                None => std::fs::rename(&place, self.earlier_in_trash(&place, copy))?,
+            }
+        }
         std::fs::rename(copy, place)
+    }
+
+    /// A free name in the trash for a copy that a newer one takes the place of.
+    fn earlier_in_trash(&self, place: &Path, copy: &Path) -> PathBuf {
+        let numbered = |number: u32| match self.kept_at(copy) {
+            Some(kept) => {
+                let name = kept.as_version(Version::Old(number)).path;
+                place.with_file_name(name.file_name().unwrap_or_default())
+            }
+            None => {
+                let mut name = place.as_os_str().to_owned();
+                name.push(format!(".old-{number}"));
+                name.into()
+            }
+        };
+        (1..).map(numbered).find(|free| free.symlink_metadata().is_err()).unwrap_or_else(|| numbered(0))
     }
 
     /// No directory below `top` may be a link.

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use rusqlite::{Connection, params};
 
-use super::keep::has_news;
-use super::rows::{NO_SESSION, UNREADABLE, path_of};
+use super::keep::{has_news, kept_length};
+use super::rows::{NO_SESSION, UNREADABLE, bytes_of, path_of};
 use super::walk::Sources;
 use super::{Catalog, CatalogError};
 use crate::archive::{Archive, Depth};
@@ -23,7 +23,8 @@ pub struct DamagedCopy {
 }
 
 impl Catalog {
-    /// Checks the copy of every session that is recorded as kept and, if all bytes are read, every other copy too.
+    /// Checks every copy that is recorded as kept, of a session or of a file that belongs to one, and, if all bytes are read,
+    /// every other copy too.
     pub fn damaged_copies(
         &self,
         sources: &Sources,
@@ -31,7 +32,12 @@ impl Catalog {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Vec<DamagedCopy>, CatalogError> {
         let archive = Archive::of(&sources.home);
-        let mut recorded = recorded(&self.connection, &archive).map_err(|error| self.failed(error))?;
+        let read = || -> Result<Vec<Recorded>, rusqlite::Error> {
+            let mut recorded = recorded(&self.connection, &archive)?;
+            recorded.extend(recorded_beside(&self.connection, &archive)?);
+            Ok(recorded)
+        };
+        let mut recorded = read().map_err(|error| self.failed(error))?;
         if depth == Depth::Whole {
             let known: HashSet<PathBuf> = recorded.iter().map(|copy| copy.original.clone()).collect();
             let others = archive.last_copies().into_iter().filter(|original| !known.contains(original));
@@ -75,7 +81,13 @@ impl Catalog {
                 Some(session) => forget(&self.connection, session).map_err(|error| self.failed(error))?,
                 // If it cannot be packed now, the next check reports it as missing.
                 None => {
-                    let _ = archive.keep(&hold, &copy.original, now.as_microsecond());
+                    if let Ok(kept) = archive.keep(&hold, &copy.original, now.as_microsecond()) {
+                        let length = kept_length(&kept.taken.stood, &kept.state);
+                        let sql = "UPDATE archived_beside SET length = ?2 WHERE path = ?1";
+                        self.connection
+                            .execute(sql, params![bytes_of(&copy.original), length as i64])
+                            .map_err(|error| self.failed(error))?;
+                    }
                 }
             }
         }
@@ -112,4 +124,25 @@ fn recorded(connection: &Connection, archive: &Archive) -> Result<Vec<Recorded>,
     let is_kept =
         |row: &Recorded| !row.original.starts_with(archive.root()) && !forgotten.includes(&row.original);
     Ok(rows?.into_iter().filter(is_kept).collect())
+}
+
+/// Files that belong to sessions, without those that went to the trash with a forgotten one.
+fn recorded_beside(connection: &Connection, archive: &Archive) -> Result<Vec<Recorded>, rusqlite::Error> {
+    let sql = "SELECT path, session, length FROM archived_beside ORDER BY path";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([], |row| {
+        let [original, session] =
+            [0, 1].map(|column| row.get_ref(column).map(|path| path.as_bytes().map(path_of)));
+        let length: i64 = row.get(2)?;
+        let length = u64::try_from(length).unwrap_or_default();
+        Ok((Recorded { original: original??, length, session: None }, session??))
+    })?;
+    let rows: Result<Vec<(Recorded, PathBuf)>, _> = rows.collect();
+    let forgotten = archive.forgotten().unwrap_or_default();
+    let is_kept = |(file, session): &(Recorded, PathBuf)| {
+        !forgotten.includes(session)
+            && !forgotten.includes(&file.original)
+            && !forgotten.may_list(&file.original)
+    };
+    Ok(rows?.into_iter().filter(is_kept).map(|(file, _)| file).collect())
 }

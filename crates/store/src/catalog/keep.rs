@@ -17,7 +17,7 @@ use super::ahead::Packed;
 use super::in_archive::job;
 use super::loose;
 use super::read::Outcome;
-use super::rows::{NO_SESSION, UNREADABLE, all_known, path_of};
+use super::rows::{NO_SESSION, UNREADABLE, all_known, bytes_of, path_of};
 use super::sync::{Problem, Synced, Writer, begin};
 use super::titles;
 use super::visit::Known;
@@ -28,6 +28,7 @@ use crate::archive::{
     Archive, AsItIs, Hold, Kept, SecondName, State, Stood, Taken, Version, Wrote, lines_of,
 };
 use crate::opencode_database::OpencodeDatabase;
+use crate::private;
 use crate::titles_beside::is_index;
 
 /// Whether more is to be kept.
@@ -60,6 +61,8 @@ struct Beside {
     path: PathBuf,
     wrote: Wrote,
     is_loose: bool,
+    /// So many bytes of it are kept; unknown where an earlier state says more than the file.
+    length: u64,
 }
 
 struct Done {
@@ -330,8 +333,16 @@ impl Keeper<'_> {
             self.seen_beside.lock().unwrap_or_else(PoisonError::into_inner).insert(file.clone())
         };
         let keep = |file: PathBuf| {
-            let AsItIs { taken, is_loose, .. } = self.archive.keep(hold, &file, self.now).ok()?;
-            Some(Beside { path: file, wrote: taken.wrote, is_loose })
+            let Ok(AsItIs { taken, state, is_loose, .. }) = self.archive.keep(hold, &file, self.now) else {
+                // It can be read, so something is wrong with its copy: that is found by what is recorded.
+                let is_read = private::open_foreign(&file).is_ok();
+                let unknown = Beside { path: file, wrote: Wrote::Nothing, is_loose: false, length: 0 };
+                return is_read.then_some(unknown);
+            };
+            // A list that names a forgotten session is not kept.
+            let is_kept = taken.wrote != Wrote::Nothing || self.archive.kept(&file).is_some();
+            let length = kept_length(&taken.stood, &state);
+            is_kept.then_some(Beside { path: file, wrote: taken.wrote, is_loose, length })
         };
         self.archive.beside(session).into_iter().filter(is_new).filter_map(keep).collect()
     }
@@ -448,6 +459,14 @@ impl Keeper<'_> {
                 ])?;
                 keeping.kept += usize::from(done.wrote != Wrote::Nothing);
             }
+            for one in &done.beside {
+                let sql = "INSERT OR REPLACE INTO archived_beside(path, session, length) VALUES (?1, ?2, ?3)";
+                transaction.prepare_cached(sql)?.execute(params![
+                    bytes_of(&one.path),
+                    bytes_of(&done.path),
+                    one.length as i64
+                ])?;
+            }
             let modified = done.state.map_or(0, |state| state.modified);
             let beside = done.beside.iter().filter(|one| one.is_loose).map(|one| &one.path);
             for path in done.is_loose.then_some(&done.path).into_iter().chain(beside) {
@@ -474,6 +493,13 @@ fn learn_second_name(
         WHERE key = ?1 AND is_settled AND changed = ?2 AND links = ?3";
     let values = params![key, before.changed, before.links as i64, now.changed, now.links as i64];
     batch.prepare_cached(sql)?.execute(values).map(drop)
+}
+
+pub(super) fn kept_length(stood: &Stood, state: &State) -> u64 {
+    match stood {
+        Stood::Original { .. } | Stood::Both(_) => state.length,
+        Stood::Kept(_) => 0,
+    }
 }
 
 fn state_of(path: &Path) -> Option<State> {

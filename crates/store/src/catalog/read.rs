@@ -1,7 +1,7 @@
 //! One file, read for its gist.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
@@ -9,11 +9,13 @@ use offshoot_session::SessionTree;
 use offshoot_session::cost::Charge;
 use offshoot_session::format::Flaw;
 use offshoot_session::long_lines::{LONGEST_LINE, ShortLines};
+use offshoot_transcripts::Watched;
 use offshoot_transcripts::gist::{Follow, Gist, Lines, Said, Unusual, charges_of_tree, lines_of, of_tree};
 
 use super::visit::{Known, Visit};
 use super::walk::{Kind, Seen, Stamp};
 use crate::archive::{Archive, Kept, Part, transcript_of};
+use crate::beside;
 use crate::files::Pages;
 use crate::journal_store::JournalStore;
 use crate::opencode_database::OpencodeDatabase;
@@ -189,8 +191,13 @@ impl<'s> Reader<'s> {
     fn whole(&mut self, file: &File, stamp: &Stamp, path: &Path, messages: Messages) -> io::Result<Outcome> {
         let name = path.to_string_lossy();
         if let Some(lines) = self.lines_of(file, &name)?
-            && let Ok(told) = self.follow(file, stamp, 0, Follow::begin(lines, Some(&name)), &name)?
+            && let Ok(mut told) = self.follow(file, stamp, 0, Follow::begin(lines, Some(&name)), &name)?
         {
+            if lines == Lines::Codex
+                && let Some(charges) = self.charges_with_history(file, stamp, path, messages)?
+            {
+                told.charges = charges;
+            }
             return Ok(Outcome::All(Box::new(told)));
         }
         let ShortLines { bytes, length, .. } =
@@ -203,6 +210,29 @@ impl<'s> Reader<'s> {
         drop(bytes);
         let (tree, _) = SessionTree::replay(transcript.records);
         Ok(Outcome::All(Box::new(told_by(&tree, 0))))
+    }
+
+    /// What a rollout of Codex has used together with the rollouts that it continues by reference, as `cost` counts it. `None`
+    /// for a rollout that is complete in itself, which is told by its first line. A file that grows adds what is new to this; a
+    /// base that comes later counts when the file is read from its beginning again.
+    fn charges_with_history(
+        &mut self,
+        file: &File,
+        stamp: &Stamp,
+        path: &Path,
+        messages: Messages,
+    ) -> io::Result<Option<Vec<Charge>>> {
+        let whole = Part { file, at: 0, end: stamp.length as u64 };
+        let mut first = Vec::new();
+        BufReader::new(whole).take(LONGEST_LINE as u64).read_until(b'\n', &mut first)?;
+        if !beside::has_base(&first) {
+            return Ok(None);
+        }
+        let whole = Part { file, at: 0, end: stamp.length as u64 };
+        let ShortLines { bytes, length, .. } = read_short_lines(whole, stamp.length as u64)?;
+        self.bytes += length;
+        let transcript = beside::read(path, Watched::from(bytes.as_slice()), Some(&self.archive), messages);
+        Ok(transcript.ok().map(|transcript| charges_of_tree(&SessionTree::replay(transcript.records).0)))
     }
 
     /// What kind of lines these are, told by the first of them, or by all there is.

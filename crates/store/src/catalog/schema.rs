@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, ErrorCode, OptionalExtension};
 
 /// Another number makes every catalog be read anew.
-const VERSION: i64 = 10;
+const VERSION: i64 = 11;
 
 /// A session has room for so many texts, as bits.
 pub(super) const ROOM: u32 = 24;
@@ -105,6 +105,13 @@ CREATE TABLE IF NOT EXISTS archived(
     device INTEGER NOT NULL,
     rests INTEGER NOT NULL
 );
+
+-- files that were kept with a session (by its path), and how much of them was kept
+CREATE TABLE IF NOT EXISTS archived_beside(
+    path BLOB PRIMARY KEY,
+    session BLOB NOT NULL,
+    length INTEGER NOT NULL
+) WITHOUT ROWID;
 
 -- kept files that were only laid into the archive, and when their originals were written last
 CREATE TABLE IF NOT EXISTS loose(path BLOB PRIMARY KEY, modified INTEGER NOT NULL) WITHOUT ROWID;

@@ -1,12 +1,13 @@
 //! The title of a session, where no process of Claude Code can be asked to write it.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use offshoot_session::AgentSessionId;
 use offshoot_transcripts::claude::{listing, retitled_index, title_line};
+use tempfile::NamedTempFile;
 
 use super::{NotWritten, failed, files};
 
@@ -70,24 +71,21 @@ fn mirror(home: &Path, index: &Path, session: &AgentSessionId, title: &str) -> i
     for _ in 0..ATTEMPTS {
         let Ok(before) = files::read(home, index) else { return Ok(false) };
         let Some(after) = retitled_index(&before, session.as_str(), title) else { return Ok(false) };
-        let new = index.with_file_name(format!(".{INDEX}.{session}.new"));
-        replace(&new, &after, mode)?;
+        let new = written_next_to(index, &after, mode)?;
         // Claude Code may have written the index meanwhile: then the title goes into what it wrote.
         if files::read(home, index).is_ok_and(|now| now == before) {
-            return std::fs::rename(&new, index).map(|()| true);
+            return new.persist(index).map(|_| true).map_err(|error| error.error);
         }
-        std::fs::remove_file(&new)?;
     }
     Ok(false)
 }
 
-/// What a crash has left under this name is removed first.
-fn replace(new: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
-    match std::fs::remove_file(new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        Ok(()) | Err(_) => {}
-    }
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(mode).open(new)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+/// Under a random name: the id of the session comes from a file and must not be part of a path.
+fn written_next_to(index: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
+    let folder = index.parent().unwrap_or(Path::new("."));
+    let mut new = tempfile::Builder::new().prefix(&format!(".{INDEX}.")).tempfile_in(folder)?;
+    new.write_all(bytes)?;
+    new.as_file().set_permissions(Permissions::from_mode(mode))?;
+    new.as_file().sync_all()?;
+    Ok(new)
 }

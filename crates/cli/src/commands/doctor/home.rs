@@ -1,6 +1,6 @@
 //! What there is to look at in a home.
 
-use std::fs::{File, TryLockError};
+use std::fs::{OpenOptions, TryLockError};
 use std::io::{ErrorKind, Read};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use std::path::Path;
 use offshoot_session::SessionId;
 use offshoot_store::archive::Depth;
 use offshoot_store::catalog::{Catalog, CatalogError};
-use offshoot_store::private::{Privacy, inspect};
+use offshoot_store::private::{Privacy, inspect, open};
 use offshoot_store::{Home, JournalStore, Loaded, SessionStore};
 
 use super::Check;
@@ -201,7 +201,7 @@ fn locks(home: &Home, sessions: &[SessionId]) -> Check {
     let held: Vec<String> = sessions
         .iter()
         .filter_map(|id| {
-            let mut file = File::open(home.lock(id)).ok()?;
+            let mut file = open(&home.lock(id), OpenOptions::new().read(true)).ok()?;
             // Shared and for a moment only, so whoever wants to write just looks again.
             let is_held = matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock));
             let mut holder = String::new();

@@ -5,10 +5,13 @@
 //! whole at last.
 
 use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use offshoot_store::catalog::{Catalog, CatalogError};
+use offshoot_store::private::{open, open_foreign};
 
 use super::Check;
 use crate::commands::fsck;
@@ -153,7 +156,8 @@ fn below(path: PathBuf) -> (u64, u64) {
 /// Switches and numbers are shown, texts are not: a command of a hook may hold a key. Inside of tables names are chosen by
 /// the person.
 fn settings(home: &Path) -> String {
-    let Ok(text) = std::fs::read_to_string(home.join("settings.toml")) else {
+    // It may be a link.
+    let Some(text) = text_of(open_foreign(&home.join("settings.toml"))) else {
         return format!("{}\n", words::NOTHING_SET);
     };
     let Ok(table) = text.parse::<toml::Table>() else { return format!("{}\n", words::SETTINGS_UNREADABLE) };
@@ -241,8 +245,13 @@ fn proof(here: &Here) -> String {
 
 fn panics(home: &Path) -> String {
     let reports = report::reports(home);
-    let told = reports.iter().take(PANICS).filter_map(|path| std::fs::read_to_string(path).ok());
+    let read = |path: &PathBuf| text_of(open(path, OpenOptions::new().read(true)));
+    let told = reports.iter().take(PANICS).filter_map(read);
     told.map(|text| format!("{text}\n")).collect()
+}
+
+fn text_of(file: io::Result<File>) -> Option<String> {
+    io::read_to_string(file.ok()?).ok()
 }
 
 /// A name of ours: no sentence, and no name of a file that a person has chosen.

@@ -27,7 +27,8 @@ pub(super) fn export(
         Which::Stored(id) if here.store()?.reference(id).is_none() => {
             let store = here.store()?;
             let path = store.home().journal(id);
-            let mut bytes = std::fs::read(&path).map_err(|error| cannot_read(&path, &error))?;
+            let mut bytes =
+                offshoot_store::private::read(&path).map_err(|error| cannot_read(&path, &error))?;
             let seen = SeenBlobs { store: &store, seen: RefCell::default() };
             let scanned = scan(&bytes, Position::default(), &seen).map_err(store_failed)?;
             // What a crash left at the end was never acknowledged.

@@ -9,6 +9,7 @@ use super::Imported;
 use crate::args::ImportArgs;
 use crate::failure::Failure;
 use crate::here::Here;
+use crate::session_file::bytes_of;
 use crate::{stdin, words};
 
 /// Stands for the format where others have the name of a program.
@@ -22,7 +23,10 @@ pub(super) fn read(path: &Path, args: &ImportArgs, here: &Here) -> Result<(Vec<R
             stdin::say_that_it_is_read(&here.look);
             stdin::text()?.into_bytes()
         }
-        _ => std::fs::read(path).map_err(|error| Failure::failed(words::cannot_read(path, &error)))?,
+        _ => {
+            std::fs::metadata(path).map_err(|error| Failure::failed(words::cannot_read(path, &error)))?;
+            bytes_of(path)?
+        }
     };
     let mut messages =
         read_flat(&bytes).map_err(|why| Failure::failed(words::not_a_flat_list(&file, &why)))?;
