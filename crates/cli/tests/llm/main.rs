@@ -6,6 +6,7 @@
 mod answers;
 mod attacks;
 mod failures;
+mod keys;
 mod own_work;
 mod person;
 mod providers;
