@@ -8,6 +8,7 @@ mod attacks;
 mod failures;
 mod keys;
 mod own_work;
+mod permissions;
 mod person;
 mod providers;
 mod several;
