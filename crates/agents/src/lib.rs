@@ -13,6 +13,7 @@ pub mod http;
 pub mod known;
 pub mod llm;
 mod meanwhile;
+mod private;
 pub mod process;
 mod workspace;
 

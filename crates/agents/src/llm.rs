@@ -6,7 +6,7 @@
 //! | what the model reads of a branch | `conversation` |
 //! | the protocols: requests and streams | `wire` |
 //! | an answer as it grows | `answer` |
-//! | servers, keys, lists of models | `provider`, `models` |
+//! | servers, keys, lists of models | `provider`, `secrets`, `models` |
 //! | one request | `request`, `failure`, `retry` |
 //! | a turn: requests and tools until the model stops | `turn` |
 //! | what the model can do | `tools`, `limits` |
@@ -22,6 +22,7 @@ mod models;
 mod provider;
 mod request;
 mod retry;
+mod secrets;
 mod system;
 mod tools;
 mod turn;
@@ -131,11 +132,11 @@ impl Llm {
                 return (probed, Vec::new());
             }
         };
-        probed.url = Some(server.url(""));
+        probed.url = Some(server.shown_url());
         let mut names = server.models.clone();
         match self.client(environment) {
             Err(error) => probed.problem = Some(http::told(error)),
-            Ok(client) => match Asking::prepare(server, client, environment).await {
+            Ok(client) => match Asking::prepare(server, client, &host.providers, environment).await {
                 Err(error) => probed.problem = Some(error.to_string()),
                 Ok(asking) => {
                     let listed = models::list(&asking, host.cache.as_deref()).await;
@@ -171,7 +172,7 @@ impl Llm {
         let server = server.map_err(|error| failed(FailureKind::Other, error.to_string()))?;
         let client = self.client(&start.environment);
         let client = client.map_err(|error| failed(FailureKind::Network, http::told(error)))?;
-        let asking = Asking::prepare(server, client, &start.environment).await;
+        let asking = Asking::prepare(server, client, providers, &start.environment).await;
         let asking = asking.map_err(|error| failed(FailureKind::SignIn, error.to_string()))?;
         let has_tools = start.workspace.is_some() && !Limits::of(&start.settings).tools().is_empty();
         let (folder, host, session) = (start.workspace.clone(), start.host.clone(), start.session.clone());
@@ -187,6 +188,7 @@ impl Llm {
             let folder = start.workspace.clone().unwrap_or_default();
             failed(FailureKind::Other, format!("the folder `{}` cannot be opened: {error}", folder.display()))
         })?;
+        let system = asking.secrets.taken_out(&system);
         let hidden = provider::key_variables(providers);
         let environment = tools::without_secrets(&start.environment, hidden.iter().map(String::as_str));
         // `server_of` has refused a missing model.

@@ -44,7 +44,7 @@ use tail::Tail;
 
 pub use owner::{is_ours, wait_until_ended};
 pub(crate) use processes::is_alive;
-pub use supervise::supervise;
+pub use supervise::{Supervisor, supervise};
 pub use sweep::{Leftover, processes_of_run, sweep_leftovers};
 
 /// The variable that holds the run id. The agent's tools inherit it.
@@ -246,7 +246,7 @@ impl Launch {
                 let us = getpid().as_raw_nonzero().to_string();
                 command.args([LAUNCHER_COMMAND, "--parent", &us]);
                 if interrupt == Interrupt::Closed {
-                    command.arg("--supervise");
+                    command.args(["--supervise", "outer"]);
                 }
                 command.arg("--").arg(&self.program);
                 command

@@ -33,7 +33,7 @@ pub(crate) use config::{
 
 pub(crate) use shorthand::expanded;
 
-pub(crate) use engine::{AgentExecArgs, EngineArgs, EngineCommand, EngineStopArgs};
+pub(crate) use engine::{AgentExecArgs, EngineArgs, EngineCommand, EngineStopArgs, SupervisorArg};
 
 pub(crate) use talking::{
     AbortArgs, AgentsArgs, AnswerArgs, AnswerName, ChatArgs, PermissionsArgs, PermissionsCommand, QueueArgs,

@@ -41,6 +41,7 @@ use crate::settings;
 use crate::talk::{refused, unexpected};
 use crate::words::engine as words;
 
+pub(crate) use host::launcher;
 pub(crate) use in_process::Rules;
 
 /// As the log and other front ends know this one.

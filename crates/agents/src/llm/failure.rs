@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use offshoot_session::agent::{AgentFailure, FailureKind};
 use serde_json::Value;
 
-use super::provider::{Secret, Server};
+use super::provider::Server;
+use super::secrets::Secrets;
 use super::wire::{Refusal, RefusalKind, refusal_in};
 
 /// So much of what a server says about itself is repeated, in characters.
@@ -27,7 +28,7 @@ pub(crate) struct Trouble {
 pub(crate) struct Asked<'a> {
     pub(crate) server: &'a Server,
     pub(crate) model: &'a str,
-    pub(crate) key: Option<&'a Secret>,
+    pub(crate) secrets: &'a Secrets,
 }
 
 impl Trouble {
@@ -146,7 +147,7 @@ impl Asked<'_> {
             "the server at {} does not serve models: it sent `{content_type}` instead of a stream of events",
             self.server.host()
         );
-        Trouble::new(FailureKind::Protocol, text, false)
+        Trouble::new(FailureKind::Protocol, self.secrets.taken_out(&text), false)
     }
 
     pub(crate) fn empty(&self) -> AgentFailure {
@@ -154,9 +155,9 @@ impl Asked<'_> {
         AgentFailure::new(FailureKind::Protocol, text)
     }
 
-    /// What the server says, if anything, in one line and without the key.
+    /// What the server says, if anything, in one line and without keys.
     fn with_words(&self, text: String, words: &str) -> String {
-        let words = self.key.map_or_else(|| words.to_owned(), |key| key.taken_out(words));
+        let words = self.secrets.taken_out(words);
         let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         let end = words.char_indices().nth(LONGEST_WORDS).map_or(words.len(), |(at, _)| at);
         match words.get(..end).unwrap_or_default() {
@@ -183,7 +184,8 @@ mod tests {
 
     fn told(status: u16, body: &str) -> (String, bool) {
         let server = server("anthropic", &BTreeMap::new(), &Default::default()).unwrap();
-        let asked = Asked { server: &server, model: "m", key: None };
+        let secrets = Secrets::default();
+        let asked = Asked { server: &server, model: "m", secrets: &secrets };
         let trouble = asked.refused(status, None, body, Timestamp::UNIX_EPOCH);
         (trouble.failure.text, trouble.may_pass)
     }

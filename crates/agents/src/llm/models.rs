@@ -4,15 +4,20 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use offshoot_session::file_name::file_name;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::request::Asking;
+use crate::private;
 
 const FRESH_FOR: SignedDuration = SignedDuration::from_hours(24);
 
 /// A list of agents does not wait longer for one server.
 const ASK_LIMIT: Duration = Duration::from_secs(3);
+
+/// No list is as long.
+const LONGEST_FILE: u64 = 128 * 1024 * 1024;
 
 /// The models of a server, and whether it has said so.
 #[derive(Debug)]
@@ -25,7 +30,8 @@ pub(crate) struct Listed {
 /// better than none.
 pub(crate) async fn list(asking: &Asking, cache: Option<&Path>) -> Listed {
     let file = cache.map(|folder| file_of(folder, asking));
-    let kept = file.as_deref().and_then(|file| read(file, &asking.server.url("")));
+    let url = asking.server.shown_url();
+    let kept = file.as_deref().and_then(|file| read(file, &url));
     let now = Timestamp::now();
     if let Some((_, models)) = kept.as_ref().filter(|(at, _)| now.duration_since(*at) < FRESH_FOR) {
         return Listed { models: models.clone(), answers: true };
@@ -33,7 +39,7 @@ pub(crate) async fn list(asking: &Asking, cache: Option<&Path>) -> Listed {
     if let Ok(Some(models)) = timeout(ASK_LIMIT, asking.models()).await {
         if let Some(file) = &file {
             // Without the file the server is asked again.
-            let _ = write(file, &asking.server.url(""), now, &models);
+            let _ = write(file, &url, now, &models);
         }
         return Listed { models, answers: true };
     }
@@ -43,12 +49,11 @@ pub(crate) async fn list(asking: &Asking, cache: Option<&Path>) -> Listed {
 
 /// Names of providers are the person's own and may be anything.
 fn file_of(folder: &Path, asking: &Asking) -> PathBuf {
-    let name = asking.server.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
-    folder.join(format!("models-{}.json", name.collect::<String>()))
+    folder.join(format!("models-{}.json", file_name(&asking.server.name)))
 }
 
 fn read(file: &Path, url: &str) -> Option<(Timestamp, Vec<String>)> {
-    let kept: Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+    let kept: Value = serde_json::from_slice(&private::read(file, LONGEST_FILE).ok()?).ok()?;
     // The provider may have another address since.
     if kept.get("url")?.as_str()? != url {
         return None;
@@ -60,13 +65,10 @@ fn read(file: &Path, url: &str) -> Option<(Timestamp, Vec<String>)> {
 
 fn write(file: &Path, url: &str, at: Timestamp, models: &[String]) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
+        private::create_folder(folder)?;
     }
     let text = json!({ "url": url, "at": at.to_string(), "models": models }).to_string();
-    // A reader sees the whole list or the one before.
-    let new = file.with_extension("new");
-    std::fs::write(&new, text)?;
-    std::fs::rename(&new, file)
+    private::replace(file, text.as_bytes())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use thiserror::Error;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use super::secrets::Secrets;
 use super::wire::Wire;
 use crate::http::{Url, is_loopback};
 
@@ -195,12 +196,33 @@ fn address(name: &str, url: &str, wire: Wire) -> Result<Url, NoServer> {
     }
 }
 
-/// An address may have a name and a password in it.
+/// An address may have a name and a password in it, and a password may have an `@` in it.
 fn without_user(url: &str) -> String {
-    match url.split_once('@') {
+    match url.rsplit_once('@') {
         Some((_, host)) => format!("…@{host}"),
         None => url.to_owned(),
     }
+}
+
+/// All keys that are known without asking a program, whichever provider they are for.
+pub(crate) fn secrets(set: &BTreeMap<String, Provider>, environment: &Environment) -> Secrets {
+    let value = |name: &str| Some(environment.get(name)?.to_str()?.trim().to_owned());
+    let keys = key_variables(set).into_iter().filter_map(|name| value(&name));
+    let headers = set.values().flat_map(|provider| &provider.headers);
+    let headers = headers.filter(|(name, _)| is_secret_header(name)).flat_map(|(_, value)| {
+        // Behind `Bearer` or `Basic`.
+        let last = value.split_whitespace().next_back().map(str::to_owned);
+        [Some(value.clone()), last].into_iter().flatten()
+    });
+    let addresses = set.values().filter_map(|provider| provider.base_url.clone());
+    let addresses = addresses.chain(KNOWN.iter().filter_map(|known| value(known.url_env?)));
+    let passwords = addresses.filter_map(|url| Some(url.parse::<Url>().ok()?.password()?.to_owned()));
+    keys.chain(headers).chain(passwords).collect()
+}
+
+fn is_secret_header(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["auth", "cookie", "key", "password", "secret", "token"].iter().any(|word| name.contains(word))
 }
 
 /// The variables that have keys of any provider: tools do not inherit them.
@@ -212,6 +234,15 @@ pub(crate) fn key_variables(set: &BTreeMap<String, Provider>) -> Vec<String> {
 impl Server {
     pub(crate) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.base_url.as_str().trim_end_matches('/'))
+    }
+
+    /// The address as it is shown and kept: without a name and a password.
+    pub(crate) fn shown_url(&self) -> String {
+        let mut url = self.base_url.clone();
+        // They fail for addresses that cannot have any.
+        let _ = url.set_username("");
+        let _ = url.set_password(None);
+        url.as_str().trim_end_matches('/').to_owned()
     }
 
     /// Host and port, for messages.
@@ -269,12 +300,6 @@ impl Server {
 impl Secret {
     pub(crate) fn as_str(&self) -> &str {
         &self.0
-    }
-
-    /// The text without the key, should a server or a tool repeat it.
-    pub(crate) fn taken_out(&self, text: &str) -> String {
-        // A shorter one would be found in words.
-        if self.0.len() < 8 { text.to_owned() } else { text.replace(&self.0, "[secret]") }
     }
 }
 
@@ -342,8 +367,32 @@ mod tests {
                 .contains("base_url")
         );
         assert!(told("x", at("http://x.example/v1")).contains("without encryption"));
-        let with_password = told("x", at("ftp://me:word@x.example"));
+        let with_password = told("x", at("ftp://me:pass@word@x.example"));
         assert!(with_password.contains("address of the provider") && !with_password.contains("word"));
+    }
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        let server = server("x", &set("x", at("https://me:word@g.example/v1")), &environment(&[])).unwrap();
+        assert_eq!(server.shown_url(), "https://g.example/v1");
+        assert_eq!(server.url("/a"), "https://me:word@g.example/v1/a");
+    }
+
+    #[test]
+    fn the_keys_of_all_providers_are_known() {
+        let headers = [("Authorization", "Bearer gateway-key"), ("x-version", "2026-01-01")];
+        let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let gate = Provider { headers, key_env: Some("GATE".into()), ..at("https://me:pass-word@g/v1") };
+        let variables = [
+            ("ANTHROPIC_API_KEY", "anthropic-key"),
+            ("OPENAI_API_KEY", " openai-key\n"),
+            ("GATE", "the-gate-key"),
+        ];
+        let secrets = secrets(&set("gate", gate), &environment(&variables));
+        for key in ["anthropic-key", "openai-key", "the-gate-key", "gateway-key", "pass-word"] {
+            assert_eq!(secrets.taken_out(key), "[secret]");
+        }
+        assert_eq!(secrets.taken_out("2026-01-01"), "2026-01-01");
     }
 
     #[tokio::test]
@@ -357,7 +406,6 @@ mod tests {
             (of_variable.as_str(), format!("{of_variable:?}").as_str()),
             ("sk-from-variable", "Secret")
         );
-        assert_eq!(of_variable.taken_out("bad key sk-from-variable!"), "bad key [secret]!");
         let command = |words: &[&str]| {
             let key_command = words.iter().map(|word| (*word).to_owned()).collect();
             set("anthropic", Provider { key_command, ..Provider::default() })

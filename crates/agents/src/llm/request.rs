@@ -1,17 +1,19 @@
 //! One request to a server, and its answer as it comes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use offshoot_session::MessageKey;
-use offshoot_session::agent::{AgentEventKind, Environment};
+use offshoot_session::agent::{AgentEventKind, Environment, Provider};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::answer::{Answer, Broken};
+use super::answer::{Answer, Broken, Shown};
 use super::channel::Reporter;
 use super::failure::{Asked, Trouble};
-use super::provider::{NoServer, Secret, Server};
+use super::provider::{self, NoServer, Secret, Server};
+use super::secrets::{CleanPieces, Secrets};
 use super::wire::{ModelRequest, Wire};
 use crate::http::{self, Client, RequestBuilder, Response, header};
 
@@ -31,7 +33,9 @@ const ANTHROPIC_VERSION: &str = "2023-06-01";
 #[derive(Clone, Debug)]
 pub(crate) struct Asking {
     pub(crate) server: Server,
-    pub(crate) key: Option<Secret>,
+    key: Option<Secret>,
+    /// The keys of all providers.
+    pub(crate) secrets: Secrets,
     client: Client,
 }
 
@@ -39,14 +43,17 @@ impl Asking {
     pub(crate) async fn prepare(
         server: Server,
         client: Client,
+        providers: &BTreeMap<String, Provider>,
         environment: &Environment,
     ) -> Result<Self, NoServer> {
         let key = server.key(environment).await?;
-        Ok(Self { server, key, client })
+        let secrets = provider::secrets(providers, environment);
+        let secrets = key.as_ref().map_or(secrets.clone(), |key| secrets.with(key.as_str()));
+        Ok(Self { server, key, secrets, client })
     }
 
     pub(crate) fn about<'a>(&'a self, model: &'a str) -> Asked<'a> {
-        Asked { server: &self.server, model, key: self.key.as_ref() }
+        Asked { server: &self.server, model, secrets: &self.secrets }
     }
 
     /// Sends a request and reads its answer into `answer`. What is to be seen of it is reported under `message` at once;
@@ -66,7 +73,13 @@ impl Asking {
         let sent = timeout(self.server.time_limit, sent.send()).await.map_err(|_| asked.silent())?;
         let response = sent.map_err(|error| asked.unreachable(&http::told(error)))?;
         let response = self.accepted(&asked, response).await?;
-        self.read(&asked, response, answer, report, until).await
+        let mut clean = CleanPieces::new(&self.secrets);
+        let read = self.read(&asked, response, &mut clean, answer, report, until).await;
+        // Of an answer that has broken off, what was held back is shown too.
+        if let Some(Ok(shown)) = clean.finish().map(|piece| answer.take(piece)) {
+            show(shown, report).await;
+        }
+        read
     }
 
     /// A server that has refused says why in the body.
@@ -89,6 +102,7 @@ impl Asking {
         &self,
         asked: &Asked<'_>,
         mut response: Response,
+        clean: &mut CleanPieces<'_>,
         answer: &mut Answer,
         report: Option<(&Reporter, &MessageKey)>,
         until: Instant,
@@ -112,17 +126,12 @@ impl Asking {
                 }
                 None => decoder.finish(),
             };
-            for piece in pieces {
+            for piece in clean.push(pieces) {
                 let shown = answer.take(piece).map_err(|broken| match broken {
                     Broken::Refused(refusal) => asked.broke_off(&refusal),
                     Broken::TooLong => asked.endless(),
                 })?;
-                if let (Some(shown), Some((reporter, message))) = (shown, report) {
-                    let (message, part, field) = (message.clone(), shown.part, shown.field);
-                    let delta = AgentEventKind::Delta { message, part, field, text: shown.text };
-                    // Where the engine is gone, the turn notices it by itself.
-                    let _ = reporter.report(delta).await;
-                }
+                show(shown, report).await;
             }
             if answer.has_ended() || (chunk.is_none() && answer.is_complete()) {
                 return Ok(());
@@ -142,7 +151,8 @@ impl Asking {
         let response = response.send().await.ok().filter(|response| response.status().is_success())?;
         let body: Value = serde_json::from_str(&beginning_of(response, LONGEST_STREAM).await).ok()?;
         let models = body.get("data")?.as_array()?;
-        let names = models.iter().filter_map(|model| Some(model.get("id")?.as_str()?.to_owned()));
+        let names =
+            models.iter().filter_map(|model| Some(self.secrets.taken_out(model.get("id")?.as_str()?)));
         Some(names.collect())
     }
 
@@ -162,6 +172,14 @@ impl Asking {
             request = request.header(name, sensitive(value));
         }
         request
+    }
+}
+
+async fn show(shown: Option<Shown>, report: Option<(&Reporter, &MessageKey)>) {
+    if let (Some(Shown { part, field, text }), Some((reporter, message))) = (shown, report) {
+        let delta = AgentEventKind::Delta { message: message.clone(), part, field, text };
+        // Where the engine is gone, the turn notices it by itself.
+        let _ = reporter.report(delta).await;
     }
 }
 

@@ -214,9 +214,10 @@ impl<'c> Turn<'c> {
     fn completed(&mut self, answer: Answer) -> Reply {
         add(&mut self.spent, answer.usage());
         let (turn, before) = (&self.reporter.turn, self.calls);
-        let reply = answer.reply(&self.place.model, |number| {
+        let mut reply = answer.reply(&self.place.model, |number| {
             ToolCallId::from(format!("{turn}-call{}", before + number + 1))
         });
+        self.place.asking.secrets.clean(&mut reply);
         self.calls += reply.tool_uses().count();
         reply
     }

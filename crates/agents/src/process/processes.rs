@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, getpid, test_kill_process};
 
@@ -65,19 +66,30 @@ pub(super) fn has_variable(pid: i32, name: &str, value: &str) -> bool {
     environment.split(|byte| *byte == 0).any(|one| one == variable.as_bytes())
 }
 
-/// Whether it is an engine: our own executable, started as `offshoot engine`.
+/// Whether it is an engine: our own executable, started as `offshoot engine`. A tool can give any program our name and that
+/// argument, so the file itself is compared.
 pub(super) fn is_engine(pid: i32) -> bool {
     let Ok(command) = fs::read(format!("/proc/{pid}/cmdline")) else { return false };
     if command.split(|byte| *byte == 0).nth(1) != Some(b"engine") {
         return false;
     }
-    let program = |link: std::path::PathBuf| {
-        let name = link.file_name().map(OsStr::as_bytes).unwrap_or_default();
-        // An executable that was replaced.
-        name.strip_suffix(b" (deleted)").unwrap_or(name).to_owned()
-    };
-    let theirs = fs::read_link(format!("/proc/{pid}/exe")).map(program);
-    matches!((theirs, fs::read_link("/proc/self/exe").map(program)), (Ok(theirs), Ok(ours)) if theirs == ours)
+    // It leads to the file also where that was renamed or removed.
+    let Some(theirs) = file(Path::new(&format!("/proc/{pid}/exe"))) else { return false };
+    let ours = Path::new("/proc/self/exe");
+    file(ours) == Some(theirs) || updated(ours).and_then(|path| file(&path)) == Some(theirs)
+}
+
+/// Device and number of a file.
+fn file(path: &Path) -> Option<(u64, u64)> {
+    let found = fs::metadata(path).ok()?;
+    Some((found.dev(), found.ino()))
+}
+
+/// Where our executable was before an update has replaced it.
+fn updated(ours: &Path) -> Option<PathBuf> {
+    let path = fs::read_link(ours).ok()?;
+    let path = path.as_os_str().as_bytes().strip_suffix(b" (deleted)")?;
+    Some(PathBuf::from(OsStr::from_bytes(path)))
 }
 
 /// This process and those that started it.

@@ -1,13 +1,13 @@
 //! The file of a run: from it the next engine ends a process that this one has left.
 
-use std::fs::{self, DirBuilder, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
 use super::processes;
+use crate::private;
 
 /// What is known of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,21 +47,11 @@ pub(super) struct RunFile(PathBuf);
 impl RunFile {
     /// It is there as a whole or not at all.
     pub(super) fn write(folder: &Path, run: &Run) -> io::Result<Self> {
-        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let (path, draft) = (folder.join(format!("{}.json", run.id)), folder.join(format!("{}.new", run.id)));
-        let written = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&draft)
-            .and_then(|mut file| writeln!(file, "{}", as_json(run)))
-            .and_then(|()| fs::rename(&draft, &path));
-        match written {
+        private::create_folder(folder)?;
+        let path = folder.join(format!("{}.json", run.id));
+        match private::replace(&path, format!("{}\n", as_json(run)).as_bytes()) {
             Ok(()) => Ok(Self(path)),
-            Err(error) => {
-                let _ = fs::remove_file(&draft);
-                Err(io::Error::new(error.kind(), format!("`{}`: {error}", path.display())))
-            }
+            Err(error) => Err(io::Error::new(error.kind(), format!("`{}`: {error}", path.display()))),
         }
     }
 }

@@ -154,6 +154,28 @@ async fn tools_in_sessions_of_their_own_end_when_the_agent_is_killed() {
     until_gone(&run).await;
 }
 
+/// A program with our name and the argument `engine` was taken for an engine, which is never ended.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_tool_that_only_looks_like_an_engine_is_ended() {
+    let place = Place::new();
+    let us = std::env::current_exe().unwrap();
+    let name = us.file_name().unwrap().to_str().unwrap();
+    let script = format!(
+        "cp /bin/sh {name}; echo 'echo $$ > new; mv new pid; while :; do sleep 1000; done' > engine; \
+         setsid ./{name} engine & until [ -e pid ]; do sleep 0.01; done; cat pid; wait"
+    );
+    let mut process = place.start(&script).await;
+    let pid: u32 = line(&mut process).await.parse().unwrap();
+    drop(process);
+    let ended = async {
+        while super::is_alive(pid, None) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(DEADLINE, ended).await.unwrap();
+}
+
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_process_that_ignores_its_end_is_killed_with_its_tools_when_it_is_dropped() {

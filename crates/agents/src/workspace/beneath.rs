@@ -8,12 +8,24 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
+#[cfg(target_os = "linux")]
+use rustix::fs::ResolveFlags;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, openat, statat};
 
 /// Opens a path that has no `..`. Nothing is created.
 pub(super) fn open_beneath(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
-    if let Some(opened) = resolved(root, path, flags) {
+    if let Some(opened) = resolved(root, path, flags, ResolveFlags::empty()) {
+        return opened;
+    }
+    open_stepwise(root, path, flags)
+}
+
+/// Opens a folder to write in it: no link on the way is followed. One in the workspace may lead to what is not written, such
+/// as `.git`.
+pub(super) fn open_without_links(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    #[cfg(target_os = "linux")]
+    if let Some(opened) = resolved(root, path, flags, ResolveFlags::NO_SYMLINKS) {
         return opened;
     }
     open_stepwise(root, path, flags)
@@ -22,7 +34,7 @@ pub(super) fn open_beneath(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> 
 /// What a path leads to, without opening it.
 pub(super) fn kind(root: BorrowedFd<'_>, path: &Path) -> io::Result<FileType> {
     #[cfg(target_os = "linux")]
-    if let Some(opened) = resolved(root, path, OFlags::PATH) {
+    if let Some(opened) = resolved(root, path, OFlags::PATH, ResolveFlags::empty()) {
         return Ok(FileType::from_raw_mode(rustix::fs::fstat(opened?)?.st_mode));
     }
     let Some(name) = path.file_name() else { return Ok(FileType::Directory) };
@@ -43,13 +55,18 @@ pub(super) fn open_at(folder: BorrowedFd<'_>, name: &OsStr, flags: OFlags) -> io
 
 /// `None`: this kernel cannot, or a sandbox forbids the call.
 #[cfg(target_os = "linux")]
-fn resolved(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Option<io::Result<OwnedFd>> {
-    use rustix::fs::{ResolveFlags, openat2};
+fn resolved(
+    root: BorrowedFd<'_>,
+    path: &Path,
+    flags: OFlags,
+    more: ResolveFlags,
+) -> Option<io::Result<OwnedFd>> {
+    use rustix::fs::openat2;
     use rustix::io::Errno;
     /// The kernel gives up where something is renamed or mounted meanwhile.
     const ATTEMPTS: usize = 32;
     let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | more;
     let open = || openat2(root, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve);
     let mut opened = open();
     for _ in 1..ATTEMPTS {

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Write};
+use std::ops::RangeInclusive;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
@@ -54,7 +55,7 @@ impl Workspace {
             return Err(FileError::Git(path.written.clone()));
         }
         let about = |error: io::Error| FileError::of(path, error);
-        let folder = self.parent(&path.relative).map_err(about)?;
+        let folder = self.parent(&path.relative).map_err(|error| self.above(path, error))?;
         let Some(mode) = self.replaceable(path, folder.as_fd(), name)? else {
             put(folder.as_fd(), name, bytes, None).map_err(about)?;
             return Ok(Written::New);
@@ -74,12 +75,34 @@ impl Workspace {
         if is_git(&path.relative) {
             return Err(FileError::Git(path.written.clone()));
         }
-        match self.folder(path.relative.parent().unwrap_or(Path::new(""))) {
+        match self.written_folder(path.relative.parent().unwrap_or(Path::new(""))) {
             Ok(folder) => Ok(self.replaceable(path, folder.as_fd(), name)?.is_some()),
             // It would be created.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(FileError::of(path, error)),
+            Err(error) => Err(self.above(path, error)),
         }
+    }
+
+    fn written_folder(&self, path: &Path) -> io::Result<OwnedFd> {
+        beneath::open_without_links(self.handle(), path, FOLDER)
+    }
+
+    /// Why the folder of a file is not opened. A link on the way to it is named, like one to a file.
+    fn above(&self, path: &WorkspacePath, error: io::Error) -> FileError {
+        let folders: Vec<&Path> = path.relative.ancestors().skip(1).collect();
+        for folder in folders.into_iter().rev() {
+            let (Some(name), Some(above)) = (folder.file_name(), folder.parent()) else { continue };
+            let Ok(above) = self.written_folder(above) else { break };
+            if let Ok(FileType::Symlink) = beneath::kind_at(above.as_fd(), name) {
+                let written = folder.to_string_lossy().into_owned();
+                let link = WorkspacePath { relative: folder.to_owned(), written };
+                return match self.link(&link, above.as_fd(), name) {
+                    FileError::Outside(_) => FileError::Outside(path.written.clone()),
+                    named => named,
+                };
+            }
+        }
+        FileError::of(path, error)
     }
 
     /// The permissions of the file that would be replaced; `None` where there is none.
@@ -121,7 +144,7 @@ impl Workspace {
     }
 
     fn made_folder(&self, path: &Path) -> io::Result<OwnedFd> {
-        match (self.folder(path), path.file_name()) {
+        match (self.written_folder(path), path.file_name()) {
             (Err(error), Some(name)) if error.kind() == io::ErrorKind::NotFound => {
                 let above = self.parent(path)?;
                 match mkdirat(&above, name, NEW_FOLDER) {
@@ -138,7 +161,18 @@ impl Workspace {
 
 /// What Git keeps decides what its commands run, so no tool that writes files changes it.
 fn is_git(path: &Path) -> bool {
-    path.iter().any(|name| name.eq_ignore_ascii_case(".git"))
+    path.iter().any(is_git_name)
+}
+
+/// Whether some file system takes a name for `.git`: those of Windows have a short name for it and leave out dots and spaces
+/// at the end, those of macOS leave out some characters. Git protects itself from the same names.
+fn is_git_name(name: &OsStr) -> bool {
+    const LEFT_OUT: [RangeInclusive<char>; 4] =
+        ['\u{200c}'..='\u{200f}', '\u{202a}'..='\u{202e}', '\u{206a}'..='\u{206f}', '\u{feff}'..='\u{feff}'];
+    let name = name.to_string_lossy();
+    let name: String = name.chars().filter(|c| !LEFT_OUT.iter().any(|range| range.contains(c))).collect();
+    let name = name.trim_end_matches(['.', ' ']);
+    [".git", "git~1"].iter().any(|git| name.eq_ignore_ascii_case(git))
 }
 
 /// Writes a new file and gives it the name.

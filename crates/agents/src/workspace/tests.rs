@@ -210,10 +210,40 @@ fn the_other_name_of_a_file_keeps_its_content() {
 #[test]
 fn what_git_keeps_is_not_written() {
     let place = Place::new();
-    for path in [".git/hooks/post-checkout", "a/.GIT/config", ".git"] {
+    let other_names = ["git~1/config", ".g\u{200c}it/config", ".git. ./config"];
+    for path in [".git/hooks/post-checkout", "a/.GIT/config", ".git"].into_iter().chain(other_names) {
         let refused = format!("`{path}` belongs to Git, which is changed only by its own commands");
         assert_eq!(write(&place.workspace(), path, "no"), Err(refused));
     }
+}
+
+/// A link that was checked in, `x -> .git`, was a way to write what `.git/config` has Git run.
+#[test]
+fn what_git_keeps_is_not_written_through_a_link() {
+    let place = Place::new();
+    let workspace = place.workspace();
+    for folder in [".git/hooks", "sub/.git", "real"] {
+        fs::create_dir_all(place.path(folder)).unwrap();
+    }
+    for (name, to) in [("x", ".git"), ("hooks", ".git/hooks"), ("sub/y", ".git"), ("z", "sub"), ("w", "real")]
+    {
+        symlink(to, place.path(name)).unwrap();
+    }
+    fs::write(place.path(".git/config"), "old").unwrap();
+    for (path, link) in [
+        ("x/config", "`x` is a link to `.git`; use that path"),
+        ("x/new/config", "`x` is a link to `.git`; use that path"),
+        ("hooks/pre-commit", "`hooks` is a link to `.git/hooks`; use that path"),
+        ("sub/y/config", "`sub/y` is a link to `.git`; use that path"),
+        ("z/y/config", "`z` is a link to `sub`; use that path"),
+        ("w/file", "`w` is a link to `real`; use that path"),
+    ] {
+        assert_eq!(write(&workspace, path, "no"), Err(link.into()));
+        let inside = workspace.inside(path).unwrap();
+        assert_eq!(workspace.would_replace(&inside).unwrap_err().to_string(), link);
+    }
+    assert_eq!(read(&workspace, "x/config"), Ok("old".into()), "reading follows links in the workspace");
+    assert_eq!(fs::read_dir(place.path(".git/hooks")).unwrap().count(), 0);
 }
 
 #[test]

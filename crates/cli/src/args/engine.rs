@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use clap::{Args as ClapArgs, Subcommand};
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 
 use super::JsonArgs;
 
@@ -38,9 +38,18 @@ pub(crate) struct AgentExecArgs {
     #[arg(long, value_name = "PID")]
     pub(crate) parent: u32,
     /// Stay above the program, and end what it leaves
-    #[arg(long)]
-    pub(crate) supervise: bool,
+    #[arg(long, value_name = "WHICH")]
+    pub(crate) supervise: Option<SupervisorArg>,
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Which of the two processes above a command this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SupervisorArg {
+    /// Below the engine
+    Outer,
+    /// Above the command
+    Inner,
 }

@@ -4,9 +4,10 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use offshoot_engine::process::{become_program, supervise};
+use offshoot_engine::process::{Supervisor, become_program, supervise};
 
-use crate::args::AgentExecArgs;
+use crate::args::{AgentExecArgs, SupervisorArg};
+use crate::engine::launcher;
 
 /// As a shell states that a program cannot be run.
 const NOT_RUN: u8 = 127;
@@ -14,15 +15,24 @@ const NOT_RUN: u8 = 127;
 /// Returns only where the program is supervised or cannot be started.
 pub(crate) fn run(args: &AgentExecArgs) -> ExitCode {
     let Some((program, arguments)) = args.command.split_first() else { return ExitCode::from(NOT_RUN) };
-    let ran = match args.supervise {
-        true => supervise(Path::new(program), arguments),
-        false => Err(become_program(args.parent, Path::new(program), arguments)),
+    let program = Path::new(program);
+    let supervisor = match args.supervise {
+        None => None,
+        Some(SupervisorArg::Inner) => Some(Supervisor::Inner),
+        // Without a second one below it, one ends what it can.
+        Some(SupervisorArg::Outer) => {
+            Some(launcher().map_or(Supervisor::Inner, |launcher| Supervisor::Outer { launcher }))
+        }
+    };
+    let ran = match supervisor {
+        Some(supervisor) => supervise(&supervisor, program, arguments),
+        None => Err(become_program(args.parent, program, arguments)),
     };
     let error = match ran {
         Ok(code) => return ExitCode::from(code),
         Err(error) => error,
     };
-    let program = program.to_string_lossy();
+    let program = program.display();
     // The engine reads it.
     let _ = writeln!(std::io::stderr(), "could not run `{program}`: {error}");
     ExitCode::from(NOT_RUN)

@@ -22,7 +22,7 @@ pub(super) fn host_in_memory() -> Host {
 /// On Linux this name leads to the executable that runs, also after an update has replaced or removed its file.
 const RUNNING_EXECUTABLE: &str = "/proc/self/exe";
 
-fn launcher() -> Option<PathBuf> {
+pub(crate) fn launcher() -> Option<PathBuf> {
     let path = std::env::current_exe().ok()?;
     Some(if cfg!(target_os = "linux") { PathBuf::from(RUNNING_EXECUTABLE) } else { path })
 }

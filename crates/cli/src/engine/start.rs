@@ -4,6 +4,7 @@
 //! others find it when their turn comes. The process waits for `engine.lock` itself, so a predecessor that is about to
 //! exit is in nobody's way, and a parent that is killed leaves either no engine or a whole one.
 
+use std::ffi::OsStr;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -21,7 +22,6 @@ use super::run_directory::RunDirectory;
 use super::socket;
 use crate::failure::{Exit, Failure};
 use crate::here::Here;
-use crate::settings::keys::PREFIX;
 use crate::words::{disk_says, engine as words, not_saved_hint};
 
 const BETWEEN_TRIES: Duration = Duration::from_millis(10);
@@ -121,13 +121,36 @@ pub(super) async fn start(here: &Here, home: &Path, until: Instant) -> Result<()
     }
 }
 
-/// The process inherits nothing but its log: no terminal, no pipe of whoever called us, none of our variables.
+/// What the process itself needs: folders, the language, certificates. Every connection brings the environment of its agents
+/// and hooks, and a command that an agent runs can read ours in `/proc`, so there is no key in it.
+const INHERITED: &[&str] = &[
+    "HOME",
+    "LANG",
+    "LANGUAGE",
+    "LOGNAME",
+    "PATH",
+    "RUST_BACKTRACE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+    "XDG_RUNTIME_DIR",
+    "XDG_STATE_HOME",
+];
+
+fn is_inherited(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| name.starts_with("LC_") || INHERITED.contains(&name))
+}
+
+/// The process inherits its log and a few variables: no terminal, no pipe of the caller.
 fn command(here: &Here, home: &Path) -> std::io::Result<Command> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("engine").arg("--home").arg(here.folder.join(home));
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with(PREFIX)) {
-        command.env_remove(name);
-    }
+    command.env_clear().envs(std::env::vars_os().filter(|(name, _)| is_inherited(name)));
     let log = log_file(home).or_else(|error| match error.kind() {
         // Without a log it works all the same.
         ErrorKind::PermissionDenied | ErrorKind::StorageFull => {

@@ -5,6 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use offshoot_testkit::deadline::BoundedCommand;
+use offshoot_testkit::model::{ModelServer, Script};
 
 use crate::support::Folder;
 
@@ -29,17 +30,28 @@ pub(crate) fn open_to_others(home: &Path) -> Vec<(PathBuf, u32)> {
 #[test]
 fn every_file_of_a_home_is_private_whatever_the_umask_is() {
     let folder = Folder::new();
+    let server = ModelServer::start(Script::new()).expect("a server");
     let run = |line: &str| {
         let mut shell = folder.command_in_shell(&format!("umask 000; exec \"$1\" {line}"));
+        shell.env("ANTHROPIC_BASE_URL", server.url()).env("ANTHROPIC_API_KEY", "a key of a test");
         let output = shell.bounded_output().expect("a shell");
         assert!(output.status.success(), "{line}: {output:?}");
     };
-    for line in
-        ["new One", "import burst.jsonl", "ls --all", "search credit", "send hello --agent built_in", "sync"]
-    {
+    for line in [
+        "new One",
+        "import burst.jsonl",
+        "ls --all",
+        "search credit",
+        "send hello --agent built_in",
+        "send One hello --agent llm --model anthropic/m",
+        "sync",
+        // The last one, because the next command would close what it leaves open.
+        "agents",
+    ] {
         run(line);
     }
     assert!(folder.home().join("catalog.db").exists());
+    assert!(folder.home().join("cache/models-anthropic.json").exists());
     assert_eq!(open_to_others(&folder.home()), []);
 }
 

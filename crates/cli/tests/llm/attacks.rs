@@ -14,6 +14,17 @@ const LAY: &str = "ln -s .. out; mkfifo fifo; \
     (setsid env -i PATH=\"$PATH\" sh -c 'echo $$ > pid.new; mv pid.new pid; exec sleep 1000' &); \
     until [ -e pid ]; do sleep 0.01; done; env";
 
+/// Starts a program with the name of ours and the argument of the engine, which is never ended.
+const DISGUISE: &str = "cp /bin/sh offshoot; echo 'echo $$ > pid.new; mv pid.new disguised; while :; do sleep 1000; done' > engine; \
+    (setsid env -i PATH=\"$PATH\" ./offshoot engine &); until [ -e disguised ]; do sleep 0.01; done; echo disguised";
+
+/// Kills the process that would end what the command leaves.
+const KILL_PARENT: &str = "(setsid env -i PATH=\"$PATH\" sh -c 'echo $$ > pid.new; mv pid.new orphan; exec sleep 1000' &); \
+    until [ -e orphan ]; do sleep 0.01; done; kill -9 $PPID; sleep 1000";
+
+/// A file that fits nowhere, and devices, by links and by name.
+const HUGE: &str = "truncate -s 1T huge; ln -s /dev/zero zero; ln -s .git git; mkdir -p .git; echo old > .git/config; echo laid";
+
 const ABSOLUTE: &str = "/canary-of-offshoot";
 
 /// Allows whatever is asked until the turn is over.
@@ -63,6 +74,15 @@ fn nothing_outside_the_workspace_changes_and_no_process_outlives_the_turn() {
             call("list", json!({ "path": "out" })),
             call("search", json!({ "pattern": "alive" })),
             call("shell", json!({ "command": "yes | head -c 20000000" })),
+            call("shell", json!({ "command": DISGUISE })),
+            call("shell", json!({ "command": KILL_PARENT })),
+            call("shell", json!({ "command": HUGE })),
+            call("read", json!({ "path": "huge" })),
+            call("edit", json!({ "path": "huge", "old": "a", "new": "b" })),
+            call("read", json!({ "path": "zero" })),
+            call("read", json!({ "path": "/dev/zero" })),
+            write("git/config"),
+            call("search", json!({ "pattern": "nowhere" })),
         ];
         let count = calls.len();
         let person = Person::new(Script::new().when("attack", calls).then([say("Over.")]));
@@ -74,8 +94,12 @@ fn nothing_outside_the_workspace_changes_and_no_process_outlives_the_turn() {
         assert!(said.went_well().out.contains("Over."), "{}", said.out);
         assert_eq!(std::fs::read_to_string(outside.join("canary")).expect("a file"), "alive");
         assert!(!outside.join("new").exists() && !std::path::Path::new(ABSOLUTE).exists());
-        let pid = std::fs::read_to_string(person.workspace().join("pid")).expect("the process has begun");
-        assert!(!is_alive(pid.trim()), "{pid}");
+        for file in ["pid", "disguised", "orphan"] {
+            let pid = std::fs::read_to_string(person.workspace().join(file)).expect("the process has begun");
+            assert!(!is_alive(pid.trim()), "{file}: {pid}");
+        }
+        let config = std::fs::read_to_string(person.workspace().join(".git/config"));
+        assert_eq!(config.expect("a file"), "old\n");
         let body = person.requests().pop().expect("a request").body;
         let results = results(&body);
         assert_eq!(results.len(), count, "{results:?}");
@@ -87,6 +111,17 @@ fn nothing_outside_the_workspace_changes_and_no_process_outlives_the_turn() {
             );
         }
         assert!(results[10].contains("no line matches"), "{}", results[10]);
+        std::fs::remove_file(person.workspace().join("huge")).expect("a file");
+        assert!(results[12].contains("disguised") && results[14].contains("laid"), "{results:?}");
+        for (at, refused) in [
+            (15, "`huge` is not a text file"),
+            (16, "bytes, and at most"),
+            (17, "is not in the workspace"),
+            (18, "is not in the workspace"),
+            (19, "`git` is a link to `.git`"),
+        ] {
+            assert!(results[at].contains(refused), "{at}: {}", results[at]);
+        }
         assert!(results[11].len() < 1_000_000 && results[11].contains("left out"), "{}", results[11].len());
     }
 }

@@ -6,7 +6,9 @@
 mod answers;
 mod attacks;
 mod failures;
+mod keys;
 mod own_work;
+mod permissions;
 mod person;
 mod providers;
 mod several;

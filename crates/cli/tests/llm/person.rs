@@ -1,5 +1,6 @@
 //! A home, a workspace and a server of models. When a test ends, no file that the program wrote may have a key in it.
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -11,8 +12,14 @@ use tempfile::TempDir;
 
 use crate::under_test::program;
 
-/// Looks like no key, so that only what knows it can hide it.
-const KEY: &str = "correct horse battery staple 4711";
+/// The keys of the two providers. They look like no keys, so that only what knows them can hide them.
+pub(crate) const KEYS: [&str; 2] = ["correct horse battery staple 4711", "wrong pony with no battery 0815"];
+
+/// So much of each file is searched for keys.
+const LONGEST_SEARCHED: u64 = 64 * 1024 * 1024;
+
+/// A secret of something else.
+pub(crate) const TOKEN: &str = "the hub_token that nobody knows";
 
 pub(crate) struct Person {
     dir: TempDir,
@@ -55,7 +62,9 @@ impl Person {
         person
     }
 
+    /// The engine logs everything, too, so that its log is searched for keys.
     pub(crate) fn write_settings(&self, text: &str) {
+        let text = format!("log = \"trace\"\n{text}");
         std::fs::write(self.home().join("settings.toml"), text).expect("a file");
     }
 
@@ -76,8 +85,10 @@ impl Person {
             .env("OFFSHOOT_HOME", self.home())
             .env("OFFSHOOT_AUTO_SYNC", "false")
             .env("OFFSHOOT_LOG", "trace")
-            .env("ANTHROPIC_API_KEY", KEY)
-            .env("OPENAI_API_KEY", KEY)
+            .env("ANTHROPIC_API_KEY", KEYS[0])
+            .env("OPENAI_API_KEY", KEYS[1])
+            .env("GITHUB_TOKEN", TOKEN)
+            .env("PGPASSWORD", TOKEN)
             .env("ANTHROPIC_BASE_URL", self.server.url())
             .env("OPENAI_BASE_URL", format!("{}/v1", self.server.url()));
         command
@@ -131,7 +142,11 @@ impl Person {
 
 impl Said {
     pub(crate) fn of(output: &Output) -> Self {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        let text = |bytes: &[u8]| {
+            let text = String::from_utf8_lossy(bytes).into_owned();
+            assert!(!has_key(text.as_bytes()), "a key was printed: {text}");
+            text
+        };
         Self { out: text(&output.stdout), error: text(&output.stderr), code: output.status.code() }
     }
 
@@ -156,10 +171,19 @@ impl Drop for Person {
     fn drop(&mut self) {
         stop_engine(program(), &self.home());
         if !std::thread::panicking() {
+            if self.home().join("run/epoch").exists() {
+                let log = std::fs::read_to_string(self.home().join("log/offshoot.log")).unwrap_or_default();
+                assert!(log.contains("engine process begins"), "the engine has logged: {log}");
+            }
             let with_key = files_with_key(self.dir.path());
             assert!(with_key.is_empty(), "the key is in {with_key:?}");
         }
     }
+}
+
+fn has_key(bytes: &[u8]) -> bool {
+    let has = |key: &[u8]| bytes.windows(key.len()).any(|window| window == key);
+    KEYS.iter().chain([&TOKEN]).any(|key| has(key.as_bytes()))
 }
 
 fn files_with_key(folder: &Path) -> Vec<PathBuf> {
@@ -170,8 +194,11 @@ fn files_with_key(folder: &Path) -> Vec<PathBuf> {
         if kind.is_dir() {
             found.extend(files_with_key(&path));
         } else if kind.is_file() {
-            let bytes = std::fs::read(&path).expect("a file");
-            if bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes()) {
+            let mut bytes = Vec::new();
+            // A test may make a file without end; the program does not.
+            let file = std::fs::File::open(&path).expect("a file");
+            file.take(LONGEST_SEARCHED).read_to_end(&mut bytes).expect("a file");
+            if has_key(&bytes) {
                 found.push(path);
             }
         }

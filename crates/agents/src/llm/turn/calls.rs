@@ -102,10 +102,7 @@ impl Turn<'_> {
     /// The call is no longer open.
     pub(super) async fn write_result(&mut self, call: &ToolUse, output: ToolOutput) -> Result<(), Stopped> {
         self.open_calls.retain(|open| open.id != call.id);
-        let text = match &self.place.asking.key {
-            Some(key) => key.taken_out(&output.text),
-            None => output.text,
-        };
+        let text = self.place.asking.secrets.taken_out(&output.text);
         let mut blocks = vec![Block::Text(text)];
         blocks.extend(output.images);
         let (call, tool) = (call.id.clone(), call.name.clone());
