@@ -139,7 +139,7 @@ impl Wire<'_> {
             Failure::Page if !has_begun => http::page(self.stream)?,
             Failure::Drop | Failure::Page => {}
             Failure::Silence => self.shared.stand(self.stream, &Until::Never)?,
-            Failure::Cut | Failure::Endless | Failure::Flood => {
+            Failure::Cut | Failure::Torn | Failure::Endless | Failure::Flood => {
                 if !has_begun {
                     self.begin(voice)?;
                 }
@@ -170,6 +170,15 @@ impl Wire<'_> {
             Failure::Flood => loop {
                 http::chunk(self.stream, piece.as_bytes())?;
             },
+            Failure::Torn => {
+                let mut events = voice.open(Kind::Text);
+                events.extend(voice.piece("never shown"));
+                let (last, whole) = events.split_last().ok_or(io::ErrorKind::InvalidData)?;
+                self.send(whole)?;
+                let text = last.wire();
+                http::chunk(self.stream, text.as_bytes().get(..text.len() * 2 / 3).unwrap_or_default())?;
+                http::end_events(self.stream)
+            }
             _ => http::end_events(self.stream),
         }
     }
@@ -199,7 +208,7 @@ impl Wire<'_> {
             Failure::Error => self.status(500, None)?,
             Failure::TooLong => self.too_long()?,
             Failure::Page => http::page(self.stream)?,
-            Failure::Drop | Failure::Cut | Failure::Endless | Failure::Flood => {}
+            Failure::Drop | Failure::Cut | Failure::Torn | Failure::Endless | Failure::Flood => {}
             Failure::Silence => self.shared.stand(self.stream, &Until::Never)?,
             Failure::BadJson => http::answer(self.stream, 200, "", b"{\"this is\": no JSON")?,
         }

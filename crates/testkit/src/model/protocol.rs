@@ -8,6 +8,7 @@ mod responses;
 use serde_json::{Value, json};
 
 use super::asked::Asked;
+use super::http::Head;
 use super::script::Part;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -110,9 +111,21 @@ impl Protocol {
         }
     }
 
+    /// Whether the real server would take this request; its words if not. Responses and Gemini are not checked.
+    pub(super) fn check(self, head: &Head, body: &Value) -> Result<(), String> {
+        match self {
+            Self::Messages => anthropic::rules::check(head, body),
+            Self::Chat => chat::rules::check(body),
+            Self::Responses | Self::Gemini => Ok(()),
+        }
+    }
+
     /// The body of an answer with this status.
     pub(super) fn error_body(self, status: u16) -> Value {
-        let message = format!("scripted failure {status}");
+        self.error_with(status, &format!("scripted failure {status}"))
+    }
+
+    pub(super) fn error_with(self, status: u16, message: &str) -> Value {
         match self {
             Self::Messages => {
                 let kind = match status {
@@ -130,6 +143,7 @@ impl Protocol {
             Self::Chat | Self::Responses => {
                 let (kind, code) = match status {
                     401 => ("invalid_request_error", "invalid_api_key"),
+                    400 => ("invalid_request_error", "invalid_value"),
                     404 => ("invalid_request_error", "model_not_found"),
                     429 => ("requests", "rate_limit_exceeded"),
                     400..500 => ("invalid_request_error", "scripted"),

@@ -13,7 +13,7 @@ use super::words;
 /// ```text
 /// %say Some words.          %think Some words.       %call NAME {"key": "value"}
 /// %wait 500                 %gate name               %then
-/// %fail 429 | 500 | 529 | error | drop | silence | json | long | cut | page | endless | flood
+/// %fail 429 | 500 | 529 | error | drop | silence | json | long | cut | torn | page | endless | flood
 /// ```
 ///
 /// `%wait` counts milliseconds, and `%then` begins the next reply: the one behind the results of the calls.
@@ -77,6 +77,8 @@ pub enum Failure {
     TooLong,
     /// The answer ends without its end, as when a proxy cuts it off.
     Cut,
+    /// The answer ends within an event: the end of the stream comes as it should.
+    Torn,
     /// A page for people, of a proxy that reaches no model.
     Page,
     /// Text without end, until the client leaves.

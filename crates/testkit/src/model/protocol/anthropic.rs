@@ -1,5 +1,7 @@
 //! Anthropic's Messages.
 
+pub(super) mod rules;
+
 use serde_json::{Value, json};
 
 use super::{Answer, Event, Kind, Voice, tokens};

@@ -1,5 +1,7 @@
 //! OpenAI's Chat Completions, as many others speak it too.
 
+pub(super) mod rules;
+
 use serde_json::{Value, json};
 
 use super::{Answer, Event, Kind, Voice, tokens};
