@@ -42,5 +42,5 @@ mod words;
 
 pub use protocol::Protocol;
 pub use recorded::{End, Request};
-pub use script::{Failure, Part, Reply, Script, call, fail, gate, say, think, wait};
+pub use script::{Failure, Part, Reply, Script, Tokens, call, fail, gate, say, stop, think, used, wait};
 pub use server::ModelServer;

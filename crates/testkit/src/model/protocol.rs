@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::asked::Asked;
 use super::http::Head;
-use super::script::Part;
+use super::script::{Part, Tokens};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
@@ -69,6 +69,9 @@ pub(super) struct Answer {
     pub(super) number: usize,
     pub(super) model: String,
     pub(super) input_tokens: usize,
+    /// As the script says. Only Messages and Chat Completions tell it.
+    pub(super) used: Option<Tokens>,
+    pub(super) stop: Option<String>,
     pub(super) wants_usage: bool,
 }
 
@@ -122,7 +125,9 @@ impl Protocol {
 
     /// The body of an answer with this status.
     pub(super) fn error_body(self, status: u16) -> Value {
-        self.error_with(status, &format!("scripted failure {status}"))
+        // Of 404 the real servers say what is missing.
+        let what = if status == 404 { "model: " } else { "" };
+        self.error_with(status, &format!("{what}scripted failure {status}"))
     }
 
     pub(super) fn error_with(self, status: u16, message: &str) -> Value {

@@ -192,7 +192,7 @@ fn answer(
         Endpoint::Alive => http::answer(stream, 200, "", b"").map(|()| End::Answered),
         Endpoint::Models => json(stream, 200, &models()),
         Endpoint::CountTokens(protocol) => json(stream, 200, &protocol.token_count(length / 4)),
-        Endpoint::Unknown => json(stream, 404, &Protocol::Messages.error_body(404)),
+        Endpoint::Unknown => json(stream, 404, &Protocol::Messages.error_with(404, "Not Found")),
         Endpoint::Reply { protocol, is_streamed, model } => {
             let mut asked = protocol.asked(body);
             asked.is_streamed = is_streamed.unwrap_or(asked.is_streamed);
