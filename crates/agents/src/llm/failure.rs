@@ -133,6 +133,11 @@ impl Asked<'_> {
 
     pub(crate) fn unreachable(&self, why: &str) -> Trouble {
         let text = format!("`{}` at {} cannot be reached", self.server.name, self.server.host());
+        // What rustls says of an answer that is not encrypted.
+        if why.contains("InvalidContentType") {
+            let text = format!("{text}: it does not speak TLS: check the `https` in its `base_url`");
+            return Trouble::new(FailureKind::Network, text, false);
+        }
         Trouble::new(FailureKind::Network, self.with_words(text, why), true)
     }
 

@@ -50,7 +50,7 @@ fn budget(level: &str) -> u32 {
 pub(super) fn openai_effort<'l>(model: &str, level: &'l str) -> Option<&'l str> {
     let name = model.rsplit('/').next().unwrap_or(model);
     let efforts: &[&'static str] = match name.strip_prefix("gpt-") {
-        None => &["low", "medium", "high"],
+        None | Some("5-codex") => &["low", "medium", "high"],
         Some(version) if version == "5" || version.starts_with("5-") => &["minimal", "low", "medium", "high"],
         Some(version) if version.starts_with("5.1") && !version.contains("max") => &["low", "medium", "high"],
         Some(version) if version.starts_with("oss") => &["low", "medium", "high"],
