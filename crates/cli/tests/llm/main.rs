@@ -5,10 +5,12 @@
 
 mod answers;
 mod attacks;
+mod compacting;
 mod failures;
 mod own_work;
 mod person;
 mod providers;
+mod requests;
 mod several;
 mod tools;
 #[path = "../shared/under_test.rs"]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use offshoot_testkit::deadline::BoundedCommand;
-use offshoot_testkit::model::{ModelServer, Request, Script};
+use offshoot_testkit::model::{End, ModelServer, Request, Script};
 use offshoot_testkit::stop_engine;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -156,6 +156,9 @@ impl Drop for Person {
     fn drop(&mut self) {
         stop_engine(program(), &self.home());
         if !std::thread::panicking() {
+            let ends = self.server.requests().into_iter().filter_map(|request| request.end);
+            let refused: Vec<End> = ends.filter(|end| matches!(end, End::Refused(_))).collect();
+            assert!(refused.is_empty(), "the real server would refuse {refused:?}");
             let with_key = files_with_key(self.dir.path());
             assert!(with_key.is_empty(), "the key is in {with_key:?}");
         }
