@@ -1,13 +1,24 @@
 //! What a request holds: the messages of its path and nothing else, and for a fork the bytes of its origin.
 
+use std::collections::HashSet;
+use std::io::Write;
+use std::process::Stdio;
+
+use offshoot_testkit::deadline::BoundedChild;
 use offshoot_testkit::model::{Request, Script, say};
 use serde_json::Value;
 
 use crate::MODELS;
 use crate::person::Person;
 
-/// Words of the request for a summary of a branch.
-const SUMMARY: &str = "is a branch that the person is leaving";
+/// Words of the requests for summaries: of a branch that is left, of a beginning, of a beginning that has one, and of half
+/// a turn.
+const SUMMARIES: [&str; 4] = [
+    "is a branch that the person is leaving",
+    "Summarise the conversation above so that",
+    "goes on from the previous summary",
+    "is the beginning of one long turn",
+];
 
 /// A journal keeps strings of more than 65,536 bytes in files of their own.
 const LONG: usize = 100_000;
@@ -29,17 +40,21 @@ struct Walk {
     prompts: usize,
     requests: usize,
     done: Vec<String>,
+    /// What was on a path.
+    seen: HashSet<String>,
 }
 
 impl Walk {
     fn new(model: &'static str, seed: u64) -> Self {
-        let person = Person::new(Script::new().when(SUMMARY, [say("## Goal\nWhat was learned.")]));
+        let written = |script: Script, words| script.when(words, [say("## Goal\nWhat was learned.")]);
+        let person = Person::new(SUMMARIES.into_iter().fold(Script::new(), written));
         let folder = person.workspace();
         for (name, bytes) in [("a.txt", b"one line\n".to_vec()), ("pixel.png", PNG.to_vec())] {
             std::fs::write(folder.join(name), bytes).expect("a file");
         }
-        std::fs::write(folder.join("long.txt"), format!("{}\n", "many words".repeat(10)).repeat(LONG / 100)).expect("a file");
-        Self { person, model, random: seed, prompts: 0, requests: 0, done: Vec::new() }
+        std::fs::write(folder.join("long.txt"), format!("{}\n", "many words".repeat(10)).repeat(LONG / 100))
+            .expect("a file");
+        Self { person, model, random: seed, prompts: 0, requests: 0, done: Vec::new(), seen: HashSet::new() }
     }
 
     fn below(&mut self, limit: usize) -> usize {
@@ -59,11 +74,15 @@ impl Walk {
         let turns = self.turns();
         let to = (self.below(turns.max(1)) + 1).to_string();
         let session = self.person.session.clone();
-        let words: &[&str] = match self.below(6) {
+        let words: &[&str] = match self.below(5) {
             _ if turns < 2 => &[],
             0 => &["switch", &session, &to],
             1 => &["switch", &session, &to, "--summary"],
             2 => &["fork", &session, &to, "--new-session", "--json"],
+            3 => {
+                self.compact();
+                &[]
+            }
             _ => &[],
         };
         if !words.is_empty() {
@@ -76,6 +95,17 @@ impl Walk {
             }
         }
         self.say();
+    }
+
+    fn compact(&mut self) {
+        self.done.push("compact".to_owned());
+        let words = ["chat", &self.person.session, "--set", "compaction.keep_recent_tokens=40"];
+        let mut command = self.person.command(&words);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut chat = command.spawn().expect("the program starts");
+        chat.stdin.take().expect("a pipe").write_all(b"/compact\n").expect("it reads");
+        // Where there is too little for a summary the chat says so.
+        let _ = chat.bounded_output();
     }
 
     fn say(&mut self) {
@@ -105,12 +135,13 @@ impl Walk {
 
     /// The requests of a turn are beginnings of its path, and the last one is all of it but its answer.
     fn check(&mut self) {
-        let mut path = lines_of_path(&self.person.entries());
+        let entries = self.person.entries();
+        self.seen.extend(in_force(&entries).iter().map(|entry| entry["role"].to_string()));
+        let mut path = lines_of_path(&entries);
         path.pop();
         let requests = self.person.requests();
         let of_turn = requests.iter().skip(self.requests);
-        let of_turn: Vec<&Request> =
-            of_turn.filter(|request| !request.body.to_string().contains(SUMMARY)).collect();
+        let of_turn: Vec<&Request> = of_turn.filter(|request| !asks_for_summary(request)).collect();
         self.requests = requests.len();
         for request in &of_turn {
             let lines = lines_of_request(&request.body);
@@ -126,15 +157,29 @@ fn line(kind: &str, text: &str) -> String {
     format!("{kind} {text}")
 }
 
+fn asks_for_summary(request: &Request) -> bool {
+    SUMMARIES.iter().any(|words| request.body.to_string().contains(words))
+}
+
+/// What a model reads of a path: the summary of the last compaction, what that kept, and what came later.
+fn in_force(entries: &[Value]) -> Vec<&Value> {
+    let Some(at) = entries.iter().rposition(|entry| entry["role"] == "compaction") else {
+        return entries.iter().collect();
+    };
+    let first_kept = entries.iter().position(|entry| entry["id"] == entries[at]["first_kept"]);
+    let kept = entries.iter().skip(first_kept.unwrap_or(at)).filter(|entry| entry["role"] != "compaction");
+    [&entries[at]].into_iter().chain(kept).collect()
+}
+
 /// What a path says, a line for each part of it.
 fn lines_of_path(entries: &[Value]) -> Vec<String> {
     let mut lines = Vec::new();
-    for entry in entries {
+    for entry in in_force(entries) {
         let text = entry["text"].as_str().unwrap_or_default();
         let images = entry["images"].as_u64().unwrap_or_default();
         match entry["role"].as_str().unwrap_or_default() {
             "user" => lines.push(line("user", text)),
-            "branch_summary" => lines.push("summary".to_owned()),
+            "branch_summary" | "compaction" => lines.push("summary".to_owned()),
             "assistant" => {
                 if !text.is_empty() {
                     lines.push(line("assistant", text));
@@ -190,13 +235,18 @@ fn lines_of_block(role: &str, block: &Value) -> Vec<String> {
     }
 }
 
-/// Sends, edits, forks and switches at random, with calls, images, long results and summaries.
+/// Sends, edits, forks and switches at random, with calls, images, long results, summaries and compactions.
 #[test]
 fn a_request_holds_exactly_the_messages_of_its_path() {
     for model in MODELS {
-        for seed in [3, 8] {
+        let mut seen = HashSet::new();
+        for seed in [1, 6] {
             let mut walk = Walk::new(model, seed);
-            (0..9).for_each(|_| walk.step());
+            (0..10).for_each(|_| walk.step());
+            seen.extend(walk.seen);
+        }
+        for role in ["tool_result", "branch_summary", "compaction"] {
+            assert!(seen.contains(&format!("\"{role}\"")), "no walk had a {role}: {seen:?}");
         }
     }
 }

@@ -148,7 +148,6 @@ impl Protocol {
             Self::Chat | Self::Responses => {
                 let (kind, code) = match status {
                     401 => ("invalid_request_error", "invalid_api_key"),
-                    400 => ("invalid_request_error", "invalid_value"),
                     404 => ("invalid_request_error", "model_not_found"),
                     429 => ("requests", "rate_limit_exceeded"),
                     400..500 => ("invalid_request_error", "scripted"),

@@ -273,10 +273,33 @@ fn open_call(path: &[Arc<Entry>]) -> Option<String> {
     open.pop()
 }
 
-/// What was said on a path, in order: the marks of prompts, answers and results.
+/// What was said on a path, in order: the marks of prompts, answers and results. A result that comes behind another prompt
+/// or another answer is too late: its call has one.
 fn marks_of(path: &[Arc<Entry>]) -> Vec<String> {
-    let said = path.iter().filter(|entry| !matches!(entry.body, Body::ToolResult(_)));
-    said.map(|entry| entry.body.text()).filter(|text| !text.is_empty()).collect()
+    let (mut marks, mut open, mut has_result) = (Vec::new(), Vec::new(), false);
+    for entry in path {
+        let is_said = match &entry.body {
+            Body::Prompt(_) => {
+                open.clear();
+                true
+            }
+            Body::Reply(reply) => {
+                if std::mem::take(&mut has_result) {
+                    open.clear();
+                }
+                open.extend(reply.tool_uses().map(|call| call.id.clone()));
+                true
+            }
+            Body::ToolResult(result) => {
+                let at = open.iter().position(|call| *call == result.call);
+                has_result |= at.is_some();
+                at.map(|at| open.remove(at)).is_some()
+            }
+            _ => false,
+        };
+        marks.extend(is_said.then(|| entry.body.text()).filter(|text| !text.is_empty()));
+    }
+    marks
 }
 
 fn request(wire: Wire, path: &[Arc<Entry>]) -> String {
