@@ -84,11 +84,11 @@ impl Claude {
         let words: Vec<&str> = rest.split(['-', '.', '@', ':', '[']).collect();
         let is_ordinary = ["opus", "sonnet", "haiku"].iter().any(|family| words.contains(family));
         // A longer number is a date.
-        let number = |word: &&str| word.parse::<u32>().ok().filter(|number| *number < 100);
-        let first = words.iter().position(|word| number(&word).is_some());
+        let number = |word: &str| word.parse::<u32>().ok().filter(|number| *number < 100);
+        let first = words.iter().position(|word| number(word).is_some());
         let version = first.and_then(|at| {
-            let major = words.get(at).and_then(|word| number(&word))?;
-            Some((major, words.get(at + 1).and_then(|word| number(&word)).unwrap_or_default()))
+            let major = words.get(at).and_then(|word| number(word))?;
+            Some((major, words.get(at + 1).and_then(|word| number(word)).unwrap_or_default()))
         });
         Self { is_claude: true, is_ordinary, version }
     }
