@@ -441,7 +441,7 @@ impl SessionActor {
                 Message::Gone { connection } => self.on_gone(connection).await,
                 Message::EndIdle { connection } => self.end_idle(connection),
                 Message::TurnClosed(ended) => self.on_turn_closed(&ended),
-                Message::Back { errand, back } => self.on_back(errand, back),
+                Message::Back { errand, back } => self.on_back(errand, back).await,
                 Message::SharedStep { step, reply, .. } => self.on_shared_step(step, reply).await,
                 Message::Told { verdict, cause, .. } => self.on_told(verdict, cause),
                 Message::NobodyWaits(waiting) => self.on_nobody_waits(waiting),

@@ -11,7 +11,7 @@ use offshoot_agents::{Agent, AgentConnection};
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::agent::{
     AgentEventKind, AgentInput, AgentStart, AgentTurnEnd, ConnectionEvent, DeltaField, Environment,
-    FromAgent, Host, Speaker,
+    FromAgent, Host, ModelUsage, Speaker,
 };
 use offshoot_session::asks::Answer;
 use offshoot_session::handoff::Handoff;
@@ -38,6 +38,13 @@ pub(crate) struct Writer {
     pub(crate) wait: Duration,
 }
 
+/// What was written, and what that used.
+#[derive(Debug, Default)]
+pub(crate) struct Texts {
+    pub(crate) texts: Vec<String>,
+    pub(crate) spent: Vec<ModelUsage>,
+}
+
 /// A session waits for it when it is closed.
 const TITLE_WAIT: Duration = Duration::from_secs(30);
 
@@ -49,16 +56,16 @@ impl Writer {
     }
 
     /// One text for each request, in their order. Dropping this gives it up.
-    pub(crate) async fn write(self, requests: Vec<String>) -> Result<Vec<String>, ApiError> {
-        let mut written = Vec::with_capacity(requests.len());
+    pub(crate) async fn write(self, requests: Vec<String>) -> Result<Texts, ApiError> {
+        let mut written = Texts::default();
         for request in requests {
-            let one = tokio::time::timeout(self.wait, self.write_one(request)).await;
-            written.push(one.map_err(|_| failed("the summary took too long"))??);
+            let one = tokio::time::timeout(self.wait, self.write_one(request, &mut written.spent)).await;
+            written.texts.push(one.map_err(|_| failed("the summary took too long"))??);
         }
         Ok(written)
     }
 
-    async fn write_one(&self, request: String) -> Result<String, ApiError> {
+    async fn write_one(&self, request: String, spent: &mut Vec<ModelUsage>) -> Result<String, ApiError> {
         let start = AgentStart {
             session: self.session.clone(),
             workspace: None,
@@ -85,7 +92,7 @@ impl Writer {
             })
             .await;
         asked.map_err(|_| failed("the agent is gone"))?;
-        let text = listen(&mut connection).await?;
+        let text = listen(&mut connection, spent).await?;
         // How it ends concerns nobody: the text is there.
         let _ = connection.close_within(END_WAIT).await;
         if text.trim().is_empty() { Err(failed("the agent wrote no summary")) } else { Ok(text) }
@@ -93,7 +100,7 @@ impl Writer {
 }
 
 /// The text of all its messages. A final reply replaces the live text of its message.
-async fn listen(connection: &mut AgentConnection) -> Result<String, ApiError> {
+async fn listen(connection: &mut AgentConnection, spent: &mut Vec<ModelUsage>) -> Result<String, ApiError> {
     let (mut whole, mut growing) = (Vec::new(), String::new());
     while let Some(event) = connection.events.recv().await {
         let event = match event {
@@ -115,6 +122,7 @@ async fn listen(connection: &mut AgentConnection) -> Result<String, ApiError> {
                 let denied = AgentInput::Answer { turn: SUMMARY.into(), request, answer };
                 connection.inputs.send(denied).await.map_err(|_| failed("the agent is gone"))?;
             }
+            AgentEventKind::Spent(sums) => spent.extend(sums),
             AgentEventKind::Failed(failure) => return Err(failed(failure.text)),
             AgentEventKind::Ended(AgentTurnEnd::Interrupted) => return Err(failed("the agent stopped")),
             AgentEventKind::Ended(AgentTurnEnd::Done | AgentTurnEnd::Limit) => {
@@ -128,7 +136,6 @@ async fn listen(connection: &mut AgentConnection) -> Result<String, ApiError> {
             | AgentEventKind::AskConfirmed { .. }
             | AgentEventKind::AskWithdrawn { .. }
             | AgentEventKind::Retrying { .. }
-            | AgentEventKind::Spent(_)
             | AgentEventKind::Compacting
             | AgentEventKind::Compacted { .. } => {}
         }

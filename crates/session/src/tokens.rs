@@ -6,10 +6,13 @@
 
 mod window;
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 pub use window::context_window;
 
-use crate::context::Message;
-use crate::{Block, Body};
+use crate::context::{ContextOptions, Message, Reach, context_of_path};
+use crate::{Block, Body, Entry, EntryId};
 
 const CHARS_PER_TOKEN: i64 = 4;
 
@@ -53,8 +56,21 @@ pub fn estimate_text(text: &str) -> i64 {
 }
 
 pub fn context_tokens(messages: &[Message]) -> ContextTokens {
+    counted(messages, |_| true)
+}
+
+/// How full the window is at the end of a path. A reply that a compaction kept was counted together with what the summary
+/// has replaced, so its count says nothing any more.
+pub fn context_tokens_of_path(path: &[&Arc<Entry>]) -> ContextTokens {
+    let messages = context_of_path(path, &ContextOptions::default()).messages;
+    let compaction = Reach::of(path).compaction.unwrap_or_default();
+    let behind: HashSet<&EntryId> = path.iter().skip(compaction).map(|entry| &entry.id).collect();
+    counted(&messages, |message| behind.contains(&message.entry.id))
+}
+
+fn counted(messages: &[Message], is_valid: impl Fn(&Message) -> bool) -> ContextTokens {
     let counted = messages.iter().enumerate().rev().find_map(|(index, message)| {
-        let reply = message.as_reply().filter(|reply| !reply.failed())?;
+        let reply = message.as_reply().filter(|reply| !reply.failed() && is_valid(message))?;
         reply.usage.map(|usage| (index, usage.context_tokens()))
     });
     let behind = counted.map_or(0, |(index, _)| index + 1);

@@ -8,7 +8,7 @@ use offshoot_session::compaction::{
     CompactionPreparation, CompactionSettings, compacted, find_cut_point, prepare_compaction, should_compact,
 };
 use offshoot_session::context::{ContextOptions, Message, Role, context_of_path};
-use offshoot_session::tokens::{context_tokens, estimate};
+use offshoot_session::tokens::{context_tokens, context_tokens_of_path, estimate};
 use offshoot_session::{
     Block, Body, Compaction, Entry, FileLists, ImageData, Record, Reply, SessionTree, Shell, Stop, System,
     ToolUse, Usage,
@@ -111,6 +111,38 @@ fn the_last_good_usage_counts_and_the_rest_is_estimated() {
     let uncounted = context_tokens(&messages[2..]);
     assert_eq!((uncounted.usage_tokens, uncounted.trailing_tokens, uncounted.tokens), (0, 4, 4));
     assert_eq!(uncounted.last_usage_index, None);
+}
+
+/// A branch was compacted again at each prompt: the reply that was kept had counted all of what is a summary now.
+#[test]
+fn usage_from_before_a_compaction_says_nothing() {
+    let entry = |(at, body): (usize, Body)| {
+        let (id, parent) =
+            (format!("e{at}").into(), at.checked_sub(1).map(|above| format!("e{above}").into()));
+        Arc::new(Entry { id, parent, written_at: FixedStamps::start(), turn: None, body })
+    };
+    let compaction = Compaction {
+        summary: "abcdefgh".into(),
+        first_kept: Some("e1".into()),
+        tokens_before: 0,
+        files: FileLists::default(),
+        details: None,
+        from_extension: false,
+        usage: None,
+        system: None,
+    };
+    let said = [
+        Body::prompt("a"),
+        Body::prompt("abcd"),
+        counted(9000, None),
+        Body::Compaction(compaction),
+        Body::prompt("abcd"),
+        counted(100, None),
+        Body::prompt("abcd"),
+    ];
+    let path: Vec<Arc<Entry>> = said.into_iter().enumerate().map(entry).collect();
+    let tokens = |length| context_tokens_of_path(&path.iter().take(length).collect::<Vec<_>>()).tokens;
+    assert_eq!([3, 4, 5, 6, 7].map(tokens), [9000, 4, 5, 100, 101]);
 }
 
 #[test]

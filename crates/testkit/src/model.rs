@@ -23,6 +23,9 @@
 //! Programs ask for more than replies. A request for an answer in a JSON schema gets a value of that schema, and one
 //! that offers no tools (for a title, say) gets no calls.
 //!
+//! A request that breaks a rule of Messages or Chat Completions is refused with status 400, as the real servers do
+//! ([`End::Refused`]).
+//!
 //! # Limitations
 //!
 //! HTTP/1.1 without TLS and without compression; a thread per connection. Tokens are bytes divided by four.
@@ -39,5 +42,5 @@ mod words;
 
 pub use protocol::Protocol;
 pub use recorded::{End, Request};
-pub use script::{Failure, Part, Reply, Script, call, fail, gate, say, think, wait};
+pub use script::{Failure, Part, Reply, Script, Tokens, call, fail, gate, say, stop, think, used, wait};
 pub use server::ModelServer;

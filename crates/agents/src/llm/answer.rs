@@ -1,5 +1,7 @@
 //! One answer as it grows, from the pieces of its stream.
 
+use std::collections::{HashMap, HashSet};
+
 use offshoot_session::agent::DeltaField;
 use offshoot_session::{Block, Model, Reply, Signature, Stop, ToolCallId, ToolUse, Usage};
 use serde_json::{Map, Value};
@@ -10,12 +12,20 @@ use super::wire::{Piece, Refusal};
 /// No model says more in one answer. A server that never stops is stopped here.
 const LONGEST_ANSWER: usize = 4 * 1024 * 1024;
 
+/// No answer has more parts, so an answer of many small ones ends too.
+const MOST_BLOCKS: usize = 1000;
+
+const MOST_CALLS: usize = 128;
+
 /// No tool takes an input that is nested deeper.
 const DEEPEST_INPUT: usize = 64;
 
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     blocks: Vec<Growing>,
+    /// Where the block with a number of the stream is.
+    places: HashMap<u32, usize>,
+    calls: usize,
     usage: Usage,
     stop: Option<Stop>,
     has_ended: bool,
@@ -24,8 +34,6 @@ pub(crate) struct Answer {
 
 #[derive(Debug)]
 struct Growing {
-    /// As the stream counts.
-    number: u32,
     content: Content,
     is_finished: bool,
 }
@@ -51,6 +59,8 @@ pub(crate) struct Shown {
 pub(crate) enum Broken {
     Refused(Refusal),
     TooLong,
+    /// With more of these than any answer has.
+    TooMany(&'static str),
 }
 
 /// Which blocks of an answer that has not ended are kept.
@@ -67,7 +77,7 @@ impl Answer {
         match piece {
             Piece::Text { block, text } => {
                 self.count(&text)?;
-                match self.block(block, || Content::Text(String::new())) {
+                match self.block(block, || Content::Text(String::new()))? {
                     Content::Text(whole) => whole.push_str(&text),
                     Content::Thinking { .. } | Content::RedactedThinking(_) | Content::Call { .. } => {}
                 }
@@ -75,34 +85,39 @@ impl Answer {
             }
             Piece::Thinking { block, text } => {
                 self.count(&text)?;
-                if let Content::Thinking { text: whole, .. } = self.block(block, no_thinking) {
+                if let Content::Thinking { text: whole, .. } = self.block(block, no_thinking)? {
                     whole.push_str(&text);
                 }
                 return Ok(Some(Shown { part: block, field: DeltaField::Thinking, text }));
             }
             Piece::Signature { block, data } => {
                 self.count(&data)?;
-                if let Content::Thinking { signature, .. } = self.block(block, no_thinking) {
+                if let Content::Thinking { signature, .. } = self.block(block, no_thinking)? {
                     signature.push_str(&data);
                 }
             }
             Piece::RedactedThinking { block, data } => {
                 self.count(&data)?;
-                self.block(block, || Content::RedactedThinking(data));
+                self.block(block, || Content::RedactedThinking(data))?;
             }
             Piece::CallStarted { block, id, name } => {
-                self.block(block, || Content::Call { id, name, json: String::new() });
+                self.count(&name)?;
+                self.calls += 1;
+                if self.calls > MOST_CALLS {
+                    return Err(Broken::TooMany("calls"));
+                }
+                self.block(block, || Content::Call { id, name, json: String::new() })?;
             }
             Piece::CallInput { block, json } => {
                 self.count(&json)?;
-                let open = self.blocks.iter_mut().rev().find(|open| open.number == block);
+                let open = self.places.get(&block).and_then(|at| self.blocks.get_mut(*at));
                 if let Some(Growing { content: Content::Call { json: whole, .. }, .. }) = open {
                     whole.push_str(&json);
                 }
             }
             Piece::BlockEnded { block } => {
-                let ended = self.blocks.iter_mut().filter(|open| open.number == block);
-                ended.for_each(|open| open.is_finished = true);
+                let ended = self.places.get(&block).and_then(|at| self.blocks.get_mut(*at));
+                ended.into_iter().for_each(|open| open.is_finished = true);
             }
             Piece::Usage(usage) => self.usage = later(self.usage, usage),
             Piece::Stop(stop) => {
@@ -140,8 +155,14 @@ impl Answer {
     }
 
     /// What is kept of an answer that has not ended: words and thoughts. Its calls were not made.
-    pub(crate) fn partial(self, kept: Kept, model: &Model, stop: Option<Stop>) -> Reply {
+    pub(crate) fn partial(mut self, kept: Kept, model: &Model, stop: Option<Stop>) -> Reply {
         let usage = self.usage;
+        for open in self.blocks.iter_mut().filter(|open| !open.is_finished) {
+            // A part of a signature signs nothing, and servers refuse it.
+            if let Content::Thinking { signature, .. } = &mut open.content {
+                signature.clear();
+            }
+        }
         let is_kept = |open: &Growing| open.content.is_shown() && (kept == Kept::Shown || open.is_finished);
         self.reply_of(model, is_kept, usage, stop, |_| ToolCallId::from(String::new()))
     }
@@ -155,6 +176,7 @@ impl Answer {
         call_id: impl Fn(usize) -> ToolCallId,
     ) -> Reply {
         let (mut blocks, mut signatures, mut calls) = (Vec::new(), Vec::new(), 0);
+        let mut called = HashSet::new();
         for open in self.blocks.into_iter().filter(is_kept) {
             let at = u32::try_from(blocks.len()).unwrap_or(u32::MAX);
             let mut sign = |data: String| signatures.push(Signature { block: at, data });
@@ -172,8 +194,9 @@ impl Answer {
                 }
                 Content::Call { id, name, json } => {
                     // Servers that count their calls may use an id twice.
-                    let id = id.map(ToolCallId::from).filter(|id| !is_called(&blocks, id));
+                    let id = id.map(ToolCallId::from).filter(|id| !called.contains(id));
                     let id = id.unwrap_or_else(|| call_id(calls));
+                    called.insert(id.clone());
                     calls += 1;
                     blocks.push(Block::ToolUse(ToolUse { id, name, input: input_of(&json) }));
                 }
@@ -190,17 +213,20 @@ impl Answer {
     }
 
     /// The block of this number; a new one finishes those before it.
-    fn block(&mut self, number: u32, new: impl FnOnce() -> Content) -> &mut Content {
-        let at = match self.blocks.iter().rposition(|open| open.number == number) {
-            Some(at) => at,
+    fn block(&mut self, number: u32, new: impl FnOnce() -> Content) -> Result<&mut Content, Broken> {
+        let at = match self.places.get(&number) {
+            Some(at) => *at,
+            None if self.blocks.len() >= MOST_BLOCKS => return Err(Broken::TooMany("parts")),
             None => {
-                self.blocks.iter_mut().for_each(|open| open.is_finished = true);
-                self.blocks.push(Growing { number, content: new(), is_finished: false });
+                // Those before the last one were finished by the one behind them.
+                self.blocks.iter_mut().next_back().into_iter().for_each(|last| last.is_finished = true);
+                self.blocks.push(Growing { content: new(), is_finished: false });
+                self.places.insert(number, self.blocks.len() - 1);
                 self.blocks.len() - 1
             }
         };
         #[expect(clippy::indexing_slicing, reason = "the index was just found or made")]
-        &mut self.blocks[at].content
+        Ok(&mut self.blocks[at].content)
     }
 }
 
@@ -211,10 +237,6 @@ impl Content {
             Self::RedactedThinking(_) | Self::Call { .. } => false,
         }
     }
-}
-
-fn is_called(blocks: &[Block], id: &ToolCallId) -> bool {
-    blocks.iter().any(|block| matches!(block, Block::ToolUse(call) if call.id == *id))
 }
 
 fn no_thinking() -> Content {
@@ -339,6 +361,28 @@ mod tests {
         assert!(input_of(&nested(63)).is_array());
         assert_eq!(input_of(&nested(64)), Value::String(nested(64)));
         assert_eq!(input_of(""), serde_json::json!({}));
+    }
+
+    /// Empty blocks and calls count no bytes.
+    #[test]
+    fn an_answer_of_too_many_parts_is_given_up() {
+        let calls = |block| Piece::CallStarted { block, id: None, name: String::new() };
+        let given_up = |piece: &dyn Fn(u32) -> Piece| {
+            let mut answer = Answer::default();
+            (0..5000).find_map(|block| Some((block, answer.take(piece(block)).err()?)))
+        };
+        assert_eq!(given_up(&|block| text(block, "")), Some((1000, Broken::TooMany("parts"))));
+        assert_eq!(given_up(&calls), Some((128, Broken::TooMany("calls"))));
+    }
+
+    #[test]
+    fn a_signature_that_was_cut_off_is_not_kept() {
+        let thinking = |block| Piece::Thinking { block, text: "hm".into() };
+        let signature = |block, data: &str| Piece::Signature { block, data: data.into() };
+        let begun = answer(vec![thinking(0), signature(0, "whole"), thinking(1), signature(1, "ha")]);
+        let kept = begun.partial(Kept::Shown, &model(), None);
+        assert_eq!(kept.blocks.len(), 2);
+        assert_eq!(kept.signatures, [Signature { block: 0, data: "whole".into() }]);
     }
 
     #[test]

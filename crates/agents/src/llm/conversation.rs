@@ -3,6 +3,7 @@
 //! It is a function of the path alone: no time, no id of ours and nothing of where the program runs is in it. So two requests
 //! on branches with a common beginning begin with the same bytes, which servers have cached.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use offshoot_session::context::{ContextOptions, UnansweredCalls, context_of_path};
@@ -78,7 +79,9 @@ pub(crate) fn messages_of(path: &[&Arc<Entry>], model: &Model) -> Vec<Message> {
             continue;
         };
         match rendered.role {
-            ModelRole::ToolResult { call, failed, .. } => messages.result(call, &rendered.blocks, failed),
+            ModelRole::ToolResult { call, failed, .. } => {
+                messages.result(call, changed_input(body), &rendered.blocks, failed);
+            }
             ModelRole::System => messages.user(vec![UserPart::Text(instructions(&rendered.text()))]),
             ModelRole::User | ModelRole::Assistant => messages.user(user_parts(&rendered.blocks, body)),
         }
@@ -90,8 +93,10 @@ pub(crate) fn messages_of(path: &[&Arc<Entry>], model: &Model) -> Vec<Message> {
 #[derive(Default)]
 struct Messages {
     messages: Vec<Message>,
-    /// Calls of the last answer that have no result yet.
-    open_calls: Vec<ToolCallId>,
+    /// Calls of the last answer that have no result yet: the id on the path, and the one that is sent.
+    open_calls: Vec<(ToolCallId, ToolCallId)>,
+    /// Ids that were sent.
+    called: HashSet<ToolCallId>,
     /// Thinking whose answer has not come yet. Servers refuse a message that is only thinking.
     thinking: Vec<AnswerPart>,
 }
@@ -102,20 +107,23 @@ impl Messages {
         let mut all = std::mem::take(&mut self.thinking);
         all.extend(parts);
         let parts = all;
-        let says_something =
-            parts.iter().any(|part| matches!(part, AnswerPart::Text(_) | AnswerPart::Call { .. }));
-        if !says_something && !matches!(self.messages.last(), Some(Message::Answer(_))) {
+        if !parts.iter().any(says_something) && !matches!(self.messages.last(), Some(Message::Answer(_))) {
             self.thinking = parts;
             return;
         }
         if matches!(self.messages.last(), Some(Message::User(_))) {
             self.close_calls();
         }
-        let calls = parts.iter().filter_map(|part| match part {
-            AnswerPart::Call { id, .. } => Some(id.clone()),
-            AnswerPart::Text(_) | AnswerPart::Thinking { .. } | AnswerPart::RedactedThinking(_) => None,
-        });
-        self.open_calls.extend(calls);
+        let mut parts = parts;
+        for part in &mut parts {
+            match part {
+                AnswerPart::Call { id, .. } => {
+                    let sent = self.unique(id);
+                    self.open_calls.push((std::mem::replace(id, sent.clone()), sent));
+                }
+                AnswerPart::Text(_) | AnswerPart::Thinking { .. } | AnswerPart::RedactedThinking(_) => {}
+            }
+        }
         match self.messages.last_mut() {
             Some(Message::Answer(answer)) => answer.extend(parts),
             Some(Message::User(_)) => self.messages.push(Message::Answer(parts)),
@@ -126,11 +134,25 @@ impl Messages {
         }
     }
 
-    fn result(&mut self, call: ToolCallId, blocks: &[Block], failed: bool) {
+    /// Some servers begin to count their calls anew in each answer; others want every id of a conversation once.
+    fn unique(&mut self, id: &ToolCallId) -> ToolCallId {
+        let mut unique = id.clone();
+        let mut number = 1;
+        while !self.called.insert(unique.clone()) {
+            number += 1;
+            unique = ToolCallId::from(format!("{id}-{number}"));
+        }
+        unique
+    }
+
+    fn result(&mut self, call: ToolCallId, changed_input: Option<&Value>, blocks: &[Block], failed: bool) {
         // The call was answered before, or is not on this path.
-        let Some(open) = self.open_calls.iter().position(|open| *open == call) else { return };
-        self.open_calls.remove(open);
-        let text = for_model(&text_of(blocks)).into_owned();
+        let Some(open) = self.open_calls.iter().position(|(open, _)| *open == call) else { return };
+        let (_, call) = self.open_calls.remove(open);
+        let mut text = for_model(&text_of(blocks)).into_owned();
+        if let Some(input) = changed_input {
+            text = format!("The person changed the input of this call to: {input}\n\n{text}");
+        }
         let images = blocks.iter().filter_map(inline_image).collect();
         self.push_result(UserPart::Result { call, text, images, failed });
     }
@@ -144,7 +166,7 @@ impl Messages {
     }
 
     fn close_calls(&mut self) {
-        for call in std::mem::take(&mut self.open_calls) {
+        for (_, call) in std::mem::take(&mut self.open_calls) {
             let text = NO_RESULT.to_owned();
             self.push_result(UserPart::Result { call, text, images: Vec::new(), failed: true });
         }
@@ -160,7 +182,29 @@ impl Messages {
 
     fn done(mut self) -> Vec<Message> {
         self.close_calls();
+        for message in &mut self.messages {
+            if let Message::Answer(parts) = message {
+                // Servers refuse an answer that ends in thinking, as one that was interrupted does.
+                let said = parts.iter().rposition(says_something).map_or(0, |last| last + 1);
+                parts.truncate(said);
+            }
+        }
         self.messages
+    }
+}
+
+fn says_something(part: &AnswerPart) -> bool {
+    match part {
+        AnswerPart::Text(_) | AnswerPart::Call { .. } => true,
+        AnswerPart::Thinking { .. } | AnswerPart::RedactedThinking(_) => false,
+    }
+}
+
+/// What ran instead of what the model had asked for.
+fn changed_input(body: &Body) -> Option<&Value> {
+    match body {
+        Body::ToolResult(result) => result.changed_input.as_deref(),
+        _ => None,
     }
 }
 
@@ -215,10 +259,14 @@ fn user_parts(blocks: &[Block], body: &Body) -> Vec<UserPart> {
     parts
 }
 
+/// The kinds that both protocols read. Images of other programs may be of any kind.
+const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
 fn inline_image(block: &Block) -> Option<(String, String)> {
     match block {
         Block::Image { media_type, data: ImageData::Inline(base64) } => {
-            Some((media_type.clone(), base64.clone()))
+            let is_read = IMAGE_TYPES.contains(&media_type.as_str()) && !base64.is_empty();
+            is_read.then(|| (media_type.clone(), base64.clone()))
         }
         Block::Image { data: ImageData::Blob(_), .. }
         | Block::Text(_)

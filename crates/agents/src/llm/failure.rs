@@ -56,6 +56,7 @@ impl Asked<'_> {
         let is_final = refusal.as_ref().is_some_and(|refusal| refusal.kind == RefusalKind::Invalid);
         let until =
             retry_after.and_then(|wait| now.checked_add(jiff::SignedDuration::try_from(wait).ok()?).ok());
+        let words = refusal.map(|refusal| refusal.text).unwrap_or_else(|| plain(body));
         let (kind, text, may_pass) = match status {
             413 => (FailureKind::ContextFull, format!("the request is too large for `{name}`"), false),
             _ if is_full => (
@@ -71,7 +72,22 @@ impl Asked<'_> {
                 format!("`{name}` does not permit this with {}", self.server.key_source()),
                 false,
             ),
-            404 => (FailureKind::Api { status }, format!("`{name}` has no model `{model}`"), false),
+            404 if is_about_model(&words) => {
+                (FailureKind::Api { status }, format!("`{name}` has no model `{model}`"), false)
+            }
+            404 => (
+                FailureKind::Api { status },
+                format!(
+                    "`{name}` has nothing at `{}`: check its `base_url`",
+                    self.server.url(self.server.wire.answer_path())
+                ),
+                false,
+            ),
+            400 if is_about_thinking(&words) => (
+                FailureKind::Api { status },
+                format!("`{name}/{model}` does not take this thinking level: choose another one, or `off`"),
+                false,
+            ),
             429 => (
                 FailureKind::RateLimited { until },
                 format!("`{name}` does not take more requests now"),
@@ -86,7 +102,6 @@ impl Asked<'_> {
             ),
             _ => (FailureKind::Api { status }, format!("`{name}` refused the request"), false),
         };
-        let words = refusal.map(|refusal| refusal.text).unwrap_or_else(|| plain(body));
         let text = self.with_words(format!("{text} (status {status})"), &words);
         Trouble { retry_after, ..Trouble::new(kind, text, may_pass) }
     }
@@ -119,6 +134,11 @@ impl Asked<'_> {
 
     pub(crate) fn unreachable(&self, why: &str) -> Trouble {
         let text = format!("`{}` at {} cannot be reached", self.server.name, self.server.host());
+        // What rustls says of an answer that is not encrypted.
+        if why.contains("InvalidContentType") {
+            let text = format!("{text}: it does not speak TLS: check the `https` in its `base_url`");
+            return Trouble::new(FailureKind::Network, text, false);
+        }
         Trouble::new(FailureKind::Network, self.with_words(text, why), true)
     }
 
@@ -139,6 +159,17 @@ impl Asked<'_> {
     pub(crate) fn endless(&self) -> Trouble {
         let text = format!("`{}` does not stop answering: its answer was given up", self.server.name);
         Trouble::new(FailureKind::Protocol, text, false)
+    }
+
+    pub(crate) fn too_many(&self, what: &str) -> Trouble {
+        let text = format!("`{}` does not stop answering: it sent too many {what}", self.server.name);
+        Trouble::new(FailureKind::Protocol, text, false)
+    }
+
+    /// The answer ended because the model, or a filter behind it, does not want to give it.
+    pub(crate) fn declined(&self, reason: &str) -> AgentFailure {
+        let text = format!("`{}/{}` refused to answer (`{reason}`)", self.server.name, self.model);
+        AgentFailure::new(FailureKind::Other, text)
     }
 
     /// Another kind of server answered.
@@ -165,6 +196,23 @@ impl Asked<'_> {
             words => format!("{text}: {words}"),
         }
     }
+}
+
+/// A path that a server does not have has the same status as a model.
+fn is_about_model(words: &str) -> bool {
+    words.to_ascii_lowercase().contains("model")
+}
+
+/// A setting of ours that this model does not take, not thinking in the messages.
+fn is_about_thinking(words: &str) -> bool {
+    let names = [
+        "thinking.",
+        "thinking is not supported",
+        "output_config.effort",
+        "effort parameter",
+        "reasoning_effort",
+    ];
+    !words.starts_with("messages.") && names.iter().any(|name| words.contains(name))
 }
 
 /// A page for people says nothing in one line.
@@ -200,7 +248,12 @@ mod tests {
                 "`anthropic` does not accept the key in `ANTHROPIC_API_KEY` (status 401): the words",
                 false,
             ),
-            (404, "`anthropic` has no model `m` (status 404): the words", false),
+            (
+                404,
+                "`anthropic` has nothing at `https://api.anthropic.com/v1/messages`: check its `base_url` (status 404): \
+                 the words",
+                false,
+            ),
             (413, "the request is too large for `anthropic` (status 413): the words", false),
             (429, "`anthropic` does not take more requests now (status 429): the words", true),
             (500, "`anthropic` failed (status 500): the words", true),
@@ -213,6 +266,15 @@ mod tests {
         ] {
             assert_eq!(told(status, body), (text.to_owned(), may_pass));
         }
+        let no_model = r#"{"error":{"type":"not_found_error","message":"model: m"}}"#;
+        assert_eq!(told(404, no_model).0, "`anthropic` has no model `m` (status 404): model: m");
+        let level = r#"{"error":{"type":"invalid_request_error","message":"adaptive thinking is not supported on this model"}}"#;
+        assert!(
+            told(400, level).0.starts_with("`anthropic/m` does not take this thinking level: choose another")
+        );
+        let unsigned =
+            r#"{"error":{"message":"messages.1.content.0: Invalid `signature` in `thinking` block"}}"#;
+        assert!(told(400, unsigned).0.starts_with("`anthropic` refused the request"));
         assert_eq!(told(502, "<html>Bad gateway</html>").0, "`anthropic` failed (status 502)");
         assert_eq!(told(500, "a  plain\nword").0, "`anthropic` failed (status 500): a plain word");
         let full = r#"{"error":{"type":"invalid_request_error","message":"prompt is too long: 2 > 1"}}"#;

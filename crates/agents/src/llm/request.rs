@@ -14,7 +14,7 @@ use super::channel::Reporter;
 use super::failure::{Asked, Trouble};
 use super::provider::{self, NoServer, Secret, Server};
 use super::secrets::{CleanPieces, Secrets};
-use super::wire::{ModelRequest, Wire};
+use super::wire::{ModelRequest, Piece, Wire};
 use crate::http::{self, Client, RequestBuilder, Response, header};
 
 /// An answer that takes longer is given up, however often the server shows that it is there.
@@ -73,12 +73,10 @@ impl Asking {
         let sent = timeout(self.server.time_limit, sent.send()).await.map_err(|_| asked.silent())?;
         let response = sent.map_err(|error| asked.unreachable(&http::told(error)))?;
         let response = self.accepted(&asked, response).await?;
-        let mut clean = CleanPieces::new(&self.secrets);
-        let read = self.read(&asked, response, &mut clean, answer, report, until).await;
+        let mut heard = Heard { answer, report, clean: CleanPieces::new(&self.secrets) };
+        let read = self.read(&asked, response, &mut heard, until).await;
         // Of an answer that has broken off, what was held back is shown too.
-        if let Some(Ok(shown)) = clean.finish().map(|piece| answer.take(piece)) {
-            show(shown, report).await;
-        }
+        heard.finish().await;
         read
     }
 
@@ -86,11 +84,9 @@ impl Asking {
     async fn accepted(&self, asked: &Asked<'_>, response: Response) -> Result<Response, Trouble> {
         let status = response.status().as_u16();
         if response.status().is_success() {
-            let content_type = response.headers().get(header::CONTENT_TYPE);
-            let content_type = content_type.and_then(|value| value.to_str().ok()).unwrap_or_default();
-            // Servers that say nothing about it may still send events.
-            let is_stream = content_type.is_empty() || content_type.starts_with("text/event-stream");
-            return if is_stream { Ok(response) } else { Err(asked.no_stream(content_type)) };
+            let content_type = content_type_of(&response);
+            let is_read = self.form_of(content_type).is_some();
+            return if is_read { Ok(response) } else { Err(asked.no_stream(content_type)) };
         }
         let retry_after = response.headers().get(header::RETRY_AFTER);
         let retry_after = retry_after.and_then(|value| seconds(value.to_str().ok()?));
@@ -98,49 +94,58 @@ impl Asking {
         Err(asked.refused(status, retry_after, &body, Timestamp::now()))
     }
 
+    fn form_of(&self, content_type: &str) -> Option<Form> {
+        match content_type {
+            // Servers that say nothing about it may still send events.
+            "" => Some(Form::Stream),
+            _ if content_type.starts_with("text/event-stream") => Some(Form::Stream),
+            _ if content_type.starts_with("application/json") && self.server.wire == Wire::OpenAi => {
+                Some(Form::Whole)
+            }
+            _ => None,
+        }
+    }
+
     async fn read(
         &self,
         asked: &Asked<'_>,
         mut response: Response,
-        clean: &mut CleanPieces<'_>,
-        answer: &mut Answer,
-        report: Option<(&Reporter, &MessageKey)>,
+        heard: &mut Heard<'_>,
         until: Instant,
     ) -> Result<(), Trouble> {
+        let content_type = content_type_of(&response).to_owned();
+        let form = self.form_of(&content_type).unwrap_or(Form::Stream);
         let mut decoder = self.server.wire.decoder();
-        let mut bytes = 0;
+        let (mut bytes, mut body) = (0, Vec::new());
         loop {
             let silent_at = (Instant::now() + self.server.time_limit).min(until);
             let chunk = match timeout_at(silent_at, response.chunk()).await {
                 // The answer is there, and only its end was not said.
-                Err(_) | Ok(Err(_)) if answer.is_complete() => return Ok(()),
+                Err(_) | Ok(Err(_)) if heard.answer.is_complete() => return Ok(()),
                 Err(_) if Instant::now() >= until => return Err(asked.endless()),
                 Err(_) => return Err(asked.silent()),
                 Ok(Err(error)) => return Err(asked.lost(&http::told(error))),
                 Ok(Ok(chunk)) => chunk,
             };
-            let pieces = match &chunk {
-                Some(chunk) => {
-                    bytes += chunk.len();
-                    decoder.push(chunk)
+            bytes += chunk.as_ref().map_or(0, |chunk| chunk.len());
+            let pieces = match (&chunk, form) {
+                (Some(chunk), Form::Stream) => decoder.push(chunk),
+                (Some(chunk), Form::Whole) => {
+                    body.extend_from_slice(chunk);
+                    Vec::new()
                 }
-                None => decoder.finish(),
+                (None, Form::Stream) => decoder.finish(),
+                (None, Form::Whole) => decoder.whole(&body),
             };
-            for piece in clean.push(pieces) {
-                let shown = answer.take(piece).map_err(|broken| match broken {
-                    Broken::Refused(refusal) => asked.broke_off(&refusal),
-                    Broken::TooLong => asked.endless(),
-                })?;
-                show(shown, report).await;
-            }
-            if answer.has_ended() || (chunk.is_none() && answer.is_complete()) {
+            heard.take(asked, pieces).await?;
+            if heard.answer.has_ended() || (chunk.is_none() && heard.answer.is_complete()) {
                 return Ok(());
             }
-            if chunk.is_none() {
-                return Err(asked.lost(""));
-            }
-            if bytes > LONGEST_STREAM {
-                return Err(asked.endless());
+            match (&chunk, form) {
+                (None, Form::Stream) => return Err(asked.lost("")),
+                (None, Form::Whole) => return Err(asked.no_stream(&content_type)),
+                (Some(_), _) if bytes > LONGEST_STREAM => return Err(asked.endless()),
+                (Some(_), _) => {}
             }
         }
     }
@@ -175,12 +180,53 @@ impl Asking {
     }
 }
 
-async fn show(shown: Option<Shown>, report: Option<(&Reporter, &MessageKey)>) {
-    if let (Some(Shown { part, field, text }), Some((reporter, message))) = (shown, report) {
-        let delta = AgentEventKind::Delta { message: message.clone(), part, field, text };
-        // Where the engine is gone, the turn notices it by itself.
-        let _ = reporter.report(delta).await;
+/// How an answer comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Stream,
+    /// In one document: some servers of OpenAI's protocol do not stream.
+    Whole,
+}
+
+/// Where an answer goes while it comes.
+struct Heard<'a> {
+    answer: &'a mut Answer,
+    report: Option<(&'a Reporter, &'a MessageKey)>,
+    clean: CleanPieces<'a>,
+}
+
+impl Heard<'_> {
+    async fn take(&mut self, asked: &Asked<'_>, pieces: Vec<Piece>) -> Result<(), Trouble> {
+        for piece in self.clean.push(pieces) {
+            let shown = self.answer.take(piece).map_err(|broken| match broken {
+                Broken::Refused(refusal) => asked.broke_off(&refusal),
+                Broken::TooLong => asked.endless(),
+                Broken::TooMany(what) => asked.too_many(what),
+            })?;
+            self.show(shown).await;
+        }
+        Ok(())
     }
+
+    /// What was held back because a secret may begin with it.
+    async fn finish(&mut self) {
+        if let Some(Ok(shown)) = self.clean.finish().map(|piece| self.answer.take(piece)) {
+            self.show(shown).await;
+        }
+    }
+
+    async fn show(&self, shown: Option<Shown>) {
+        if let (Some(Shown { part, field, text }), Some((reporter, message))) = (shown, self.report) {
+            let delta = AgentEventKind::Delta { message: message.clone(), part, field, text };
+            // Where the engine is gone, the turn notices it by itself.
+            let _ = reporter.report(delta).await;
+        }
+    }
+}
+
+fn content_type_of(response: &Response) -> &str {
+    let content_type = response.headers().get(header::CONTENT_TYPE);
+    content_type.and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// A value that nothing prints. What cannot stand in a header is sent as nothing, and the server refuses it.

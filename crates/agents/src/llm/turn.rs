@@ -123,6 +123,9 @@ impl<'c> Turn<'c> {
             };
             let calls: Vec<ToolUse> = reply.tool_uses().cloned().collect();
             let (stop, is_empty) = (reply.stop.clone(), !reply.shows_something());
+            if let Some(reason) = stop.as_ref().and_then(declined) {
+                return self.declined(reply, &calls, reason).await;
+            }
             if is_empty && round == 0 {
                 let failure = self.place.asking.about(&self.place.model.name).empty();
                 return Ok(Err(failure));
@@ -136,6 +139,17 @@ impl<'c> Turn<'c> {
             self.make_calls().await?;
         }
         Ok(Ok(AgentTurnEnd::Limit))
+    }
+
+    /// What was said before the model declined stays, and no call of it is made.
+    async fn declined(&mut self, reply: Reply, calls: &[ToolUse], reason: &str) -> Result<Outcome, Stopped> {
+        if reply.shows_something() {
+            self.write_reply(reply).await?;
+        }
+        for call in calls {
+            self.write_result(call, calls::not_made()).await?;
+        }
+        Ok(Err(self.place.asking.about(&self.place.model.name).declined(reason)))
     }
 
     /// One complete answer, however often it has to be asked for.
@@ -277,6 +291,14 @@ impl<'c> Turn<'c> {
 
     async fn report(&self, kind: AgentEventKind) -> Result<(), Stopped> {
         self.reporter.report(kind).await
+    }
+}
+
+/// How providers say that an answer was refused or filtered.
+fn declined(stop: &Stop) -> Option<&'static str> {
+    match stop {
+        Stop::Other(reason) => ["refusal", "content_filter"].into_iter().find(|known| known == reason),
+        Stop::EndTurn | Stop::ToolUse | Stop::Length | Stop::Aborted | Stop::Error(_) => None,
     }
 }
 

@@ -7,6 +7,7 @@ mod anthropic;
 mod openai;
 mod piece;
 mod sse;
+mod thinking;
 
 use serde_json::Value;
 
@@ -85,9 +86,17 @@ impl Decoder {
         self.read(|sse| sse.push(bytes))
     }
 
-    /// The stream has ended.
+    /// The stream has ended. Where it was cut off within an event, that event is none: the answer is not complete.
     pub fn finish(&mut self) -> Vec<Piece> {
-        self.read(SseDecoder::finish)
+        let mut pieces = self.read(SseDecoder::finish);
+        pieces.retain(|piece| !matches!(piece, Piece::Error(Refusal { kind: RefusalKind::Unreadable, .. })));
+        pieces
+    }
+
+    /// An answer that came whole, from a server that does not stream.
+    pub(crate) fn whole(&mut self, body: &[u8]) -> Vec<Piece> {
+        let data = String::from_utf8_lossy(body).into_owned();
+        self.read(|_| vec![SseEvent { data, ..SseEvent::default() }])
     }
 
     fn read(&mut self, events: impl FnOnce(&mut SseDecoder) -> Vec<SseEvent>) -> Vec<Piece> {
@@ -100,6 +109,18 @@ impl Decoder {
             }
         }
     }
+}
+
+/// The data of an event. `Ok(None)`: there is none, which keeps the connection open.
+fn json_of(event: &SseEvent) -> Result<Option<Value>, Piece> {
+    if event.is_too_long {
+        return Err(Piece::Error(Refusal::unreadable("an event is too long")));
+    }
+    if event.data.trim().is_empty() {
+        return Ok(None);
+    }
+    let data = serde_json::from_str(&event.data);
+    data.map(Some).map_err(|_| Piece::Error(Refusal::unreadable("an event is no JSON")))
 }
 
 /// What the body of a refusal says; `None` where it is none of this protocol.

@@ -146,7 +146,8 @@ pub(crate) static COMPACTION_CONTEXT_WINDOW: Key = Key {
     kind: Kind::Number,
     default: None,
     whose: Whose::Project,
-    meaning: "What the model can read, in tokens. Where it is not set nothing is made shorter by itself.",
+    meaning: "What the model can read, in tokens. Where it is not set, what the agent says counts, then what is known of \
+              the model; of a model that is not known nothing is made shorter by itself.",
 };
 
 pub(crate) static COMPACTION_RESERVE_TOKENS: Key = Key {

@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use offshoot_testkit::model::{Failure, Part, Script, fail, say};
+use offshoot_testkit::model::{Failure, Part, Script, call, fail, say, stop};
+use serde_json::json;
 
 use crate::MODELS;
 use crate::person::Person;
@@ -114,6 +115,50 @@ fn a_connection_that_is_dropped_in_the_middle() {
 #[test]
 fn a_proxy_that_cuts_an_answer_off() {
     check_in_the_middle(&Failure::Cut, "the connection to `NAME` was lost before its answer was complete");
+}
+
+#[test]
+fn a_proxy_that_cuts_an_answer_off_within_an_event() {
+    check_in_the_middle(&Failure::Torn, "the connection to `NAME` was lost before its answer was complete");
+}
+
+/// It is asked for again, like any other lost answer.
+#[test]
+fn an_answer_that_was_cut_off_within_an_event_is_replaced() {
+    for model in MODELS {
+        let script = Script::new().when("hello", [say("Hello.")]).only_after([Failure::Torn]);
+        let person = Person::new(script);
+        person.send(model, "hello", &[]).went_well();
+        assert_eq!(person.answers(), ["Hello."]);
+    }
+}
+
+#[test]
+fn an_answer_of_too_many_calls() {
+    for model in MODELS {
+        let calls = vec![call("read", json!({ "path": "a" })); 200];
+        let person = Person::with_settings(Script::new().when("go", calls), LIMITS);
+        let said = person.send(model, "go", &[]);
+        assert_eq!(said.code, Some(1), "{}", said.shown());
+        assert!(said.says("does not stop answering: it sent too many calls"), "{}", said.shown());
+        person.send(model, "and now", &[]).went_well();
+    }
+}
+
+#[test]
+fn an_answer_that_the_model_refuses_to_give() {
+    for (model, reason) in MODELS.into_iter().zip(["refusal", "content_filter"]) {
+        for parts in [vec![say("I begin."), stop(reason)], vec![stop(reason)]] {
+            let words = parts.len() > 1;
+            let person = Person::with_settings(Script::new().when("go", parts), LIMITS);
+            let said = person.send(model, "go", &[]);
+            assert_eq!(said.code, Some(1), "{}", said.shown());
+            let sentence = format!("`{model}` refused to answer (`{reason}`)");
+            assert!(said.says(&sentence), "{}", said.shown());
+            assert_eq!(person.answers().iter().any(|answer| answer == "I begin."), words);
+            person.send(model, "and now", &[]).went_well();
+        }
+    }
 }
 
 #[test]

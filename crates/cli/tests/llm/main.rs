@@ -5,12 +5,14 @@
 
 mod answers;
 mod attacks;
+mod compacting;
 mod failures;
 mod keys;
 mod own_work;
 mod permissions;
 mod person;
 mod providers;
+mod requests;
 mod several;
 mod tools;
 #[path = "../shared/under_test.rs"]

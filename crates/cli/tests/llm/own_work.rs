@@ -1,8 +1,8 @@
 //! What models write for us: titles, and summaries.
 
 use offshoot_testkit::deadline::until;
-use offshoot_testkit::model::{Request, Script, gate, say};
-use serde_json::Value;
+use offshoot_testkit::model::{Request, Script, Tokens, gate, say, used};
+use serde_json::{Value, json};
 
 use crate::MODELS;
 use crate::person::Person;
@@ -96,6 +96,44 @@ fn another_model_writes_summaries_and_titles_if_it_is_set() {
     let entries = person.entries();
     let last = entries.last().expect("an entry");
     assert!(last["text"].as_str().is_some_and(|text| text.contains("A summary.")), "{last}");
+}
+
+#[test]
+fn the_model_of_the_session_writes_the_summary_of_a_branch_that_is_left() {
+    for model in MODELS {
+        let script = Script::new().when(SUMMARY, [say("## Goal\nA summary.")]);
+        let person = Person::new(script);
+        for text in ["first", "second"] {
+            person.send(model, text, &[]).went_well();
+        }
+        person.run(&["switch", &person.session, "1", "--summary"]).went_well();
+        let [request] = asked_for(&person, SUMMARY).try_into().expect("one request");
+        assert_eq!(request.body["model"], model.split('/').nth(1).expect("a name"));
+        assert!(!has_tools(&request));
+        person.send(model, "third", &[]).went_well();
+        let body = person.requests().pop().expect("a request").body.to_string();
+        assert!(body.contains("A summary.") && !body.contains("You said: second"), "{body}");
+    }
+}
+
+/// What a title and a summary have used is part of the cost of a session.
+#[test]
+fn titles_and_summaries_are_counted() {
+    let tokens = |input, output| used(Tokens { input, output, ..Tokens::default() });
+    for model in ["anthropic/claude-sonnet-4-5", "openai/gpt-4o"] {
+        let script = Script::new()
+            .when(TITLE, [say("A title"), tokens(20, 2)])
+            .when(SUMMARY, [say("## Goal\nA summary."), tokens(300, 30)])
+            .when("", [say("Yes."), tokens(4000, 400)]);
+        let person = Person::with_titles(script);
+        person.send(model, "first", &[]).went_well();
+        until("a title", || title(&person) == "A title");
+        person.send(model, "second", &[]).went_well();
+        person.run(&["switch", &person.session, "1", "--summary"]).went_well();
+        let cost = person.json(&["cost", &person.session, "--json"]);
+        let total = &cost["total"];
+        assert_eq!((&total["input"], &total["output"]), (&json!(8320), &json!(832)), "{cost}");
+    }
 }
 
 /// Nothing moves where no summary can be written.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 use offshoot_testkit::deadline::BoundedCommand;
-use offshoot_testkit::model::{ModelServer, Request, Script};
+use offshoot_testkit::model::{End, ModelServer, Request, Script};
 use offshoot_testkit::stop_engine;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -175,6 +175,9 @@ impl Drop for Person {
                 let log = std::fs::read_to_string(self.home().join("log/offshoot.log")).unwrap_or_default();
                 assert!(log.contains("engine process begins"), "the engine has logged: {log}");
             }
+            let ends = self.server.requests().into_iter().filter_map(|request| request.end);
+            let refused: Vec<End> = ends.filter(|end| matches!(end, End::Refused(_))).collect();
+            assert!(refused.is_empty(), "the real server would refuse {refused:?}");
             let with_key = files_with_key(self.dir.path());
             assert!(with_key.is_empty(), "the key is in {with_key:?}");
         }

@@ -1,7 +1,10 @@
 //! Which servers are asked, and who may say so.
 
-use offshoot_testkit::deadline::BoundedCommand;
-use offshoot_testkit::model::Script;
+use std::io::Read;
+use std::net::TcpListener;
+
+use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, accepted};
+use offshoot_testkit::model::{Script, say};
 
 use crate::person::{Person, Said};
 
@@ -79,4 +82,45 @@ fn agents_lists_the_models_of_every_provider_and_asks_once_a_day() {
     }
     let asked = person.server.requests().iter().filter(|request| request.path.contains("/models")).count();
     assert_eq!(asked, 2, "each of the two providers once");
+}
+
+fn gate(address: &str) -> String {
+    format!("[providers.gate]\nkind = \"openai\"\nbase_url = \"{address}\"\nattempts = 1\n")
+}
+
+/// The first byte of an encrypted connection is that of a handshake, and nothing of the request is before it.
+#[test]
+fn https_is_encrypted_on_this_machine_too() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    let person = Person::new(Script::new());
+    person.write_settings(&gate(&format!("https://127.0.0.1:{port}/v1")));
+    let words = ["send", &person.session, "a secret", "--agent", "llm", "--model", "gate/m"];
+    let sending = person.start(&words);
+    let mut stream = accepted(&listener).expect("a connection");
+    let mut hello = [0; 512];
+    let length = stream.read(&mut hello).expect("a handshake");
+    assert_eq!((hello[0], hello[1], hello[5]), (0x16, 0x03, 0x01), "a ClientHello");
+    assert!(!String::from_utf8_lossy(&hello[..length]).contains("a secret"));
+    drop((stream, listener));
+    let said = Said::of(&sending.bounded_output());
+    assert!(said.says(&format!("`gate` at 127.0.0.1:{port} cannot be reached")), "{}", said.shown());
+}
+
+#[test]
+fn a_server_without_encryption_is_named_where_https_was_wanted() {
+    let person = Person::new(Script::new());
+    let address = person.server.url().replace("http://", "https://");
+    person.write_settings(&gate(&format!("{address}/v1")));
+    let said = person.send("gate/m", "hello", &[]);
+    assert_eq!(said.code, Some(1));
+    assert!(said.says("it does not speak TLS: check the `https` in its `base_url`"), "{}", said.shown());
+}
+
+/// Some servers of OpenAI's protocol answer with one document.
+#[test]
+fn a_server_that_does_not_stream_is_read() {
+    let person = Person::new(Script::new().when("hello", [say("Hello.")]).never_streamed());
+    person.write_settings(&gate(&format!("{}/v1", person.server.url())));
+    assert_eq!(person.send("gate/m", "hello", &[]).went_well().out, "Hello.\n");
 }

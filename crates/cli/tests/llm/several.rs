@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::Stdio;
 
 use offshoot_testkit::deadline::BoundedChild;
-use offshoot_testkit::model::{Script, say};
+use offshoot_testkit::model::{Script, Tokens, say, used};
 use serde_json::Value;
 
 use crate::MODELS;
@@ -69,4 +69,25 @@ fn a_chat_changes_the_model_for_what_comes_next() {
     assert_eq!(asked(&person), names());
     let cost: Value = person.json(&["cost", &person.session, "--by", "model", "--json"]);
     assert!(names().iter().all(|name| cost.to_string().contains(name)), "{cost}");
+}
+
+/// Input, output, what was read from the cache and what was written into it, each at its price.
+#[test]
+fn each_model_costs_what_the_table_says() {
+    let tokens = Tokens { input: 10_000, output: 1000, cache_read: 20_000, cache_write: 4000 };
+    let person = Person::new(Script::new().when("", [say("Yes."), used(tokens)]));
+    // 3, 15, 0.3 and 3.75 dollars a million; OpenAI: 2.5, 10 and 1.25, and it counts nothing that is written.
+    let priced = [("anthropic/claude-sonnet-4-5", 66_000), ("openai/gpt-4o", 60_000)];
+    for (model, _) in priced {
+        person.send(model, "hello", &[]).went_well();
+    }
+    let cost = person.json(&["cost", &person.session, "--by", "model", "--json"]);
+    for (model, micros) in priced {
+        let name = model.rsplit('/').next().unwrap_or_default();
+        let rows = cost["rows"].as_array().unwrap_or_else(|| panic!("{cost}"));
+        let row = rows.iter().find(|row| row.to_string().contains(name)).unwrap_or_else(|| panic!("{cost}"));
+        assert_eq!(row["cost_micros"], micros, "{cost}");
+    }
+    let total = person.json(&["cost", &person.session, "--json"]);
+    assert_eq!(total["total"]["cost_micros"], 126_000, "{total}");
 }

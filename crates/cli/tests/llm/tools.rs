@@ -114,6 +114,24 @@ fn a_command_does_not_see_the_key() {
     assert!(results[0].contains("ran") && !results[0].contains("API_KEY"), "{results:?}");
 }
 
+/// The model must not believe that its own command ran.
+#[test]
+fn the_model_hears_that_its_command_was_changed() {
+    for model in MODELS {
+        let command = call("shell", json!({ "command": "echo asked" }));
+        let person = Person::new(Script::new().when("run", [command]).then([say("Done.")]));
+        let sending = person.start(&["send", &person.session, "run it", "--agent", "llm", "--model", model]);
+        until("an ask", || state(&person).contains("\"waiting\""));
+        let input = r#"{"command":"echo changed"}"#;
+        person.run(&["answer", &person.session, "allow", "--input", input]).went_well();
+        Said::of(&sending.bounded_output()).went_well();
+        let within = results(&person);
+        assert!(within[0].contains(input) && within[0].contains("\nchanged\n"), "{within:?}");
+        person.send(model, "next", &[]).went_well();
+        assert_eq!(results(&person), within, "it is read the same in later turns");
+    }
+}
+
 /// A turn that is interrupted while a command runs: the command ends, and its call has a result.
 #[test]
 fn an_interrupted_command_leaves_a_transcript_that_can_be_read_again() {

@@ -15,8 +15,9 @@ use offshoot_api::event::EventKind;
 use offshoot_api::request::{self, ForkTo, IfRunning, Summary};
 use offshoot_api::response::Notice;
 use offshoot_api::{ApiError, CallerId, ErrorCode, Request, Response};
+use offshoot_session::agent::ModelUsage;
 use offshoot_session::guard::Refusal;
-use offshoot_session::{EntryId, OperationId, SessionId, Setting, TurnId};
+use offshoot_session::{EntryId, Fact, OperationId, Record, SessionId, Setting, TurnId};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
@@ -33,7 +34,7 @@ use super::{Call, Message, SessionActor};
 use crate::engine::disconnected;
 use crate::failure::internal;
 use crate::hooks::{self, Hook, HookEvent, HookRequest, Supplied, Verdict, Wish};
-use crate::summary::Writer;
+use crate::summary::{self, Writer};
 use crate::view::settings_of;
 
 /// Where a request has to go before it can be answered.
@@ -299,7 +300,7 @@ enum AwayFor {
 /// What an errand comes back with.
 pub(crate) enum Back {
     Verdict(Verdict),
-    Written(Result<Vec<String>, ApiError>),
+    Written(Result<summary::Texts, ApiError>),
     Probed,
     Resumed(Box<Result<Resumed, ApiError>>),
     StepsLocked(Result<StepsLock, ApiError>),
@@ -514,7 +515,10 @@ impl SessionActor {
         }
     }
 
-    pub(super) fn on_back(&mut self, errand: u64, back: Back) {
+    pub(super) async fn on_back(&mut self, errand: u64, back: Back) {
+        if let Back::Written(Ok(written)) = &back {
+            self.write_spent(&written.spent).await;
+        }
         // It was called off at the same moment.
         let Some(Away { mut call, what, .. }) = self.away.remove(&errand) else { return };
         let nobody_waits = call.brought.by.is_person() && call.reply.is_closed();
@@ -546,7 +550,7 @@ impl SessionActor {
                     }
                 }
             }
-            (Back::Written(Ok(texts)), AwayFor::Summary { head }) => {
+            (Back::Written(Ok(summary::Texts { texts, .. })), AwayFor::Summary { head }) => {
                 call.brought.summary = Some(Written { texts, head });
                 self.afterwards.push_back(Message::Call(call));
             }
@@ -592,6 +596,21 @@ impl SessionActor {
             ) => {
                 self.refuse(call, internal("an errand came back with something else"));
             }
+        }
+    }
+
+    /// What summaries and titles have used belongs to no reply. It was used, whatever becomes of the text.
+    async fn write_spent(&mut self, spent: &[ModelUsage]) {
+        let now = self.stamps.now();
+        let record = |one: &ModelUsage| {
+            Record::marked(now, Fact::Spent { usage: one.usage, model: one.model.clone() })
+        };
+        let records: Vec<Record> = spent.iter().map(record).collect();
+        if records.is_empty() {
+            return;
+        }
+        if let Err(error) = self.commit_without_request(records).await {
+            debug!(%error, "what a summary has used could not be written");
         }
     }
 

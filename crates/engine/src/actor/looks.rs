@@ -7,7 +7,7 @@ use offshoot_session::asks::{Ask, Asking};
 use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::cost::{Tally, priced};
 use offshoot_session::status::Status;
-use offshoot_session::tokens::context_tokens;
+use offshoot_session::tokens::context_tokens_of_path;
 use offshoot_session::{SessionTree, TurnId};
 use offshoot_transcripts::gist::charges_of_tree;
 
@@ -33,7 +33,7 @@ impl SessionActor {
         };
         let context = context_of(&settled, at.as_ref(), &ContextOptions::default());
         let agent = context.agent.or_else(|| self.settings.default_agent.clone());
-        let tokens = context_tokens(&context.messages).tokens;
+        let tokens = context_tokens_of_path(&settled.path_to(at.as_ref())).tokens;
         let window = self.window(agent.as_deref(), context.model.as_ref());
         Ok(Response::Session(Box::new(SessionView {
             id: self.id.to_string(),

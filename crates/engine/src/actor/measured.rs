@@ -4,7 +4,7 @@ use offshoot_api::event::EventKind;
 use offshoot_api::views::{ContextView, SpentView};
 use offshoot_session::context::{ContextOptions, context_of};
 use offshoot_session::cost::{Charge, Counting, Tally, once, priced};
-use offshoot_session::tokens::context_tokens;
+use offshoot_session::tokens::context_tokens_of_path;
 use offshoot_session::{Change, EntryId, Fact, Model, Record};
 
 use super::SessionActor;
@@ -38,7 +38,8 @@ impl SessionActor {
         let head = self.tree.main_head().filter(|head| self.tree.is_ancestor(prompt, head))?;
         let context = context_of(&self.tree, Some(head), &ContextOptions::default());
         let window = self.window(Some(agent), context.model.as_ref());
-        Some(ContextView { tokens: context_tokens(&context.messages).tokens, window })
+        let tokens = context_tokens_of_path(&self.tree.path_to(Some(head))).tokens;
+        Some(ContextView { tokens, window })
     }
 
     pub(super) fn tell_measured(&mut self, context: Option<ContextView>) {

@@ -6,6 +6,9 @@ use std::net::TcpStream;
 /// More is nothing that a client of a model sends.
 const LIMIT: u64 = 256 * 1024 * 1024;
 
+/// The first byte of an encrypted connection.
+const TLS_HANDSHAKE: u8 = 0x16;
+
 #[derive(Debug)]
 pub(super) struct Head {
     pub(super) method: String,
@@ -15,6 +18,11 @@ pub(super) struct Head {
 
 /// The next request of a connection; `None` at its end.
 pub(super) fn read(stream: &mut BufReader<TcpStream>) -> io::Result<Option<(Head, Vec<u8>)>> {
+    if stream.fill_buf()?.first() == Some(&TLS_HANDSHAKE) {
+        // As servers without encryption do.
+        stream.get_mut().write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n")?;
+        return Err(malformed());
+    }
     let mut line = String::new();
     if stream.read_line(&mut line)? == 0 {
         return Ok(None);

@@ -22,16 +22,24 @@ pub(super) fn perform(
     number: usize,
     length: usize,
 ) -> io::Result<End> {
+    let parts = parts(shared, asked);
     let answer = Answer {
         number,
         model: asked.model.clone(),
         input_tokens: (length / 4).max(1),
+        used: parts.iter().find_map(|part| match part {
+            Part::Used(tokens) => Some(*tokens),
+            _ => None,
+        }),
+        stop: parts.iter().find_map(|part| match part {
+            Part::Stop(reason) => Some(reason.clone()),
+            _ => None,
+        }),
         wants_usage: asked.wants_usage,
     };
-    let parts = parts(shared, asked);
     let mut wire = Wire { stream, shared, protocol, chunk_bytes: shared.script().chunk_bytes() };
     let mut voice = protocol.voice(answer);
-    if asked.is_streamed {
+    if asked.is_streamed && !shared.script().is_never_streamed() {
         wire.stream_parts(voice.as_mut(), &parts)
     } else {
         wire.say_whole(voice.as_mut(), &parts)
@@ -84,7 +92,7 @@ impl Wire<'_> {
                 }
                 Part::Wait(time) => self.shared.stand(self.stream, &Until::Over(*time))?,
                 Part::Gate(gate) => self.shared.stand(self.stream, &Until::Gate(gate))?,
-                Part::Fail(_) => {}
+                Part::Fail(_) | Part::Used(_) | Part::Stop(_) => {}
             }
         }
         if !has_begun {
@@ -139,7 +147,7 @@ impl Wire<'_> {
             Failure::Page if !has_begun => http::page(self.stream)?,
             Failure::Drop | Failure::Page => {}
             Failure::Silence => self.shared.stand(self.stream, &Until::Never)?,
-            Failure::Cut | Failure::Endless | Failure::Flood => {
+            Failure::Cut | Failure::Torn | Failure::Endless | Failure::Flood => {
                 if !has_begun {
                     self.begin(voice)?;
                 }
@@ -170,6 +178,15 @@ impl Wire<'_> {
             Failure::Flood => loop {
                 http::chunk(self.stream, piece.as_bytes())?;
             },
+            Failure::Torn => {
+                let mut events = voice.open(Kind::Text);
+                events.extend(voice.piece("never shown"));
+                let (last, whole) = events.split_last().ok_or(io::ErrorKind::InvalidData)?;
+                self.send(whole)?;
+                let text = last.wire();
+                http::chunk(self.stream, text.as_bytes().get(..text.len() * 2 / 3).unwrap_or_default())?;
+                http::end_events(self.stream)
+            }
             _ => http::end_events(self.stream),
         }
     }
@@ -185,7 +202,7 @@ impl Wire<'_> {
                 Part::Wait(time) => self.shared.stand(self.stream, &Until::Over(*time))?,
                 Part::Gate(gate) => self.shared.stand(self.stream, &Until::Gate(gate))?,
                 Part::Fail(failure) => return self.fail_whole(failure),
-                Part::Text(_) | Part::Thinking(_) | Part::Call { .. } => {}
+                Part::Text(_) | Part::Thinking(_) | Part::Call { .. } | Part::Used(_) | Part::Stop(_) => {}
             }
         }
         let body = voice.whole(parts).to_string();
@@ -199,7 +216,7 @@ impl Wire<'_> {
             Failure::Error => self.status(500, None)?,
             Failure::TooLong => self.too_long()?,
             Failure::Page => http::page(self.stream)?,
-            Failure::Drop | Failure::Cut | Failure::Endless | Failure::Flood => {}
+            Failure::Drop | Failure::Cut | Failure::Torn | Failure::Endless | Failure::Flood => {}
             Failure::Silence => self.shared.stand(self.stream, &Until::Never)?,
             Failure::BadJson => http::answer(self.stream, 200, "", b"{\"this is\": no JSON")?,
         }

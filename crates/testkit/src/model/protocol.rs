@@ -8,7 +8,8 @@ mod responses;
 use serde_json::{Value, json};
 
 use super::asked::Asked;
-use super::script::Part;
+use super::http::Head;
+use super::script::{Part, Tokens};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
@@ -68,6 +69,9 @@ pub(super) struct Answer {
     pub(super) number: usize,
     pub(super) model: String,
     pub(super) input_tokens: usize,
+    /// As the script says. Only Messages and Chat Completions tell it.
+    pub(super) used: Option<Tokens>,
+    pub(super) stop: Option<String>,
     pub(super) wants_usage: bool,
 }
 
@@ -110,9 +114,23 @@ impl Protocol {
         }
     }
 
+    /// Whether the real server would take this request; its words if not. Responses and Gemini are not checked.
+    pub(super) fn check(self, head: &Head, body: &Value) -> Result<(), String> {
+        match self {
+            Self::Messages => anthropic::rules::check(head, body),
+            Self::Chat => chat::rules::check(body),
+            Self::Responses | Self::Gemini => Ok(()),
+        }
+    }
+
     /// The body of an answer with this status.
     pub(super) fn error_body(self, status: u16) -> Value {
-        let message = format!("scripted failure {status}");
+        // Of 404 the real servers say what is missing.
+        let what = if status == 404 { "model: " } else { "" };
+        self.error_with(status, &format!("{what}scripted failure {status}"))
+    }
+
+    pub(super) fn error_with(self, status: u16, message: &str) -> Value {
         match self {
             Self::Messages => {
                 let kind = match status {

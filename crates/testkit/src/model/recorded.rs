@@ -11,6 +11,8 @@ pub struct Request {
     pub path: String,
     /// Names in small letters.
     pub headers: Vec<(String, String)>,
+    /// The body as it came.
+    pub bytes: Vec<u8>,
     /// `null` where there was none, a string where it was no JSON.
     pub body: Value,
     /// `None` for a path that is no model's.
@@ -22,9 +24,11 @@ pub struct Request {
 }
 
 /// How an answer ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     Answered,
+    /// The request breaks a rule of its protocol, in the words of the answer.
+    Refused(String),
     /// As the script wanted it.
     Failed,
     /// The client went before the end.

@@ -13,7 +13,7 @@ use super::words;
 /// ```text
 /// %say Some words.          %think Some words.       %call NAME {"key": "value"}
 /// %wait 500                 %gate name               %then
-/// %fail 429 | 500 | 529 | error | drop | silence | json | long | cut | page | endless | flood
+/// %fail 429 | 500 | 529 | error | drop | silence | json | long | cut | torn | page | endless | flood
 /// ```
 ///
 /// `%wait` counts milliseconds, and `%then` begins the next reply: the one behind the results of the calls.
@@ -21,6 +21,7 @@ use super::words;
 pub struct Script {
     rules: Vec<Rule>,
     chunk_bytes: Option<usize>,
+    is_never_streamed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -51,6 +52,21 @@ pub enum Part {
     Gate(String),
     /// Before all other parts it comes instead of a reply, else in the middle of one.
     Fail(Failure),
+    /// What the server says that the reply has used. Without it tokens are bytes divided by four.
+    Used(Tokens),
+    /// Why the reply ends, in the word of the protocol.
+    Stop(String),
+}
+
+/// Tokens that a reply has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tokens {
+    /// Without those of the cache.
+    pub input: usize,
+    pub cache_read: usize,
+    /// OpenAI does not count it.
+    pub cache_write: usize,
+    pub output: usize,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -77,6 +93,8 @@ pub enum Failure {
     TooLong,
     /// The answer ends without its end, as when a proxy cuts it off.
     Cut,
+    /// The answer ends within an event: the end of the stream comes as it should.
+    Torn,
     /// A page for people, of a proxy that reaches no model.
     Page,
     /// Text without end, until the client leaves.
@@ -133,6 +151,17 @@ impl Script {
         self
     }
 
+    /// Replies come whole, whatever a request asks for, as from servers that do not stream.
+    #[must_use]
+    pub fn never_streamed(mut self) -> Self {
+        self.is_never_streamed = true;
+        self
+    }
+
+    pub(super) fn is_never_streamed(&self) -> bool {
+        self.is_never_streamed
+    }
+
     pub(super) fn chunk_bytes(&self) -> Option<usize> {
         self.chunk_bytes
     }
@@ -184,6 +213,14 @@ pub fn wait(time: Duration) -> Part {
 
 pub fn gate(name: impl Into<String>) -> Part {
     Part::Gate(name.into())
+}
+
+pub fn used(tokens: Tokens) -> Part {
+    Part::Used(tokens)
+}
+
+pub fn stop(reason: impl Into<String>) -> Part {
+    Part::Stop(reason.into())
 }
 
 pub fn fail(failure: Failure) -> Part {

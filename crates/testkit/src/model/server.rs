@@ -138,16 +138,26 @@ fn serve(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     while let Some((head, body)) = http::read(&mut reader)? {
         let endpoint = Endpoint::of(&head.method, &head.path);
         let length = body.len();
-        let body = parsed(&body);
-        let number = shared.record(&head, &body, &endpoint);
-        let told = answer(&mut stream, shared, number, &endpoint, &body, length);
+        let (raw, body) = (body.as_slice(), parsed(&body));
+        let number = shared.record(&head, raw, &body, &endpoint);
+        let refused = match &endpoint {
+            Endpoint::Reply { protocol, .. } => {
+                protocol.check(&head, &body).err().map(|why| (*protocol, why))
+            }
+            Endpoint::CountTokens(_) | Endpoint::Models | Endpoint::Alive | Endpoint::Unknown => None,
+        };
+        let told = match refused {
+            Some((protocol, why)) => refuse(&mut stream, protocol, &why),
+            None => answer(&mut stream, shared, number, &endpoint, &body, length),
+        };
         let end = told.unwrap_or(End::ClientLeft);
-        if end != End::Answered {
+        let is_open = matches!(end, End::Answered | End::Refused(_));
+        if !is_open {
             // There are other handles of this socket: only this closes it.
             let _ = stream.shutdown(Shutdown::Both);
         }
         shared.ended(number, end);
-        if end != End::Answered {
+        if !is_open {
             break;
         }
     }
@@ -159,6 +169,12 @@ fn parsed(body: &[u8]) -> Value {
         return Value::Null;
     }
     serde_json::from_slice(body).unwrap_or_else(|_| String::from_utf8_lossy(body).into_owned().into())
+}
+
+/// As the real server does.
+fn refuse(stream: &mut TcpStream, protocol: Protocol, why: &str) -> io::Result<End> {
+    let body = protocol.error_with(400, why).to_string();
+    http::answer(stream, 400, "", body.as_bytes()).map(|()| End::Refused(why.to_owned()))
 }
 
 fn answer(
@@ -176,7 +192,7 @@ fn answer(
         Endpoint::Alive => http::answer(stream, 200, "", b"").map(|()| End::Answered),
         Endpoint::Models => json(stream, 200, &models()),
         Endpoint::CountTokens(protocol) => json(stream, 200, &protocol.token_count(length / 4)),
-        Endpoint::Unknown => json(stream, 404, &Protocol::Messages.error_body(404)),
+        Endpoint::Unknown => json(stream, 404, &Protocol::Messages.error_with(404, "Not Found")),
         Endpoint::Reply { protocol, is_streamed, model } => {
             let mut asked = protocol.asked(body);
             asked.is_streamed = is_streamed.unwrap_or(asked.is_streamed);
@@ -208,7 +224,7 @@ impl Shared {
         true
     }
 
-    fn record(&self, head: &http::Head, body: &Value, endpoint: &Endpoint) -> usize {
+    fn record(&self, head: &http::Head, raw: &[u8], body: &Value, endpoint: &Endpoint) -> usize {
         let protocol = match endpoint {
             Endpoint::Reply { protocol, .. } | Endpoint::CountTokens(protocol) => Some(*protocol),
             Endpoint::Models | Endpoint::Alive | Endpoint::Unknown => None,
@@ -218,6 +234,7 @@ impl Shared {
             method: head.method.clone(),
             path: head.path.clone(),
             headers: head.headers.clone(),
+            bytes: raw.to_vec(),
             body: body.clone(),
             protocol,
             prompt: prompt.unwrap_or_default(),

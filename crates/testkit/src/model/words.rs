@@ -49,6 +49,7 @@ fn failure(name: &str) -> Option<Failure> {
         "json" => Some(Failure::BadJson),
         "long" => Some(Failure::TooLong),
         "cut" => Some(Failure::Cut),
+        "torn" => Some(Failure::Torn),
         "page" => Some(Failure::Page),
         "endless" => Some(Failure::Endless),
         "flood" => Some(Failure::Flood),

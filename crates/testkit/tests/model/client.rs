@@ -28,7 +28,8 @@ pub(crate) fn send(stream: &mut TcpStream, method: &str, path: &str, body: &Valu
     let body = if body.is_null() { String::new() } else { body.to_string() };
     let length = body.len();
     let request = format!(
-        "{method} {path} HTTP/1.1\r\nHost: model\r\nX-Api-Key: dummy\r\nContent-Length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nHost: model\r\nX-Api-Key: dummy\r\nAnthropic-Version: 2023-06-01\r\n\
+         Content-Length: {length}\r\n\r\n{body}"
     );
     stream.write_all(request.as_bytes()).unwrap();
 }
@@ -150,7 +151,7 @@ impl Wire {
             return json!({"contents": [said], "tools": [{"functionDeclarations": []}]});
         } else {
             let said = json!({"role": "user", "content": [{"type": "text", "text": prompt}]});
-            json!({"model": "m-1", "messages": [said], "tools": [{"name": "Bash"}]})
+            json!({"model": "m-1", "max_tokens": 100, "messages": [said], "tools": [{"name": "Bash"}]})
         };
         body["stream"] = is_streamed.into();
         body

@@ -139,8 +139,8 @@ fn silence_lasts_until_the_client_leaves() {
         }
         drop(answer);
     }
-    let left = |end: Option<End>| end == Some(End::ClientLeft);
-    assert!(server.wait_until(|requests| requests.iter().all(|request| left(request.end))));
+    let has_left = |end: &Option<End>| *end == Some(End::ClientLeft);
+    assert!(server.wait_until(|requests| requests.iter().all(|request| has_left(&request.end))));
 }
 
 #[test]

@@ -5,5 +5,6 @@
 mod client;
 mod failing;
 mod recording;
+mod rules;
 mod speaking;
 mod timing;

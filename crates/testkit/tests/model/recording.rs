@@ -21,6 +21,7 @@ fn every_request_is_kept_as_it_came() {
         assert_eq!((request.path.as_str(), request.method.as_str()), (wire.streamed_path, "POST"));
         assert_eq!((request.prompt.as_str(), request.header("x-api-key")), ("Hello there", Some("dummy")));
         assert_eq!(request.body, wire.request("Hello there", true));
+        assert_eq!(request.bytes, request.body.to_string().into_bytes());
     }
     assert!(server.wait_until(|requests| requests.iter().all(|one| one.end == Some(End::Answered))));
 }

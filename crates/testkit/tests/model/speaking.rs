@@ -137,7 +137,8 @@ fn gemini_streams_parts() {
 #[test]
 fn behind_the_result_of_a_call_comes_the_next_reply() {
     let server = server(script());
-    let called = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "t", "name": "Bash"}]});
+    let called = json!({"role": "assistant",
+        "content": [{"type": "tool_use", "id": "t", "name": "Bash", "input": {}}]});
     let result = json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t"},
         {"type": "text", "text": "<system-reminder>Be brief.</system-reminder>"}]});
     let mut messages = MESSAGES.request("look", false);
@@ -145,7 +146,11 @@ fn behind_the_result_of_a_call_comes_the_next_reply() {
     assert_eq!(post(&server, MESSAGES.path, &messages).json()["content"][0]["text"], "Two files.");
 
     let mut chat = CHAT.request("look", false);
-    let more = [json!({"role": "assistant", "tool_calls": []}), json!({"role": "tool", "content": "a b"})];
+    let called = json!({"id": "t", "type": "function", "function": {"name": "Bash", "arguments": "{}"}});
+    let more = [
+        json!({"role": "assistant", "content": null, "tool_calls": [called]}),
+        json!({"role": "tool", "tool_call_id": "t", "content": "a b"}),
+    ];
     chat["messages"].as_array_mut().unwrap().extend(more);
     assert_eq!(post(&server, CHAT.path, &chat).json()["choices"][0]["message"]["content"], "Two files.");
 

@@ -147,6 +147,48 @@ fn thinking_that_is_an_entry_of_its_own_belongs_to_the_answer_behind_it() {
 }
 
 #[test]
+fn no_answer_ends_in_thinking() {
+    let signed = |blocks: Vec<Block>, block| {
+        Body::Reply(Reply {
+            blocks,
+            model: Some(model("m")),
+            signatures: vec![Signature { block, data: "s".into() }],
+            ..Reply::default()
+        })
+    };
+    let thinking = || Block::Thinking("hm".into());
+    let cut = signed(vec![Block::Text("a".into()), thinking()], 1);
+    assert_eq!(told(&read(vec![Body::prompt("go"), cut, Body::prompt("b")])), ["> go", "a", "> b"]);
+    let behind = signed(vec![thinking()], 0);
+    let said = vec![Body::prompt("go"), Body::reply("a"), behind.clone(), Body::prompt("b")];
+    assert_eq!(told(&read(said)), ["> go", "a", "> b"]);
+    let said = vec![Body::prompt("go"), Body::reply("a"), behind, Body::reply("b")];
+    assert_eq!(told(&read(said)), ["> go", "a (hm s) b"]);
+}
+
+/// Ollama calls the first call of each answer `call_0`; Anthropic wants every id once.
+#[test]
+fn an_id_that_was_used_before_is_sent_as_another_one() {
+    let messages = read(vec![
+        Body::prompt("go"),
+        reply(vec![call("c")]),
+        result("c", "one"),
+        reply(vec![call("c")]),
+        result("c", "two"),
+    ]);
+    assert_eq!(told(&messages), ["> go", "c?", "> c=one", "c-2?", "> c-2=two"]);
+}
+
+#[test]
+fn the_model_hears_that_its_input_was_changed() {
+    let Body::ToolResult(mut changed) = result("c", "done") else { panic!() };
+    changed.changed_input = Some(Box::new(json!({ "path": "b" })));
+    let messages = read(vec![Body::prompt("go"), reply(vec![call("c")]), Body::ToolResult(changed)]);
+    let result = "> c=The person changed the input of this call to: {\"path\":\"b\"}\n\ndone";
+    assert_eq!(told(&messages), ["> go", "c?", result]);
+}
+
+#[test]
 fn failed_answers_are_not_read_and_a_beginning_is_made_up() {
     let failed = Body::Reply(Reply {
         blocks: vec![Block::Text("half".into())],
@@ -231,10 +273,33 @@ fn open_call(path: &[Arc<Entry>]) -> Option<String> {
     open.pop()
 }
 
-/// What was said on a path, in order: the marks of prompts, answers and results.
+/// What was said on a path, in order: the marks of prompts, answers and results. A result that comes behind another prompt
+/// or another answer is too late: its call has one.
 fn marks_of(path: &[Arc<Entry>]) -> Vec<String> {
-    let said = path.iter().filter(|entry| !matches!(entry.body, Body::ToolResult(_)));
-    said.map(|entry| entry.body.text()).filter(|text| !text.is_empty()).collect()
+    let (mut marks, mut open, mut has_result) = (Vec::new(), Vec::new(), false);
+    for entry in path {
+        let is_said = match &entry.body {
+            Body::Prompt(_) => {
+                open.clear();
+                true
+            }
+            Body::Reply(reply) => {
+                if std::mem::take(&mut has_result) {
+                    open.clear();
+                }
+                open.extend(reply.tool_uses().map(|call| call.id.clone()));
+                true
+            }
+            Body::ToolResult(result) => {
+                let at = open.iter().position(|call| *call == result.call);
+                has_result |= at.is_some();
+                at.map(|at| open.remove(at)).is_some()
+            }
+            _ => false,
+        };
+        marks.extend(is_said.then(|| entry.body.text()).filter(|text| !text.is_empty()));
+    }
+    marks
 }
 
 fn request(wire: Wire, path: &[Arc<Entry>]) -> String {

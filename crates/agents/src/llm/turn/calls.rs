@@ -43,7 +43,7 @@ impl Turn<'_> {
     /// All of them at the same time. One that is interrupted ends what it has started before the turn is over.
     async fn run_calls(&mut self, calls: Vec<ToolUse>) -> Result<(), Stopped> {
         let (place, cancel) = (self.place, Cancel::new());
-        let mut running = std::pin::pin!(join_all(calls.iter().map(|call| run(place, call, &cancel))));
+        let mut running = std::pin::pin!(all_at_once(&calls, |call| run(place, call, &cancel)));
         let outputs = match self.listener.unless_interrupted(&self.reporter, running.as_mut()).await {
             Ok(outputs) => outputs,
             Err(stopped) => {
@@ -101,6 +101,9 @@ impl Turn<'_> {
 
     /// The call is no longer open.
     pub(super) async fn write_result(&mut self, call: &ToolUse, output: ToolOutput) -> Result<(), Stopped> {
+        let asked_for = self.open_calls.iter().find(|open| open.id == call.id);
+        let is_changed = asked_for.is_some_and(|asked_for| asked_for.input != call.input);
+        let changed_input = is_changed.then(|| Box::new(call.input.clone()));
         self.open_calls.retain(|open| open.id != call.id);
         let text = self.place.asking.secrets.taken_out(&output.text);
         let mut blocks = vec![Block::Text(text)];
@@ -112,11 +115,18 @@ impl Turn<'_> {
             blocks,
             failed: output.is_error,
             usage: None,
-            changed_input: None,
+            changed_input,
         });
         self.remember(body.clone());
         self.report(AgentEventKind::Entry { id: None, message: None, body }).await
     }
+}
+
+async fn all_at_once<'c, R: Future<Output = ToolOutput>>(
+    calls: &'c [ToolUse],
+    run: impl Fn(&'c ToolUse) -> R,
+) -> Vec<ToolOutput> {
+    join_all(calls.iter().map(run)).await
 }
 
 async fn run(place: &Place, call: &ToolUse, cancel: &Cancel) -> ToolOutput {
@@ -126,6 +136,35 @@ async fn run(place: &Place, call: &ToolUse, cancel: &Cancel) -> ToolOutput {
     }
 }
 
+pub(super) fn not_made() -> ToolOutput {
+    ToolOutput::error("The answer was refused before this was done.")
+}
+
 pub(super) fn interrupted() -> ToolOutput {
     ToolOutput::error("The person interrupted before this was done.")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::Barrier;
+
+    use super::*;
+
+    /// Each call waits for the other: one after the other they would never end.
+    #[tokio::test]
+    async fn calls_that_may_run_in_parallel_do() {
+        let call = |id: &str| ToolUse { id: id.into(), name: "read".into(), input: Value::Null };
+        let (calls, all_are_there) = ([call("a"), call("b"), call("c")], Barrier::new(3));
+        let outputs = all_at_once(&calls, |call| {
+            let (id, all_are_there) = (call.id.to_string(), &all_are_there);
+            async move {
+                all_are_there.wait().await;
+                ToolOutput::error(id)
+            }
+        });
+        let outputs = timeout(Duration::from_secs(60), outputs).await.expect("none waits for another to end");
+        assert_eq!(outputs.iter().map(|output| output.text.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+    }
 }

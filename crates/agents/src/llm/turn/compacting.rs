@@ -9,7 +9,7 @@ use offshoot_session::compaction::{
 use offshoot_session::context::{ContextOptions, context_of_path};
 use offshoot_session::render::prompts::{COMPACTION, SUMMARIZER, TURN_PREFIX, UPDATE, summary_request};
 use offshoot_session::render::serialize_for_summary;
-use offshoot_session::tokens::{context_tokens, context_window, estimate_text};
+use offshoot_session::tokens::{context_tokens_of_path, context_window, estimate_text};
 use offshoot_session::{Body, Compaction, Entry, EntryId, text_of};
 
 use super::{Stopped, Turn, add, full};
@@ -34,8 +34,7 @@ impl Turn<'_> {
     pub(super) fn is_nearly_full(&self) -> bool {
         let Some(window) = context_window(&self.place.model) else { return false };
         let path: Vec<&Arc<Entry>> = self.path.iter().collect();
-        let messages = context_of_path(&path, &ContextOptions::default()).messages;
-        let counted = context_tokens(&messages);
+        let counted = context_tokens_of_path(&path);
         // What a server has counted includes its instructions.
         let own = if counted.usage_tokens > 0 { 0 } else { estimate_text(&self.place.system) };
         counted.tokens.saturating_add(own).saturating_mul(100) >= window.saturating_mul(FULL)

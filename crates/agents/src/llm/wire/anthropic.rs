@@ -4,21 +4,12 @@ use offshoot_session::{Stop, Usage};
 use serde_json::{Map, Value, json};
 
 use super::piece::{Piece, Refusal, RefusalKind};
-use super::{ModelRequest, SseEvent};
+use super::thinking::Thinking;
+use super::{ModelRequest, SseEvent, json_of, thinking};
 use crate::llm::conversation::{AnswerPart, Message, UserPart, wire_id, wire_name};
 
 /// So many user messages at the end are marked: the next request finds what the last one has cached.
 const MARKED_MESSAGES: usize = 2;
-
-/// Models that are told how many tokens to think. Later ones decide that themselves and are told how hard to think.
-const WITH_THINKING_BUDGET: [&str; 6] = [
-    "claude-3-7",
-    "claude-sonnet-4-",
-    "claude-opus-4-0",
-    "claude-opus-4-1",
-    "claude-opus-4-2",
-    "claude-haiku-4-5",
-];
 
 pub(super) fn body(request: &ModelRequest<'_>) -> Value {
     let model = request.model;
@@ -51,22 +42,19 @@ fn longest_answer(model: &str) -> u32 {
 }
 
 fn think(body: &mut Map<String, Value>, request: &ModelRequest<'_>) {
-    let Some(level) = request.thinking.filter(|level| *level != "off") else { return };
-    if WITH_THINKING_BUDGET.iter().any(|family| request.model.starts_with(family)) {
-        if !may_think(&request.conversation.messages) {
-            return;
+    let Some(level) = request.thinking else { return };
+    let (mode, effort) = match thinking::of_claude(request.model, level) {
+        Thinking::Default => return,
+        Thinking::Budget(_) if !may_think(&request.conversation.messages) => return,
+        Thinking::Budget(tokens) => (json!({ "type": "enabled", "budget_tokens": tokens }), None),
+        Thinking::Adaptive { effort, is_hidden: true } => {
+            (json!({ "type": "adaptive", "display": "summarized" }), Some(effort))
         }
-        let tokens = match level {
-            "minimal" => 1024,
-            "low" => 4096,
-            "medium" => 10_000,
-            "high" => 16_000,
-            _ => 24_000,
-        };
-        body.insert("thinking".to_owned(), json!({ "type": "enabled", "budget_tokens": tokens }));
-    } else {
-        let effort = if level == "minimal" { "low" } else { level };
-        body.insert("thinking".to_owned(), json!({ "type": "adaptive" }));
+        Thinking::Adaptive { effort, is_hidden: false } => (json!({ "type": "adaptive" }), Some(effort)),
+        Thinking::Disabled => (json!({ "type": "disabled" }), None),
+    };
+    body.insert("thinking".to_owned(), mode);
+    if let Some(effort) = effort {
         body.insert("output_config".to_owned(), json!({ "effort": effort }));
     }
 }
@@ -130,7 +118,8 @@ fn user_part(part: &UserPart) -> Value {
         UserPart::Image { media_type, base64 } => image(media_type, base64),
         UserPart::Result { call, text, images, failed } => {
             let mut content = Vec::new();
-            if !text.is_empty() {
+            // Servers refuse a text of spaces.
+            if !text.trim().is_empty() {
                 content.push(json!({ "type": "text", "text": text }));
             }
             content.extend(images.iter().map(|(media_type, base64)| image(media_type, base64)));
@@ -167,8 +156,10 @@ pub(super) struct Decoder;
 
 impl Decoder {
     pub(super) fn read(&mut self, event: &SseEvent) -> Vec<Piece> {
-        let Ok(data) = serde_json::from_str::<Value>(&event.data) else {
-            return vec![Piece::Error(Refusal::unreadable("an event is no JSON"))];
+        let data = match json_of(event) {
+            Ok(Some(data)) => data,
+            Ok(None) => return Vec::new(),
+            Err(unreadable) => return vec![unreadable],
         };
         let kind = text(&data, "type");
         let block = data.get("index").and_then(Value::as_u64).and_then(|at| u32::try_from(at).ok());
@@ -258,7 +249,7 @@ fn stop(reason: &str) -> Stop {
     match reason {
         "end_turn" | "stop_sequence" => Stop::EndTurn,
         "tool_use" => Stop::ToolUse,
-        "max_tokens" => Stop::Length,
+        "max_tokens" | "model_context_window_exceeded" => Stop::Length,
         other => Stop::Other(other.to_owned()),
     }
 }

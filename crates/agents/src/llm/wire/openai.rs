@@ -9,7 +9,7 @@ use offshoot_session::{Stop, Usage};
 use serde_json::{Map, Value, json};
 
 use super::piece::{Piece, Refusal, RefusalKind};
-use super::{ModelRequest, SseEvent};
+use super::{ModelRequest, SseEvent, json_of, thinking};
 use crate::llm::conversation::{AnswerPart, Message, UserPart, wire_id, wire_name};
 
 pub(super) fn body(request: &ModelRequest<'_>) -> Value {
@@ -17,8 +17,8 @@ pub(super) fn body(request: &ModelRequest<'_>) -> Value {
     body.insert("model".to_owned(), request.model.into());
     body.insert("stream".to_owned(), true.into());
     body.insert("stream_options".to_owned(), json!({ "include_usage": true }));
-    if let Some(level) = request.thinking.filter(|level| *level != "off") {
-        body.insert("reasoning_effort".to_owned(), level.into());
+    if let Some(effort) = request.thinking.and_then(|level| thinking::openai_effort(request.model, level)) {
+        body.insert("reasoning_effort".to_owned(), effort.into());
     }
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
@@ -106,19 +106,20 @@ enum Field {
 
 impl Decoder {
     pub(super) fn read(&mut self, event: &SseEvent) -> Vec<Piece> {
-        let data = event.data.trim();
-        if data == "[DONE]" {
+        if event.data.trim() == "[DONE]" {
             return vec![Piece::End];
         }
-        let Ok(chunk) = serde_json::from_str::<Value>(data) else {
-            return vec![Piece::Error(Refusal::unreadable("an event is no JSON"))];
+        let chunk = match json_of(event) {
+            Ok(Some(chunk)) => chunk,
+            Ok(None) => return Vec::new(),
+            Err(unreadable) => return vec![unreadable],
         };
         if let Some(error) = chunk.get("error").filter(|error| !error.is_null()) {
             return vec![Piece::Error(refusal(error))];
         }
         let mut pieces = Vec::new();
         let choice = chunk.pointer("/choices/0");
-        // A proxy may answer with a whole message where a stream was asked for.
+        // Some servers do not stream, and answer with a whole message.
         let delta = choice.and_then(|choice| choice.get("delta").or_else(|| choice.get("message")));
         if let Some(delta) = delta {
             let reasoning = ["reasoning_content", "reasoning"].map(|name| text(delta, name));

@@ -2,7 +2,7 @@
 
 use memchr::memchr2;
 
-/// A longer line is left out; an event without data stands in its place, which no protocol has.
+/// A longer line is left out; an event that says so takes its place.
 const LONGEST: usize = 16 * 1024 * 1024;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -10,6 +10,8 @@ pub struct SseEvent {
     pub name: String,
     /// The lines of its data, joined by line feeds.
     pub data: String,
+    /// It had a line that was too long to be read.
+    pub is_too_long: bool,
 }
 
 /// Collects bytes until an event is complete.
@@ -65,7 +67,7 @@ impl SseDecoder {
         }
         self.is_left_out = true;
         self.line.clear();
-        Some(SseEvent::default())
+        Some(SseEvent { is_too_long: true, ..SseEvent::default() })
     }
 
     fn end_line(&mut self) -> Option<SseEvent> {
@@ -103,7 +105,7 @@ impl SseDecoder {
     /// An event without data is none.
     fn end_event(&mut self) -> Option<SseEvent> {
         let name = std::mem::take(&mut self.name);
-        self.data.take().map(|data| SseEvent { name, data })
+        self.data.take().map(|data| SseEvent { name, data, is_too_long: false })
     }
 }
 
@@ -144,7 +146,8 @@ mod tests {
     fn a_line_that_never_ends_takes_bounded_memory_and_is_noticed() {
         let mut decoder = SseDecoder::default();
         let events: Vec<SseEvent> = (0..3).flat_map(|_| decoder.push(&vec![b'x'; LONGEST])).collect();
-        assert_eq!((events, decoder.line.len()), (vec![SseEvent::default()], 0));
+        let too_long = SseEvent { is_too_long: true, ..SseEvent::default() };
+        assert_eq!((events, decoder.line.len()), (vec![too_long], 0));
         let next = decoder.push(b"x\ndata: a\n\n");
         assert_eq!(next.iter().map(|event| event.data.as_str()).collect::<Vec<_>>(), ["a"]);
     }

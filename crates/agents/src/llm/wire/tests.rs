@@ -234,6 +234,41 @@ fn failures_are_told_in_the_words_of_the_server() {
     }
 }
 
+/// A proxy that cuts a stream off ends it as if it were complete.
+#[test]
+fn an_event_that_is_cut_off_is_none() {
+    for (wire, stream) in [(Wire::Anthropic, ANTHROPIC), (Wire::OpenAi, OPENAI)] {
+        for length in (0..stream.len()).filter(|length| stream.is_char_boundary(*length)) {
+            let pieces = read(wire, &stream[..length]);
+            assert!(!pieces.iter().any(|piece| matches!(piece, Piece::Error(_))), "{pieces:?}");
+        }
+    }
+}
+
+#[test]
+fn an_event_without_data_keeps_the_connection_open() {
+    for (wire, stream) in [(Wire::Anthropic, ANTHROPIC), (Wire::OpenAi, OPENAI)] {
+        assert_eq!(read(wire, &format!("data:\n\ndata: \n\n{stream}")), read(wire, stream));
+    }
+}
+
+#[test]
+fn an_answer_that_comes_whole_is_read() {
+    let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Hi.","tool_calls":[
+        {"id":"a","type":"function","function":{"name":"x","arguments":"{}"}}]},"finish_reason":"tool_calls"}],
+        "usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
+    assert_eq!(
+        Wire::OpenAi.decoder().whole(body.as_bytes()),
+        [
+            text(0, "Hi."),
+            call(1, Some("a"), "x"),
+            input(1, "{}"),
+            Piece::Usage(Usage { input: 3, output: 2, ..Usage::default() }),
+            Piece::Stop(Stop::ToolUse),
+        ]
+    );
+}
+
 fn in_chunks(mut decoder: Decoder, bytes: &[u8], cuts: &[usize]) -> Vec<Piece> {
     let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
     cuts.extend([0, bytes.len()]);
@@ -321,10 +356,14 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
     };
     let nothing = serde_json::Value::Null;
     assert_eq!(asked("claude-opus-5", None), (nothing.clone(), nothing.clone()));
-    assert_eq!(asked("claude-opus-5", Some("off")), (nothing.clone(), nothing.clone()));
+    assert_eq!(asked("claude-opus-5", Some("off")), (json!({ "type": "disabled" }), nothing.clone()));
     assert_eq!(
         asked("claude-opus-5", Some("high")),
-        (json!({ "type": "adaptive" }), json!({ "effort": "high" }))
+        (json!({ "type": "adaptive", "display": "summarized" }), json!({ "effort": "high" }))
+    );
+    assert_eq!(
+        asked("claude-opus-4-5", Some("high")),
+        (json!({ "type": "enabled", "budget_tokens": 16_000 }), nothing.clone())
     );
     assert_eq!(
         asked("claude-haiku-4-5-20251001", Some("minimal")),

@@ -1,10 +1,12 @@
 //! Anthropic's Messages.
 
+pub(super) mod rules;
+
 use serde_json::{Value, json};
 
 use super::{Answer, Event, Kind, Voice, tokens};
 use crate::model::asked::{Asked, Turn, flag, list, person_or_between, text, texts};
-use crate::model::script::Part;
+use crate::model::script::{Part, Tokens};
 
 pub(super) fn asked(body: &Value) -> Asked {
     let turns = list(body, "messages").iter().map(|message| match text(message, "role") {
@@ -45,9 +47,11 @@ impl Messages {
     }
 
     fn usage(&self, output_tokens: usize) -> Value {
+        let counted = Tokens { input: self.answer.input_tokens, output: output_tokens, ..Tokens::default() };
+        let used = self.answer.used.unwrap_or(counted);
         json!({
-            "input_tokens": self.answer.input_tokens, "output_tokens": output_tokens,
-            "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
+            "input_tokens": used.input, "output_tokens": used.output,
+            "cache_creation_input_tokens": used.cache_write, "cache_read_input_tokens": used.cache_read,
         })
     }
 
@@ -56,8 +60,9 @@ impl Messages {
         format!("toolu_{:018}_{:03}", self.answer.number, self.calls)
     }
 
-    fn stop(&self) -> &'static str {
-        if self.calls > 0 { "tool_use" } else { "end_turn" }
+    fn stop(&self) -> &str {
+        let usual = if self.calls > 0 { "tool_use" } else { "end_turn" };
+        self.answer.stop.as_deref().unwrap_or(usual)
     }
 
     fn delta(&self, delta: Value) -> Event {
@@ -143,7 +148,7 @@ impl Voice for Messages {
                 Part::Call { name, input } => {
                     json!({"type": "tool_use", "id": self.call_id(), "name": name, "input": input})
                 }
-                Part::Wait(_) | Part::Gate(_) | Part::Fail(_) => continue,
+                Part::Wait(_) | Part::Gate(_) | Part::Fail(_) | Part::Used(_) | Part::Stop(_) => continue,
             });
         }
         let content = Value::from(content);

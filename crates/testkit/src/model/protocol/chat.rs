@@ -1,10 +1,12 @@
 //! OpenAI's Chat Completions, as many others speak it too.
 
+pub(super) mod rules;
+
 use serde_json::{Value, json};
 
 use super::{Answer, Event, Kind, Voice, tokens};
 use crate::model::asked::{Asked, Turn, flag, list, person_or_between, text, texts};
-use crate::model::script::Part;
+use crate::model::script::{Part, Tokens};
 
 pub(super) fn asked(body: &Value) -> Asked {
     let turns = list(body, "messages").iter().map(|message| match text(message, "role") {
@@ -62,12 +64,18 @@ impl Chat {
     }
 
     fn usage(&self, output: usize) -> Value {
-        let input = self.answer.input_tokens;
-        json!({"prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output})
+        let counted = Tokens { input: self.answer.input_tokens, output, ..Tokens::default() };
+        let used = self.answer.used.unwrap_or(counted);
+        let (input, output) = (used.input + used.cache_read, used.output);
+        json!({
+            "prompt_tokens": input, "completion_tokens": output, "total_tokens": input + output,
+            "prompt_tokens_details": {"cached_tokens": used.cache_read},
+        })
     }
 
-    fn finish(&self) -> &'static str {
-        if self.calls > 0 { "tool_calls" } else { "stop" }
+    fn finish(&self) -> &str {
+        let usual = if self.calls > 0 { "tool_calls" } else { "stop" };
+        self.answer.stop.as_deref().unwrap_or(usual)
     }
 }
 
@@ -139,7 +147,7 @@ impl Voice for Chat {
                         "function": {"name": name, "arguments": input.to_string()},
                     }));
                 }
-                Part::Wait(_) | Part::Gate(_) | Part::Fail(_) => {}
+                Part::Wait(_) | Part::Gate(_) | Part::Fail(_) | Part::Used(_) | Part::Stop(_) => {}
             }
         }
         let output = tokens(words.len() + thoughts.len());

@@ -124,7 +124,7 @@ impl Voice for Gemini {
                 Part::Text(words) => json!({"text": words.text}),
                 Part::Thinking(words) => json!({"text": words.text, "thought": true}),
                 Part::Call { name, input } => self.call(name, input),
-                Part::Wait(_) | Part::Gate(_) | Part::Fail(_) => continue,
+                Part::Wait(_) | Part::Gate(_) | Part::Fail(_) | Part::Used(_) | Part::Stop(_) => continue,
             });
         }
         let said = Value::from(said);

@@ -226,7 +226,7 @@ impl Voice for Responses {
                 Part::Text(said) => (Kind::Text, said.text.clone()),
                 Part::Thinking(said) => (Kind::Thinking, said.text.clone()),
                 Part::Call { name, input } => (Kind::Call { name }, input.to_string()),
-                Part::Wait(_) | Part::Gate(_) | Part::Fail(_) => continue,
+                Part::Wait(_) | Part::Gate(_) | Part::Fail(_) | Part::Used(_) | Part::Stop(_) => continue,
             };
             self.said += text.len();
             let (kind, item) = self.new_item(&kind);
