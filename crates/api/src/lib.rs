@@ -20,6 +20,7 @@
 pub const PROTOCOL: u32 = 2;
 
 pub mod context;
+mod elision;
 pub mod error;
 pub mod event;
 pub mod frame;
