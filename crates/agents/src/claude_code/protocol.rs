@@ -65,9 +65,27 @@ const IDLE_WAIT: Duration = Duration::from_secs(2);
 /// Lines in a row that are not JSON until the output counts as garbage.
 const GARBAGE_LINES: u32 = 20;
 
-/// How a line begins that repeats what Claude Code has written into its transcript. It has up to 150 KB for a turn, and
-/// nothing that the other lines and the transcript do not say.
-const MIRROR: &[u8] = br#"{"type":"transcript_mirror""#;
+/// A line of output, parsed: the part of reading it that takes long where it is long.
+#[derive(Debug)]
+pub(super) enum Line {
+    Blank,
+    Object(json::Map),
+    /// Not JSON, or no object.
+    Garbage,
+}
+
+impl Line {
+    /// Without its newline.
+    pub(super) fn of(line: &[u8]) -> Self {
+        if line.trim_ascii().is_empty() {
+            return Self::Blank;
+        }
+        match serde_json::from_slice(line) {
+            Ok(Value::Object(line)) => Self::Object(line),
+            Ok(_) | Err(_) => Self::Garbage,
+        }
+    }
+}
 
 /// What the driver does next, in order.
 #[expect(clippy::large_enum_variant, reason = "most acts are reports, and none is kept")]
@@ -193,19 +211,18 @@ impl Protocol {
         self.done()
     }
 
-    /// A line of output, without its newline.
-    pub(super) fn line(&mut self, line: &[u8]) -> Vec<Act> {
-        if self.is_over || line.trim_ascii().is_empty() {
+    /// A line of output.
+    pub(super) fn line(&mut self, line: &Line) -> Vec<Act> {
+        if self.is_over || matches!(line, Line::Blank) {
             return Vec::new();
         }
-        let is_mirror = line.starts_with(MIRROR);
-        match (!is_mirror).then(|| serde_json::from_slice::<Value>(line)) {
-            None => self.garbage = 0,
-            Some(Ok(Value::Object(line))) => {
+        match line {
+            Line::Blank => {}
+            Line::Garbage => self.garbage(),
+            Line::Object(line) => {
                 self.garbage = 0;
-                self.take(&line);
+                self.take(line);
             }
-            Some(Ok(_) | Err(_)) => self.garbage(),
         }
         self.watch_silence(true);
         self.done()

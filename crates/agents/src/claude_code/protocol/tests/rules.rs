@@ -9,7 +9,7 @@ use offshoot_session::{Body, Setting, Stop, TurnId};
 use serde_json::{Value, json};
 
 use super::super::laws::{opening, prompt};
-use super::super::{Act, Protocol, Timer};
+use super::super::{Act, Line, Protocol, Timer};
 use crate::claude_code::launch::Version;
 
 struct Talk {
@@ -41,7 +41,7 @@ impl Talk {
     }
 
     fn line(&mut self, line: Value) {
-        self.acts.extend(self.protocol.line(line.to_string().as_bytes()));
+        self.acts.extend(self.protocol.line(&Line::of(line.to_string().as_bytes())));
     }
 
     fn input(&mut self, input: AgentInput) {
@@ -349,7 +349,7 @@ fn an_interrupted_agent_that_does_not_stop_is_ended() {
         ),
         "{kinds:?}"
     );
-    assert_eq!(talk.protocol.line(br#"{"type":"result"}"#), []);
+    assert_eq!(talk.protocol.line(&Line::of(br#"{"type":"result"}"#)), []);
 }
 
 #[test]
@@ -521,7 +521,7 @@ fn garbage_is_noticed_once_and_ends_the_process() {
     talk.taken("t");
     talk.acts.clear();
     for _ in 0..19 {
-        talk.acts.extend(talk.protocol.line(b"garbage"));
+        talk.acts.extend(talk.protocol.line(&Line::of(b"garbage")));
     }
     let notices = |acts: &[Act]| {
         let is_notice =
@@ -530,7 +530,7 @@ fn garbage_is_noticed_once_and_ends_the_process() {
     };
     assert_eq!(notices(&talk.acts), 1);
     assert!(!talk.acts.contains(&Act::End));
-    talk.acts.extend(talk.protocol.line(b"garbage"));
+    talk.acts.extend(talk.protocol.line(&Line::of(b"garbage")));
     assert!(talk.acts.contains(&Act::End));
     assert_eq!(talk.failure(), Some(FailureKind::Protocol));
 }
