@@ -98,6 +98,7 @@ pub(super) async fn connect(
             version,
             provenance,
             missing: prepared.missing,
+            silence: limits.silence,
         };
         let launch = launch(&start, &program, version, &prepared, model.as_ref());
         match Driver::open(launch, opening, FirstPrompt { replay: prepared.replay, has_whole_branch }, limits)

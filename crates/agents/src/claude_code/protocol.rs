@@ -59,7 +59,6 @@ const TITLE: &str = "Claude Code";
 const NAMES_PROMPTS: Version = Version { major: 2, minor: 1, patch: 325 };
 
 const OPENING_WAIT: Duration = Duration::from_secs(20);
-const SILENCE_WAIT: Duration = Duration::from_secs(60);
 const IDLE_WAIT: Duration = Duration::from_secs(2);
 
 /// Lines in a row that are not JSON until the output counts as garbage.
@@ -129,6 +128,8 @@ pub(super) struct Opening {
     /// How the agent came to know the branch, where that is not how it was asked to.
     pub(super) provenance: Option<Provenance>,
     pub(super) missing: Missing,
+    /// So long without output while the model answers is told.
+    pub(super) silence: Duration,
 }
 
 /// The state of one process.
@@ -158,6 +159,7 @@ pub(super) struct Protocol {
     title: Option<String>,
     garbage: u32,
     has_told_garbage: bool,
+    silence: Duration,
     is_silence_armed: bool,
     /// Lines without a meaning here, by kind.
     unknown: BTreeMap<String, u64>,
@@ -198,6 +200,7 @@ impl Protocol {
             title: None,
             garbage: 0,
             has_told_garbage: false,
+            silence: opening.silence,
             is_silence_armed: false,
             unknown: BTreeMap::new(),
             acts: Vec::new(),
@@ -279,7 +282,7 @@ impl Protocol {
             Timer::Silence => {
                 self.is_silence_armed = false;
                 if self.turns.is_active() {
-                    let seconds = SILENCE_WAIT.as_secs();
+                    let seconds = self.silence.as_secs();
                     let text = format!("no output from {TITLE} for {seconds} s: wait, or interrupt it");
                     self.report(ConnectionEvent::Notice(AgentNotice::new(text)));
                 }
@@ -570,14 +573,18 @@ impl Protocol {
     /// It did not become idle: only the end of the process stops it.
     fn end_interrupted(&mut self) {
         let is_interrupted = |open: &turns::OpenTurn| open.is_interrupted || open.failure.is_some();
-        if self.turns.open.as_ref().is_some_and(is_interrupted) {
-            self.close_turn();
-        } else if self.turns.written.as_ref().is_some_and(|written| written.is_interrupted) {
-            self.drop_written();
-        } else {
+        let is_open = self.turns.open.as_ref().is_some_and(is_interrupted);
+        if !is_open && !self.turns.written.as_ref().is_some_and(|written| written.is_interrupted) {
             return;
         }
-        self.give_up(&AgentFailure::new(FailureKind::Process, format!("{TITLE} had to be ended")));
+        // Before the turn ends: who waits for that end hears no more.
+        let text = format!("{TITLE} had to be ended");
+        self.report(ConnectionEvent::Notice(AgentNotice::new(text.clone())));
+        match is_open {
+            true => self.close_turn(),
+            false => self.drop_written(),
+        }
+        self.give_up(&AgentFailure::new(FailureKind::Process, text));
     }
 }
 
@@ -663,7 +670,7 @@ impl Protocol {
         let is_expected =
             !self.is_over && self.turns.is_active() && self.calls.is_empty() && !self.asks.is_waiting();
         if is_expected && (is_output || !self.is_silence_armed) {
-            self.acts.push(Act::Arm(Timer::Silence, SILENCE_WAIT));
+            self.acts.push(Act::Arm(Timer::Silence, self.silence));
         } else if !is_expected && self.is_silence_armed {
             self.acts.push(Act::Disarm(Timer::Silence));
         }

@@ -180,6 +180,7 @@ pub(super) fn opening(session: &str, version: Version) -> Opening {
         version,
         provenance: None,
         missing: Missing::default(),
+        silence: std::time::Duration::from_secs(60),
     }
 }
 

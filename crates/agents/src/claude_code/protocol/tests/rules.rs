@@ -1,8 +1,8 @@
 //! One rule each.
 
 use offshoot_session::agent::{
-    AgentEventKind, AgentInput, AgentTurn, AgentTurnEnd, ConnectionEvent, ExitStatus, FailureKind, FromAgent,
-    TurnCause,
+    AgentEventKind, AgentInput, AgentNotice, AgentTurn, AgentTurnEnd, ConnectionEvent, ExitStatus,
+    FailureKind, FromAgent, TurnCause,
 };
 use offshoot_session::asks::{Answer, Asking};
 use offshoot_session::{Body, Setting, Stop, TurnId};
@@ -341,6 +341,9 @@ fn an_interrupted_agent_that_does_not_stop_is_ended() {
     talk.acts.clear();
     talk.acts = talk.protocol.elapsed(Timer::Idle);
     assert!(talk.acts.contains(&Act::End));
+    let told = AgentNotice::new("Claude Code had to be ended");
+    let told = Act::Report(FromAgent::Connection(ConnectionEvent::Notice(told)));
+    assert_eq!(talk.acts.first(), Some(&told), "before the end of the turn");
     let kinds = talk.kinds();
     assert!(
         matches!(
