@@ -32,6 +32,7 @@ use offshoot_session::{AgentSessionId, Model};
 pub use protocol::laws::broken_laws;
 
 use crate::{Agent, Connecting, Look, NotRenamed, Probing, Rename, Seen, process};
+use models::Origin;
 use sessions::ClaudeHome;
 
 pub const NAME: &str = "claude-code";
@@ -113,7 +114,8 @@ impl Agent for ClaudeCode {
     fn probe<'a>(&'a self, host: &'a Host, environment: &'a Environment) -> Probing<'a> {
         Box::pin(async move {
             let installed = self.probes.installed(host, environment, self.limits.version).await?;
-            if let (Ok(version), true) = (installed.supported(), self.models.are_unknown()) {
+            let origin = Origin::of(&installed.program, environment);
+            if let (Ok(version), true) = (installed.supported(), self.models.are_unknown(origin)) {
                 let program = installed.program.clone();
                 self.models.ask(host, environment, program, version, self.limits).await;
             }
@@ -125,8 +127,9 @@ impl Agent for ClaudeCode {
         })
     }
 
-    fn needs_probe(&self) -> bool {
-        self.models.are_unknown()
+    fn needs_probe(&self, host: &Host, environment: &Environment) -> bool {
+        let program = probe::found(host, environment);
+        program.is_none_or(|program| self.models.are_unknown(Origin::of(&program, environment)))
     }
 
     /// The same for all of its models; it says itself which there are.

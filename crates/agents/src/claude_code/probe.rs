@@ -85,7 +85,7 @@ impl Installed {
     }
 }
 
-fn found(host: &Host, environment: &Environment) -> Option<PathBuf> {
+pub(super) fn found(host: &Host, environment: &Environment) -> Option<PathBuf> {
     match &host.program {
         Some(program) => Some(program.clone()).filter(|program| known::is_executable(program)),
         None => {
