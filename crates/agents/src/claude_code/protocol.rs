@@ -40,6 +40,7 @@ use offshoot_session::agent::{
 };
 use offshoot_session::{AgentSessionId, Missing, Model, Prompt, Provenance, Setting, ToolCallId, TurnId};
 use serde_json::{Value, json};
+use tracing::debug;
 
 use super::launch::Version;
 use about::About;
@@ -680,8 +681,12 @@ impl Protocol {
     fn count(&mut self, kind: &str) {
         // Unknown kinds come from outside, so their number is limited.
         const KINDS: usize = 256;
-        if self.unknown.len() < KINDS || self.unknown.contains_key(kind) {
-            *self.unknown.entry(kind.to_owned()).or_default() += 1;
+        if let Some(count) = self.unknown.get_mut(kind) {
+            *count += 1;
+        } else if self.unknown.len() < KINDS {
+            let shown: String = kind.escape_debug().take(100).collect();
+            debug!(name: "line without a meaning", agent = TITLE, kind = shown);
+            self.unknown.insert(kind.to_owned(), 1);
         }
     }
 
