@@ -163,6 +163,8 @@ async fn failure(place: &Place, fault: &str) -> (FailureKind, String, Vec<Connec
             others.push(event);
         }
     }
+    // An engine that hears of the exit may exit itself at once.
+    assert_eq!(std::fs::read_dir(place.runs()).unwrap().count(), 0, "run files");
     place.is_usable_again(Some(&run)).await;
     match kinds.last() {
         Some(AgentEventKind::Failed(failure)) => (failure.kind, failure.text.clone(), others),
