@@ -24,7 +24,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use offshoot_session::agent::{
-    Abilities, AgentStart, Environment, Host, SettingSupport, SettingsSupport, list,
+    Abilities, AgentStart, Environment, Host, SettingSupport, SettingsSupport, Waits, list,
 };
 use offshoot_session::{AgentSessionId, Model};
 
@@ -32,6 +32,7 @@ use offshoot_session::{AgentSessionId, Model};
 pub use protocol::laws::broken_laws;
 
 use crate::{Agent, Connecting, Look, NotRenamed, Probing, Rename, Seen, process};
+use models::Origin;
 use sessions::ClaudeHome;
 
 pub const NAME: &str = "claude-code";
@@ -65,6 +66,19 @@ pub struct Limits {
     pub version: Duration,
     /// From its start to the list of its models, where only that is wanted.
     pub listing: Duration,
+    /// Without output while the model answers, until the person is told.
+    pub silence: Duration,
+}
+
+impl Limits {
+    /// With those that the person has set.
+    fn with(self, set: Waits) -> Self {
+        Self {
+            opening: set.start.unwrap_or(self.opening),
+            silence: set.silence.unwrap_or(self.silence),
+            ..self
+        }
+    }
 }
 
 impl Default for Limits {
@@ -74,6 +88,7 @@ impl Default for Limits {
             end: Duration::from_secs(3),
             version: Duration::from_secs(3),
             listing: Duration::from_secs(5),
+            silence: Duration::from_secs(60),
         }
     }
 }
@@ -99,20 +114,22 @@ impl Agent for ClaudeCode {
     fn probe<'a>(&'a self, host: &'a Host, environment: &'a Environment) -> Probing<'a> {
         Box::pin(async move {
             let installed = self.probes.installed(host, environment, self.limits.version).await?;
-            if let (Ok(version), true) = (installed.supported(), self.models.are_unknown()) {
+            let origin = Origin::of(&installed.program, environment);
+            if let (Ok(version), true) = (installed.supported(), self.models.are_unknown(origin)) {
                 let program = installed.program.clone();
                 self.models.ask(host, environment, program, version, self.limits).await;
             }
             Ok(crate::Probe {
-                version: installed.stated,
+                version: installed.version().map(str::to_owned),
                 models: self.models.all(),
                 ..crate::Probe::default()
             })
         })
     }
 
-    fn needs_probe(&self) -> bool {
-        self.models.are_unknown()
+    fn needs_probe(&self, host: &Host, environment: &Environment) -> bool {
+        let program = probe::found(host, environment);
+        program.is_none_or(|program| self.models.are_unknown(Origin::of(&program, environment)))
     }
 
     /// The same for all of its models; it says itself which there are.
@@ -175,10 +192,11 @@ impl Agent for ClaudeCode {
 
     fn connect(&self, start: AgentStart) -> Connecting<'_> {
         Box::pin(async move {
-            let installed =
-                self.probes.installed(&start.host, &start.environment, self.limits.version).await?;
+            let limits = self.limits.with(start.host.waits);
+            // A busy machine is no reason to refuse a prompt, so it gets as long as `initialize`.
+            let installed = self.probes.installed(&start.host, &start.environment, limits.opening).await?;
             let version = installed.supported()?;
-            ladder::connect(start, installed.program, version, self.limits, &self.models).await
+            ladder::connect(start, installed.program, version, limits, &self.models).await
         })
     }
 }

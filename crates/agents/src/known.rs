@@ -98,7 +98,7 @@ pub fn look_in(folders: &[PathBuf], environment: &Environment) -> Vec<Found> {
     let heard = asked.into_iter().map(|(program, file, asked)| Found {
         program,
         file,
-        version: asked.and_then(Asked::version),
+        version: asked.and_then(|asked| asked.stated().version()),
     });
     heard.collect()
 }
@@ -108,9 +108,28 @@ pub fn is_executable(file: &Path) -> bool {
     file.metadata().is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
+/// What a program that was asked for its version has said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Stated {
+    Version(String),
+    /// Something else, or nothing.
+    NoVersion,
+    /// It was too slow: its version may be any.
+    Late,
+}
+
+impl Stated {
+    fn version(self) -> Option<String> {
+        match self {
+            Self::Version(version) => Some(version),
+            Self::NoVersion | Self::Late => None,
+        }
+    }
+}
+
 /// The version that a program states within this time. Blocks.
-pub(crate) fn version_of(file: &Path, environment: &Environment, limit: Duration) -> Option<String> {
-    ask_version(file, environment, limit)?.version()
+pub(crate) fn version_of(file: &Path, environment: &Environment, limit: Duration) -> Stated {
+    ask_version(file, environment, limit).map_or(Stated::NoVersion, Asked::stated)
 }
 
 /// A program that is asked for its version.
@@ -139,14 +158,17 @@ fn ask_version(file: &Path, environment: &Environment, limit: Duration) -> Optio
 
 impl Asked {
     /// What it says, as far as it says it in time.
-    fn version(mut self) -> Option<String> {
+    fn stated(mut self) -> Stated {
         let told = self.told.recv_timeout(self.until.saturating_duration_since(Instant::now()));
         // It has said what there was to say, or it is too slow; what it has started goes with it.
         if let Some(group) = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw) {
             let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = self.child.wait();
-        version_in(&told.ok()?)
+        match told {
+            Ok(told) => version_in(&told).map_or(Stated::NoVersion, Stated::Version),
+            Err(_) => Stated::Late,
+        }
     }
 }
 

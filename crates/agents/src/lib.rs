@@ -50,8 +50,9 @@ pub trait Agent: Send + Sync {
         Box::pin(async { Ok(Probe::default()) })
     }
 
-    /// Whether [`Agent::abilities`] does not know the models yet, and [`Agent::probe`] finds them out.
-    fn needs_probe(&self) -> bool {
+    /// Whether [`Agent::abilities`] does not know the models of this caller yet, and [`Agent::probe`] finds them out. From here
+    /// on those of this caller count.
+    fn needs_probe(&self, _host: &Host, _environment: &Environment) -> bool {
         false
     }
 

@@ -24,7 +24,7 @@ const DEADLINE: Duration = Duration::from_secs(60);
 
 /// `FAULT` names what it does wrong.
 const STAND_IN: &str = r##"#!/bin/sh
-if [ "$1" = --version ]; then echo "${VERSION:-2.1.325} (Claude Code)"; exit; fi
+if [ "$1" = --version ]; then sleep "${SLOW:-0}"; echo "${VERSION:-2.1.325} (Claude Code)"; exit; fi
 case " $* " in *" --resume "*)
     if [ "$FAULT" = no_session ]; then
         echo "No conversation found with session ID: x" >&2; exit 1
@@ -163,6 +163,8 @@ async fn failure(place: &Place, fault: &str) -> (FailureKind, String, Vec<Connec
             others.push(event);
         }
     }
+    // An engine that hears of the exit may exit itself at once.
+    assert_eq!(std::fs::read_dir(place.runs()).unwrap().count(), 0, "run files");
     place.is_usable_again(Some(&run)).await;
     match kinds.last() {
         Some(AgentEventKind::Failed(failure)) => (failure.kind, failure.text.clone(), others),
@@ -289,6 +291,27 @@ async fn a_version_that_is_too_old_or_unknown_is_refused_with_advice() {
         );
         assert_eq!(error, expected);
     }
+}
+
+/// A busy machine: an update would not help.
+#[tokio::test]
+async fn a_program_that_states_its_version_late_is_not_called_too_old() {
+    let mut place = Place::new();
+    // Looking at agents does not wait for long; a prompt does.
+    place.agent.limits.version = Duration::from_millis(100);
+    let start = place.start(&[("SLOW", "0.5")], Handoff::New { session: None });
+    let connection = timeout(DEADLINE, place.agent.connect(start)).await.unwrap().unwrap();
+    timeout(DEADLINE, connection.close()).await.unwrap().unwrap();
+    let mut place = Place::new();
+    place.agent.limits.opening = Duration::from_millis(200);
+    let start = place.start(&[("SLOW", "1000")], Handoff::New { session: None });
+    let error = timeout(DEADLINE, place.agent.connect(start)).await.unwrap().unwrap_err().to_string();
+    let program = place.folder.path().join("claude");
+    let program = program.display();
+    assert_eq!(
+        error,
+        format!("Claude Code could not be started: `{program} --version` did not answer within 0.2 s")
+    );
 }
 
 #[tokio::test]

@@ -22,6 +22,7 @@
 pub const PROTOCOL: u32 = 3;
 
 pub mod context;
+mod elision;
 pub mod error;
 pub mod event;
 pub mod frame;

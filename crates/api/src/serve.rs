@@ -14,6 +14,7 @@ use futures_util::{FutureExt, Stream, StreamExt};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tracing::debug;
 
+use crate::elision::elided;
 use crate::frame::{self, Call, Lines, MAX_LINE, Outbox, Reply};
 use crate::{
     Access, ApiError, Caller, CallerContext, CallerId, ErrorCode, ErrorData, Event, Request, Response,
@@ -173,11 +174,18 @@ fn told(event: Result<Event, ApiError>) -> Reply {
     }
 }
 
-/// A reply as a line. One that is too long would end the connection, so the call is refused in its place.
+/// A reply as a line. One that is too long would end the connection: texts of an event are cut, and any other call is refused
+/// in its place.
 fn line_of(reply: &Reply) -> Result<Vec<u8>, serde_json::Error> {
     let line = frame::encode(reply)?;
     let bytes = line.len();
     if bytes <= MAX_LINE {
+        return Ok(line);
+    }
+    drop(line);
+    if let Reply::Event { event } = reply
+        && let Some(line) = elided(event)?
+    {
         return Ok(line);
     }
     let (id, code) = match reply {

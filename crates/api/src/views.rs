@@ -15,7 +15,7 @@ pub use ask::{
     AnswerView, AskView, AskingView, ChoiceView, OfferName, OfferView, QuestionView, RuleView, ScopeView,
 };
 pub use engine::EngineView;
-pub use entry::{BlockView, BodyView, EntryView, ModelView, PromptView, SettingView, UsageView};
+pub use entry::{BlockView, BodyView, ElidedView, EntryView, ModelView, PromptView, SettingView, UsageView};
 pub use operation::OperationView;
 pub use place::{PlaceView, VersionBrief};
 pub use session::{

@@ -263,9 +263,9 @@ impl Engine {
         begin.agent = begin.agent.or_else(|| settings.default_agent.clone());
         if let Some(agent) = begin.agent.as_ref().and_then(|agent| self.shared.agents.get(agent)) {
             let model: Option<offshoot_session::Model> = begin.model.clone().map(Into::into);
-            if model.is_some() && agent.needs_probe() {
-                let environment = environment_for(&caller.context, &settings);
-                let host = settings.host_for(agent.name(), &self.shared.host);
+            let environment = environment_for(&caller.context, &settings);
+            let host = settings.host_for(agent.name(), &self.shared.host);
+            if model.is_some() && agent.needs_probe(&host, &environment) {
                 // One that cannot be asked says why when it is connected.
                 let _ = agent.probe(&host, &environment).await;
             }

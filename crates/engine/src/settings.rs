@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use offshoot_api::CallerContext;
 use offshoot_session::Model;
-use offshoot_session::agent::{Host, Provider};
+use offshoot_session::agent::{Host, Provider, Waits};
 use offshoot_session::compaction::CompactionSettings;
 use offshoot_session::cost::Prices;
 pub use offshoot_session::plan::ConfigChangeBranching;
@@ -56,6 +56,8 @@ pub struct Settings {
     pub agent_environment: Vec<String>,
     /// Where the programs of agents are, by agent, for those that the person has set.
     pub agent_programs: BTreeMap<String, PathBuf>,
+    /// How long these programs may take, by agent, where the person has set it.
+    pub agent_waits: BTreeMap<String, Waits>,
     /// Servers of models that the person has set, by name.
     pub providers: BTreeMap<String, Provider>,
     /// What tokens cost where nobody says it.
@@ -91,6 +93,7 @@ impl Default for Settings {
             hooks: Vec::new(),
             agent_environment: Vec::new(),
             agent_programs: BTreeMap::new(),
+            agent_waits: BTreeMap::new(),
             providers: BTreeMap::new(),
             prices: Prices::listed(),
             reach_wait: Duration::from_secs(60),
@@ -103,7 +106,8 @@ impl Settings {
     /// How an agent is run here: `host` is what the engine knows, and the person may have set its program.
     pub(crate) fn host_for(&self, agent: &str, host: &Host) -> Host {
         let program = self.agent_programs.get(agent).cloned();
-        Host { program, providers: self.providers.clone(), ..host.clone() }
+        let waits = self.agent_waits.get(agent).copied().unwrap_or_default();
+        Host { program, waits, providers: self.providers.clone(), ..host.clone() }
     }
 }
 

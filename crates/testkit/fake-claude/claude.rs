@@ -75,6 +75,10 @@ impl Claude {
         if let Some(problem) = config.fault("refuses_to_start").and_then(Value::as_str) {
             return Err(problem.to_owned());
         }
+        let refused = config.fault("refuses").and_then(|texts| texts[config.start.to_string()].as_str());
+        if let Some(problem) = refused {
+            return Err(problem.to_owned());
+        }
         let workspace = std::env::current_dir().map_err(text)?;
         let transcript = opening::transcript(&options, &config, &workspace)?;
         let status = StatusFile::new(&config, workspace.display().to_string()).map_err(text)?;

@@ -117,7 +117,7 @@ impl Transcript {
             for text in texts(&line["message"]["content"]) {
                 if let Some(list) = text.strip_prefix(SUMMARY) {
                     prompts.extend(serde_json::from_str::<Vec<String>>(list.trim()).unwrap_or_default());
-                } else if !text.starts_with('<') && !text.starts_with(INTERRUPTED) {
+                } else if is_of_person(text) {
                     prompts.push(text.to_owned());
                 }
             }
@@ -140,6 +140,10 @@ impl Transcript {
             seconds % 60
         )
     }
+}
+
+pub(super) fn is_of_person(text: &str) -> bool {
+    !text.starts_with('<') && !text.starts_with(INTERRUPTED)
 }
 
 pub(super) fn texts(content: &Value) -> Vec<&str> {

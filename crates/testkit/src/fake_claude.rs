@@ -40,7 +40,8 @@
 //!
 //! [`configure`] writes them into the configuration folder, for every start from then on: `version` (an older one lacks
 //! what 2.1.197 lacks), `refuses_to_start` (a text), `is_silent` (no request is answered), `is_signed_out`,
-//! `kill_after` (SIGKILL after so many lines).
+//! `kill_after` (SIGKILL after so many lines), `refuses` (texts by the number of the start, such as
+//! `{"2": "No message found with message.uuid of: x"}`).
 //!
 //! # Limitations
 //!
@@ -88,6 +89,10 @@ pub fn prompts_of(folder: &Path, session: &str) -> io::Result<Vec<String>> {
     let file = session_file(folder, session).ok_or(io::ErrorKind::NotFound)?;
     Ok(transcript::Transcript::read(session, file)?.prompts())
 }
+
+mod messages;
+
+pub use messages::{Message, messages_of};
 
 #[path = "../fake-claude/transcript.rs"]
 #[expect(dead_code, reason = "the program writes the files that tests only read")]

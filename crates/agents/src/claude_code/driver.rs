@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::outbox::Outbox;
-use super::protocol::{Act, Opening, Protocol, Timer};
+use super::protocol::{Act, Line, Opening, Protocol, Timer};
 use super::{Limits, TITLE};
 use crate::ConnectError;
 use crate::process::{AgentProcess, Launch, Output, sleep_until};
@@ -43,6 +43,17 @@ enum Leaving {
     /// It was asked to end, and has until then.
     Asked(Instant),
     Forced,
+}
+
+/// A longer line is parsed on a thread of its own: other sessions are served by this one meanwhile.
+const LONG_LINE: usize = 1024 * 1024;
+
+async fn parsed(line: Vec<u8>) -> Line {
+    if line.len() < LONG_LINE {
+        return Line::of(&line);
+    }
+    // It breaks down only with the runtime.
+    tokio::task::spawn_blocking(move || Line::of(&line)).await.unwrap_or(Line::Blank)
 }
 
 /// Why a process did not open.
@@ -90,7 +101,7 @@ impl Driver {
             let next = driver.timers.iter().min_by_key(|(_, at)| **at).map(|(timer, at)| (*timer, *at));
             let acts = tokio::select! {
                 output = driver.process.next(true) => match output {
-                    Output::Line(line) => driver.protocol.line(&line),
+                    Output::Line(line) => driver.protocol.line(&parsed(line).await),
                     Output::TooLong(bytes) => driver.protocol.line_too_long(bytes),
                     Output::Exited { status, stderr } => return Err(exited(reason, status, &stderr)),
                 },
@@ -138,6 +149,8 @@ impl Driver {
                     self.perform(acts);
                 }
                 Event::Output(Output::Line(line)) => {
+                    self.outbox.read(line.len());
+                    let line = parsed(line).await;
                     let acts = self.protocol.line(&line);
                     self.perform(acts);
                 }
@@ -189,6 +202,11 @@ impl Driver {
         };
         let send = async {
             match events {
+                // The receiver holds many small events, or one that is large.
+                Some(events) if outbox.is_next_heavy() => {
+                    let room = events.reserve_many(events.max_capacity()).await;
+                    Some(room.ok().and_then(|mut room| room.next()))
+                }
                 Some(events) if !outbox.is_empty() => Some(events.reserve().await.ok()),
                 Some(events) => {
                     events.closed().await;

@@ -9,7 +9,7 @@ use offshoot_session::{AgentSessionId, Body, EntryId, Missing, Model, Provenance
 
 use super::driver::{Driver, FirstPrompt, NotOpened};
 use super::launch::{LaunchCase, LaunchSpec, Version, arguments, is_withheld, variables};
-use super::models::KnownModels;
+use super::models::{KnownModels, Origin};
 use super::protocol::Opening;
 use super::sessions::{ClaudeHome, Point, Reach};
 use super::{DEFAULT_MODE, Limits, NAME, TITLE};
@@ -63,6 +63,7 @@ pub(super) async fn connect(
     limits: Limits,
     models: &KnownModels,
 ) -> Result<AgentConnection, ConnectError> {
+    let origin = Origin::of(&program, &start.environment);
     let environment = start.environment.clone();
     let home = blocking(move || ClaudeHome::of(&environment)).await?;
     let rungs = {
@@ -98,13 +99,14 @@ pub(super) async fn connect(
             version,
             provenance,
             missing: prepared.missing,
+            silence: limits.silence,
         };
         let launch = launch(&start, &program, version, &prepared, model.as_ref());
         match Driver::open(launch, opening, FirstPrompt { replay: prepared.replay, has_whole_branch }, limits)
             .await
         {
             Ok(driver) => {
-                models.remember(driver.models());
+                models.remember(origin, driver.models());
                 return Ok(AgentConnection::served_by(move |inputs, events| driver.serve(inputs, events)));
             }
             Err(NotOpened::NoSession(error)) => last = Some(error),

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use offshoot_session::agent::{Environment, Host};
+use offshoot_session::agent::{Environment, FailureKind, Host};
 
 use super::launch::{Version, is_withheld};
 use super::{NAME, TITLE};
 use crate::ConnectError;
-use crate::known::{self, version_of};
+use crate::known::{self, Stated, version_of};
 
 /// The first version that was measured; earlier ones lack options.
 const OLDEST: Version = Version { major: 2, minor: 1, patch: 197 };
@@ -24,8 +24,9 @@ pub(super) struct Probes(Mutex<BTreeMap<PathBuf, (SystemTime, String)>>);
 #[derive(Clone, Debug)]
 pub(super) struct Installed {
     pub(super) program: PathBuf,
-    /// As it states it.
-    pub(super) stated: Option<String>,
+    stated: Stated,
+    /// It was given so long to state its version.
+    limit: Duration,
 }
 
 impl Probes {
@@ -39,36 +40,52 @@ impl Probes {
         let changed_at = program.metadata().and_then(|about| about.modified()).ok();
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&program).cloned();
         if let Some((_, stated)) = known.filter(|(at, _)| Some(*at) == changed_at) {
-            return Ok(Installed { program, stated: Some(stated) });
+            return Ok(Installed { program, stated: Stated::Version(stated), limit });
         }
         let environment = environment.iter().filter(|(name, _)| !is_withheld(name));
         let environment: Environment =
             environment.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let asked = program.clone();
         let version = tokio::task::spawn_blocking(move || version_of(&asked, &environment, limit));
-        let stated = version.await.ok().flatten();
-        if let (Some(changed_at), Some(stated)) = (changed_at, &stated) {
+        let stated = version.await.unwrap_or(Stated::NoVersion);
+        if let (Some(changed_at), Stated::Version(stated)) = (changed_at, &stated) {
             let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             known.insert(program.clone(), (changed_at, stated.clone()));
         }
-        Ok(Installed { program, stated })
+        Ok(Installed { program, stated, limit })
     }
 }
 
 impl Installed {
+    /// As it states it.
+    pub(super) fn version(&self) -> Option<&str> {
+        match &self.stated {
+            Stated::Version(version) => Some(version),
+            Stated::NoVersion | Stated::Late => None,
+        }
+    }
+
     pub(super) fn supported(&self) -> Result<Version, ConnectError> {
-        let version = self.stated.as_deref().and_then(|stated| stated.parse::<Version>().ok());
+        if self.stated == Stated::Late {
+            let text = format!(
+                "{TITLE} could not be started: `{} --version` did not answer within {} s",
+                self.program.display(),
+                self.limit.as_secs_f32()
+            );
+            return Err(ConnectError::Failed { kind: FailureKind::Process, text });
+        }
+        let version = self.version().and_then(|stated| stated.parse::<Version>().ok());
         version.filter(|version| *version >= OLDEST).ok_or_else(|| ConnectError::NotSupported {
             agent: TITLE.to_owned(),
             program: self.program.clone(),
-            version: self.stated.clone(),
+            version: self.version().map(str::to_owned),
             oldest: OLDEST.to_string(),
             install: install(),
         })
     }
 }
 
-fn found(host: &Host, environment: &Environment) -> Option<PathBuf> {
+pub(super) fn found(host: &Host, environment: &Environment) -> Option<PathBuf> {
     match &host.program {
         Some(program) => Some(program.clone()).filter(|program| known::is_executable(program)),
         None => {

@@ -40,6 +40,7 @@ use offshoot_session::agent::{
 };
 use offshoot_session::{AgentSessionId, Missing, Model, Prompt, Provenance, Setting, ToolCallId, TurnId};
 use serde_json::{Value, json};
+use tracing::debug;
 
 use super::launch::Version;
 use about::About;
@@ -59,15 +60,32 @@ const TITLE: &str = "Claude Code";
 const NAMES_PROMPTS: Version = Version { major: 2, minor: 1, patch: 325 };
 
 const OPENING_WAIT: Duration = Duration::from_secs(20);
-const SILENCE_WAIT: Duration = Duration::from_secs(60);
 const IDLE_WAIT: Duration = Duration::from_secs(2);
 
 /// Lines in a row that are not JSON until the output counts as garbage.
 const GARBAGE_LINES: u32 = 20;
 
-/// How a line begins that repeats what Claude Code has written into its transcript. It has up to 150 KB for a turn, and
-/// nothing that the other lines and the transcript do not say.
-const MIRROR: &[u8] = br#"{"type":"transcript_mirror""#;
+/// A line of output, parsed: the part of reading it that takes long where it is long.
+#[derive(Debug)]
+pub(super) enum Line {
+    Blank,
+    Object(json::Map),
+    /// Not JSON, or no object.
+    Garbage,
+}
+
+impl Line {
+    /// Without its newline.
+    pub(super) fn of(line: &[u8]) -> Self {
+        if line.trim_ascii().is_empty() {
+            return Self::Blank;
+        }
+        match serde_json::from_slice(line) {
+            Ok(Value::Object(line)) => Self::Object(line),
+            Ok(_) | Err(_) => Self::Garbage,
+        }
+    }
+}
 
 /// What the driver does next, in order.
 #[expect(clippy::large_enum_variant, reason = "most acts are reports, and none is kept")]
@@ -111,6 +129,8 @@ pub(super) struct Opening {
     /// How the agent came to know the branch, where that is not how it was asked to.
     pub(super) provenance: Option<Provenance>,
     pub(super) missing: Missing,
+    /// So long without output while the model answers is told.
+    pub(super) silence: Duration,
 }
 
 /// The state of one process.
@@ -140,6 +160,7 @@ pub(super) struct Protocol {
     title: Option<String>,
     garbage: u32,
     has_told_garbage: bool,
+    silence: Duration,
     is_silence_armed: bool,
     /// Lines without a meaning here, by kind.
     unknown: BTreeMap<String, u64>,
@@ -180,6 +201,7 @@ impl Protocol {
             title: None,
             garbage: 0,
             has_told_garbage: false,
+            silence: opening.silence,
             is_silence_armed: false,
             unknown: BTreeMap::new(),
             acts: Vec::new(),
@@ -193,19 +215,18 @@ impl Protocol {
         self.done()
     }
 
-    /// A line of output, without its newline.
-    pub(super) fn line(&mut self, line: &[u8]) -> Vec<Act> {
-        if self.is_over || line.trim_ascii().is_empty() {
+    /// A line of output.
+    pub(super) fn line(&mut self, line: &Line) -> Vec<Act> {
+        if self.is_over || matches!(line, Line::Blank) {
             return Vec::new();
         }
-        let is_mirror = line.starts_with(MIRROR);
-        match (!is_mirror).then(|| serde_json::from_slice::<Value>(line)) {
-            None => self.garbage = 0,
-            Some(Ok(Value::Object(line))) => {
+        match line {
+            Line::Blank => {}
+            Line::Garbage => self.garbage(),
+            Line::Object(line) => {
                 self.garbage = 0;
-                self.take(&line);
+                self.take(line);
             }
-            Some(Ok(_) | Err(_)) => self.garbage(),
         }
         self.watch_silence(true);
         self.done()
@@ -262,7 +283,7 @@ impl Protocol {
             Timer::Silence => {
                 self.is_silence_armed = false;
                 if self.turns.is_active() {
-                    let seconds = SILENCE_WAIT.as_secs();
+                    let seconds = self.silence.as_secs();
                     let text = format!("no output from {TITLE} for {seconds} s: wait, or interrupt it");
                     self.report(ConnectionEvent::Notice(AgentNotice::new(text)));
                 }
@@ -553,14 +574,18 @@ impl Protocol {
     /// It did not become idle: only the end of the process stops it.
     fn end_interrupted(&mut self) {
         let is_interrupted = |open: &turns::OpenTurn| open.is_interrupted || open.failure.is_some();
-        if self.turns.open.as_ref().is_some_and(is_interrupted) {
-            self.close_turn();
-        } else if self.turns.written.as_ref().is_some_and(|written| written.is_interrupted) {
-            self.drop_written();
-        } else {
+        let is_open = self.turns.open.as_ref().is_some_and(is_interrupted);
+        if !is_open && !self.turns.written.as_ref().is_some_and(|written| written.is_interrupted) {
             return;
         }
-        self.give_up(&AgentFailure::new(FailureKind::Process, format!("{TITLE} had to be ended")));
+        // Before the turn ends: who waits for that end hears no more.
+        let text = format!("{TITLE} had to be ended");
+        self.report(ConnectionEvent::Notice(AgentNotice::new(text.clone())));
+        match is_open {
+            true => self.close_turn(),
+            false => self.drop_written(),
+        }
+        self.give_up(&AgentFailure::new(FailureKind::Process, text));
     }
 }
 
@@ -646,7 +671,7 @@ impl Protocol {
         let is_expected =
             !self.is_over && self.turns.is_active() && self.calls.is_empty() && !self.asks.is_waiting();
         if is_expected && (is_output || !self.is_silence_armed) {
-            self.acts.push(Act::Arm(Timer::Silence, SILENCE_WAIT));
+            self.acts.push(Act::Arm(Timer::Silence, self.silence));
         } else if !is_expected && self.is_silence_armed {
             self.acts.push(Act::Disarm(Timer::Silence));
         }
@@ -656,8 +681,12 @@ impl Protocol {
     fn count(&mut self, kind: &str) {
         // Unknown kinds come from outside, so their number is limited.
         const KINDS: usize = 256;
-        if self.unknown.len() < KINDS || self.unknown.contains_key(kind) {
-            *self.unknown.entry(kind.to_owned()).or_default() += 1;
+        if let Some(count) = self.unknown.get_mut(kind) {
+            *count += 1;
+        } else if self.unknown.len() < KINDS {
+            let shown: String = kind.escape_debug().take(100).collect();
+            debug!(name: "line without a meaning", agent = TITLE, kind = shown);
+            self.unknown.insert(kind.to_owned(), 1);
         }
     }
 

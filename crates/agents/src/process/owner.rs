@@ -99,6 +99,8 @@ fn own(
     // If the task was cancelled, the process is dropped here, which ends it.
     drop(ready.send(Ok(Started { stdin, stdout, stderr, exited, owner: Owner(send) })));
     let status = running.end(&events, interrupt);
+    // Its run file is gone before anybody hears of the exit: the engine may exit then.
+    drop(running);
     // The connection may be gone.
     let _ = tell_exit.send(Some(status));
 }

@@ -21,8 +21,18 @@ pub struct EntryView {
     /// told by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<BoundView>,
+    /// Its texts are cut, because all of it is longer than a line of the connection. The session has the whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elided: Option<ElidedView>,
     #[serde(flatten)]
     pub body: BodyView,
+}
+
+/// How much was left out of an entry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ElidedView {
+    pub bytes: u64,
+    pub lines: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -187,6 +197,7 @@ impl From<&Entry> for EntryView {
             at: entry.written_at,
             turn: entry.turn.as_ref().map(ToString::to_string),
             bound: None,
+            elided: None,
             body: BodyView::from(&entry.body),
         }
     }

@@ -9,6 +9,7 @@ use offshoot_api::CallerContext;
 use offshoot_engine::settings::ConfigChangeBranching;
 use offshoot_engine::{Settings as EngineSettings, SettingsSource};
 use offshoot_session::Model;
+use offshoot_session::agent::Waits;
 use offshoot_session::compaction::CompactionSettings;
 use offshoot_session::cost::Prices;
 
@@ -65,6 +66,14 @@ pub(crate) fn engine_settings(settings: &Settings) -> Result<EngineSettings, Fai
             .map(|path: String| ("claude-code".to_owned(), PathBuf::from(path)))
             .into_iter()
             .collect(),
+        agent_waits: [(
+            "claude-code".to_owned(),
+            Waits {
+                start: time(&keys::CLAUDE_CODE_START_WAIT)?,
+                silence: time(&keys::CLAUDE_CODE_SILENCE_WAIT)?,
+            },
+        )]
+        .into(),
         providers: settings.get::<Providers>(&keys::PROVIDERS)?.unwrap_or_default().0,
         reach_wait: time(&keys::CONNECT_WAIT)?.unwrap_or(usual.reach_wait),
         reach_again: count(&keys::CONNECT_AGAIN)?.unwrap_or(usual.reach_again),

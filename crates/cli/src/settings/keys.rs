@@ -46,7 +46,7 @@ impl Key {
     }
 }
 
-pub(crate) static KEYS: [&Key; 33] = [
+pub(crate) static KEYS: [&Key; 35] = [
     &AGENT,
     &MODEL,
     &THINKING,
@@ -66,6 +66,8 @@ pub(crate) static KEYS: [&Key; 33] = [
     &HOOK_TIME_LIMIT,
     &AGENT_ENVIRONMENT,
     &CLAUDE_CODE_PATH,
+    &CLAUDE_CODE_START_WAIT,
+    &CLAUDE_CODE_SILENCE_WAIT,
     &PROVIDERS,
     &CONNECT_WAIT,
     &CONNECT_AGAIN,
@@ -236,6 +238,22 @@ pub(crate) static CLAUDE_CODE_PATH: Key = Key {
     default: None,
     whose: Whose::Person,
     meaning: "The program of Claude Code, if not the `claude` that is found on `PATH`.",
+};
+
+pub(crate) static CLAUDE_CODE_START_WAIT: Key = Key {
+    name: "agents.claude-code.start_wait",
+    kind: Kind::Time,
+    default: Some("20s"),
+    whose: Whose::Person,
+    meaning: "How long Claude Code may take to answer after its start.",
+};
+
+pub(crate) static CLAUDE_CODE_SILENCE_WAIT: Key = Key {
+    name: "agents.claude-code.silence_wait",
+    kind: Kind::Time,
+    default: Some("1m"),
+    whose: Whose::Person,
+    meaning: "After so long without output of Claude Code in a turn you are told.",
 };
 
 pub(crate) static PROVIDERS: Key = Key {

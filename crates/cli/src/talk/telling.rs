@@ -18,7 +18,7 @@ use super::given::{Change, ENDS_PLAN, change_in, given, plan_of};
 use super::suggested::suggested;
 use super::wrapping::Wrapping;
 use crate::look::{Ink, Look, Sign};
-use crate::numbers::{counted, moment_after};
+use crate::numbers::{bytes, counted, moment_after};
 use crate::text::{cut, harmless_command, harmless_line, harmless_lines, harmless_piece, width, wrapped};
 use crate::words::{self, chatting, talking};
 
@@ -191,9 +191,10 @@ impl<'l> Telling<'l> {
                 Prompts::Told => self.prompt(prompt),
             },
             BodyView::Reply { blocks, .. } => {
+                let told = self.told.get(&entry.id).copied().unwrap_or_default();
                 let out = self.reply(&entry.id, blocks);
                 self.live_words.remove(&entry.id);
-                out
+                out + &self.elided(entry, told.saturating_sub(text_of(blocks).len()))
             }
             BodyView::ToolResult { blocks, failed, .. } => self.result(blocks, *failed),
             BodyView::Shell { command, output, .. } => {
@@ -438,6 +439,15 @@ impl<'l> Telling<'l> {
         self.thoughts(id, blocks) + &self.said(id, blocks)
     }
 
+    /// The event has only the beginning of the entry; so many bytes more were told while they came.
+    fn elided(&mut self, entry: &EntryView, more: usize) -> String {
+        let missing = entry.elided.map_or(0, |elided| elided.bytes.saturating_sub(more as u64));
+        match missing {
+            0 => String::new(),
+            missing => self.line(Ink::Faint, &talking::elided(&bytes(missing))),
+        }
+    }
+
     fn said(&mut self, id: &str, blocks: &[BlockView]) -> String {
         let text = text_of(blocks);
         let told = self.told.get(id).copied().unwrap_or_default();
@@ -621,7 +631,7 @@ pub(crate) fn setting_told(setting: &SettingView) -> String {
 
 #[cfg(test)]
 mod tests {
-    use offshoot_api::views::EntryView;
+    use offshoot_api::views::{ElidedView, EntryView};
     use serde_json::json;
 
     use super::*;
@@ -632,6 +642,18 @@ mod tests {
             "blocks": [{ "kind": "text", "text": text }], "model": null, "usage": null, "stop": "end_turn",
         });
         serde_json::from_value(view).expect("a view")
+    }
+
+    #[test]
+    fn what_is_missing_of_a_long_reply_is_told_unless_it_was_heard() {
+        let look = Look::plain(None);
+        let elided = Some(ElidedView { bytes: 2048, lines: 0 });
+        let long = |id| EntryView { elided, ..reply(id, "Begun") };
+        let mut telling = Telling::new(&look);
+        let told = telling.entry(&long("a"), Prompts::Seen);
+        assert_eq!(told, "Begun\n2.0 KiB more are in the session: `offshoot show` prints all of it.\n");
+        assert_eq!(telling.words("b", &format!("Begun{}", "x".repeat(2048))).len(), 2053);
+        assert_eq!(telling.entry(&long("b"), Prompts::Seen), "");
     }
 
     /// The engine was killed behind a block: the agent's transcript has it under the agent's own id.

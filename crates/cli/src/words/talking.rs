@@ -48,6 +48,11 @@ pub(crate) const LIMIT: &str = "The answer reached its limit and stops here.";
 
 pub(crate) const DISCARDED: &str = "The agent discarded the text above and starts again.";
 
+/// An answer of which only the beginning was sent.
+pub(crate) fn elided(bytes: &str) -> String {
+    format!("{bytes} more are in the session: `offshoot show` prints all of it.")
+}
+
 pub(crate) fn retrying(attempt: u32, of: u32, wait_ms: u64, error: &str) -> String {
     let seconds = wait_ms.div_ceil(1000);
     format!("Retrying in {seconds} s ({attempt} of {of}): {error}")

@@ -5,7 +5,7 @@ use offshoot_engine::process::processes_of_run;
 use offshoot_testkit::deadline::until;
 use offshoot_testkit::stop_engine;
 
-use crate::person::Person;
+use crate::person::{Accident, Moment, Person};
 use crate::under_test::program;
 
 /// Sends a prompt whose tool runs, and kills the engine and Claude in it. The run that is left.
@@ -37,6 +37,15 @@ fn tools_of_a_killed_engine_are_ended_by_the_next_one() {
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(processes_of_run(&run), [0_u32; 0]);
     assert!(!person.runs().contains(&run), "its run file is gone too");
+}
+
+/// The block is told live, and found in the transcript of Claude under another id.
+#[test]
+fn what_was_said_when_the_engine_was_killed_is_printed_once() {
+    let mut person = Person::new();
+    person.send_until("work", Moment::Reply, Accident::KillEngine);
+    person.send("after");
+    assert_eq!(person.difference(), None);
 }
 
 /// A tool may use Offshoot too, in another home.

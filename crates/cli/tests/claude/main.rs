@@ -1,8 +1,10 @@
 //! Conversations with a scripted Claude Code that keeps its own session files: at random, people send, edit, switch,
-//! interrupt and answer, and processes are killed. After every answered turn the agent session that the head's branch is
-//! bound to has exactly the prompts of that branch.
+//! interrupt and answer, and Claude, the engine or both are killed, idle or in a reply, a permission request or a tool.
+//! After every answered turn the agent session that the head's branch is bound to has exactly the messages of that branch:
+//! prompts, replies, calls and results. A step fails only where the step itself makes it fail.
 //!
-//! A run takes a few seconds, and about five minutes with `OFFSHOOT_PROOFS=full`: 100 rounds of 60 steps.
+//! The usual run has two rounds of 20 steps. `OFFSHOOT_PROOFS=full` makes them 60 steps, and 20 rounds or as many as
+//! `OFFSHOOT_TEST_ROUNDS` says.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot run the program has failed")]
 
@@ -17,7 +19,7 @@ mod under_test;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use person::Person;
+use person::{Accident, Moment, Person};
 
 /// Chance that falls the same way for the same seed.
 struct Dice(u64);
@@ -40,9 +42,10 @@ impl Dice {
 }
 
 #[test]
-fn the_session_of_a_branch_has_the_prompts_of_the_branch() {
+fn the_session_of_a_branch_has_the_messages_of_the_branch() {
     let is_full = std::env::var_os("OFFSHOOT_PROOFS").is_some_and(|length| length == "full");
-    let (seeds, steps) = if is_full { (100, 60) } else { (2, 20) };
+    let rounds = std::env::var("OFFSHOOT_TEST_ROUNDS").ok().and_then(|rounds| rounds.parse().ok());
+    let (seeds, steps) = if is_full { (rounds.unwrap_or(20), 60) } else { (2, 20) };
     let started = Instant::now();
     let next = AtomicU64::new(0);
     // Each round has a home of its own, and its commands wait for each other.
@@ -69,58 +72,90 @@ fn run(seed: u64, steps: usize) {
     let mut story = vec![format!("seed {seed}")];
     for step in 0..steps {
         let text = format!("prompt {step}");
-        let what = act(&mut dice, &mut person, &text);
-        story.push(what);
-        if let Some(problem) = person.difference() {
-            panic!("{}\n{problem}", story.join("\n"));
-        }
+        let is_last = step + 1 == steps;
+        let what = if is_last { Step::Send } else { Step::roll(&mut dice) };
+        story.push(format!("{text}: {what:?}"));
+        // What panics says in which story.
+        let told = Story(&story);
+        perform(what, &mut dice, &mut person, &text);
+        let problem = person.difference();
+        assert!(problem.is_none(), "{}", problem.unwrap_or_default());
+        drop(told);
     }
-    assert!(person.compared > steps / 3, "only {} of {steps} steps were compared", person.compared);
+    assert!(person.compared > steps / 4, "only {} of {steps} steps were compared", person.compared);
+    let waiting = person.runs().len();
+    faults::nothing_is_left_of(&mut person, |agents| agents.len() <= waiting);
 }
 
-/// One step of a person, or an accident; its story.
-fn act(dice: &mut Dice, person: &mut Person, text: &str) -> String {
-    let roll = dice.roll(12);
+/// Printed where a step fails.
+struct Story<'s>(&'s [String]);
+
+impl Drop for Story<'_> {
+    #[expect(clippy::print_stderr, reason = "a test tells what it did")]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("{}", self.0.join("\n"));
+        }
+    }
+}
+
+/// One step of a person, or an accident.
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Send,
+    Edit,
+    Switch,
+    Answer(&'static str),
+    SubAgent,
+    /// Claude ends behind a message.
+    Death,
+    Meets(Moment, Accident),
+    /// Nothing runs.
+    Idle(Accident),
+}
+
+impl Step {
+    fn roll(dice: &mut Dice) -> Self {
+        let moment = [Moment::Reply, Moment::Ask, Moment::Tool][dice.roll(3)];
+        match dice.roll(20) {
+            0..=4 => Self::Send,
+            5..=8 => Self::Edit,
+            9 | 10 => Self::Switch,
+            11 => Self::Answer(["allow", "deny"][dice.roll(2)]),
+            12 => Self::SubAgent,
+            13 => Self::Death,
+            14 | 15 => Self::Meets(moment, Accident::Abort),
+            16 => Self::Meets(moment, Accident::KillClaude),
+            17 => Self::Meets(moment, Accident::KillEngine),
+            18 => Self::Meets(moment, Accident::KillBoth),
+            _ => Self::Idle([Accident::KillClaude, Accident::KillEngine, Accident::KillBoth][dice.roll(3)]),
+        }
+    }
+}
+
+fn perform(step: Step, dice: &mut Dice, person: &mut Person, text: &str) {
     // Looking is a process too.
-    let known = if (3..=6).contains(&roll) { person.all_prompts() } else { Vec::new() };
-    match roll {
-        0..=2 => {
-            person.send(text);
-            format!("send {text}")
-        }
-        3 | 4 if !known.is_empty() => {
-            let old = dice.one_of(&known).cloned().unwrap_or_default();
-            person.edit(&old, text);
-            format!("edit {old} to {text}")
-        }
-        5 | 6 if !known.is_empty() => {
-            let to = dice.one_of(&known).cloned().unwrap_or_default();
-            person.switch(&to);
-            format!("switch to {to}")
-        }
-        7 => {
-            let answer = ["allow", "deny"][dice.roll(2)];
+    let known = if matches!(step, Step::Edit | Step::Switch) { person.all_prompts() } else { Vec::new() };
+    match (step, dice.one_of(&known)) {
+        (Step::Edit, Some(old)) => person.edit(old, text),
+        (Step::Switch, Some(to)) => person.switch(to),
+        (Step::Send | Step::Edit | Step::Switch, _) => person.send(text),
+        (Step::Answer(answer), _) => {
             person.send_and_answer(&format!("{text}\n%call Bash {{\"command\": \"true\"}}"), answer);
-            format!("send {text} and {answer} its tool")
         }
-        8 => {
-            person.send_and_interrupt(&format!("{text}\n%say Begun.\n%silence"));
-            format!("send {text} and interrupt it")
+        (Step::SubAgent, _) => {
+            let agent = "%agent {\"description\": \"help\", \"prompt\": \"x\", \"wait\": 20}";
+            person.send(&format!("{text}\n{agent}\n%say Sent."));
         }
-        9 => {
-            person.send(&format!("{text}\n%say Begun.\n%kill"));
-            format!("send {text}, in which Claude is killed")
+        (Step::Death, _) => {
+            let said = person.said(&format!("{text}\n%say Begun.\n%kill"));
+            assert_eq!(said.code, Some(1), "{said:?}");
         }
-        10 => {
-            person.send_and_kill_engine(&format!("{text}\n%say Begun.\n%silence"));
-            format!("send {text}, in which the engine is killed")
+        (Step::Meets(moment, accident), _) => {
+            person.send_until(text, moment, accident);
         }
-        _ => {
-            person.send(&format!(
-                "{text}\n%agent {{\"description\": \"help\", \"prompt\": \"x\", \"wait\": 20}}\n%say Sent."
-            ));
-            format!("send {text} with a sub-agent")
-        }
+        (Step::Idle(accident), _) if person.has_engine() => person.meets(accident),
+        (Step::Idle(_), _) => {}
     }
 }
 

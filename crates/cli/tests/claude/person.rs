@@ -1,11 +1,13 @@
 //! A home with an engine and the scripted Claude Code, and a conversation in it.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Instant;
 
 use offshoot_testkit::deadline::{BoundedChild, BoundedCommand, until};
+use offshoot_testkit::fake_claude::Message;
 use offshoot_testkit::{fake_claude, stop_engine};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -44,6 +46,35 @@ pub(crate) struct Person {
     pub(crate) compared: usize,
     /// The last turn was answered.
     is_answered: bool,
+    /// Prompts that were sent to meet an accident.
+    prompts_sent: usize,
+    /// Variables of all commands from here on.
+    variables: Vec<(&'static str, &'static str)>,
+}
+
+/// How far an answer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    Reply,
+    Ask,
+    Tool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accident {
+    Abort,
+    KillClaude,
+    KillEngine,
+    KillBoth,
+}
+
+impl Accident {
+    fn ends_engine(self) -> bool {
+        match self {
+            Self::Abort | Self::KillClaude => false,
+            Self::KillEngine | Self::KillBoth => true,
+        }
+    }
 }
 
 impl Person {
@@ -67,6 +98,8 @@ impl Person {
             prompts: Vec::new(),
             compared: 0,
             is_answered: false,
+            prompts_sent: 0,
+            variables: Vec::new(),
         };
         let begun = person.json(&["new", "--agent", "claude-code", "--json"]);
         person.session = begun["id"].as_str().expect("an id").to_owned();
@@ -85,6 +118,14 @@ impl Person {
         self.dir.path()
     }
 
+    pub(crate) fn sets(&mut self, variable: &'static str, value: &'static str) {
+        self.variables.push((variable, value));
+    }
+
+    pub(crate) fn unsets(&mut self, variable: &str) {
+        self.variables.retain(|(name, _)| *name != variable);
+    }
+
     /// The runs of agents of which there is a file.
     pub(crate) fn runs(&self) -> Vec<String> {
         let files = std::fs::read_dir(self.home().join("run/agents")).into_iter().flatten().flatten();
@@ -101,7 +142,8 @@ impl Person {
             .env("OFFSHOOT_HOME", self.home())
             .env("OFFSHOOT_AUTO_SYNC", "false")
             .env("OFFSHOOT_AGENTS_CLAUDE_CODE_PATH", fake_claude::program())
-            .env("CLAUDE_CONFIG_DIR", &self.config);
+            .env("CLAUDE_CONFIG_DIR", &self.config)
+            .envs(self.variables.iter().copied());
         command
     }
 
@@ -118,6 +160,14 @@ impl Person {
         let output = self.run(words);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{words:?}: {error}"))
+    }
+
+    /// Starts a command that prints everything into a file.
+    pub(crate) fn start_into(&self, file: &Path, words: &[&str]) -> Child {
+        let out = std::fs::File::create(file).expect("own folder");
+        let err = out.try_clone().expect("the same file");
+        let mut command = self.command(words);
+        command.stdin(Stdio::null()).stdout(out).stderr(err).spawn().expect("the program starts")
     }
 
     pub(crate) fn start(&self, words: &[&str]) -> Child {
@@ -177,9 +227,10 @@ impl Person {
         until("an ask", || self.state() == "waiting");
     }
 
+    /// A prompt that has to be answered.
     pub(crate) fn send(&mut self, text: &str) {
-        let output = self.run(&["send", &self.session, text]);
-        self.is_answered = output.status.success();
+        let said = self.said(text);
+        assert_eq!(said.code, Some(0), "`{text}`: {said:?}");
     }
 
     /// A prompt at the head, and what is printed of it.
@@ -231,20 +282,82 @@ impl Person {
         assert!(self.is_answered, "a turn with an answered request ends well");
     }
 
-    pub(crate) fn send_and_interrupt(&mut self, text: &str) {
-        let sending = self.start(&["send", &self.session, text]);
-        self.await_reply(text);
-        self.run(&["abort", &self.session]);
-        sending.bounded_output();
-        self.is_answered = false;
+    /// Sends a prompt that is not answered, because of what happens when it has come so far.
+    pub(crate) fn send_until(&mut self, text: &str, moment: Moment, accident: Accident) -> Said {
+        let begun = self.dir.path().join(format!("begun-{}", self.prompts_sent));
+        self.prompts_sent += 1;
+        let command = format!("touch '{}'; sleep 1000", begun.display());
+        let call = format!("%call Bash {}", serde_json::json!({ "command": command }));
+        let text = match moment {
+            Moment::Reply => format!("{text}\n%say Begun.\n%silence"),
+            Moment::Ask | Moment::Tool => format!("{text}\n%say Begun.\n{call}"),
+        };
+        let sending = self.start(&["send", &self.session, &text]);
+        match moment {
+            Moment::Reply => self.await_reply(&text),
+            Moment::Ask => self.until_waiting(),
+            Moment::Tool => {
+                self.answer("allow");
+                until("the tool", || begun.exists());
+            }
+        }
+        self.meets(accident);
+        let said = Said::of(&sending.bounded_output());
+        // What was said may be all there was to say when the transcript is read.
+        let may_be_done = moment == Moment::Reply && accident.ends_engine();
+        self.is_answered = may_be_done && said.code == Some(0);
+        // Also where an engine was killed behind it, and the next one has read it from the transcript.
+        assert_eq!(said.out.matches("Begun.").count(), 1, "{moment:?}, {accident:?}: {said:?}");
+        assert!(self.is_answered || said.code != Some(0), "{moment:?}, {accident:?}: {said:?}");
+        said
     }
 
-    pub(crate) fn send_and_kill_engine(&mut self, text: &str) {
-        let sending = self.start(&["send", &self.session, text]);
-        self.await_reply(text);
-        self.kill_engine();
-        sending.bounded_output();
-        self.is_answered = false;
+    pub(crate) fn meets(&self, accident: Accident) {
+        match accident {
+            Accident::Abort => {
+                self.done(&["abort", &self.session]);
+            }
+            Accident::KillClaude => self.kill_claude(),
+            Accident::KillEngine => self.kill_engine(),
+            Accident::KillBoth => {
+                self.kill_claude();
+                self.kill_engine();
+            }
+        }
+    }
+
+    fn kill_claude(&self) {
+        let fake = std::fs::canonicalize(fake_claude::program()).expect("the program");
+        for id in self.agents() {
+            let is_it = std::fs::read_link(format!("/proc/{id}/exe")).is_ok_and(|exe| exe == fake);
+            let process = i32::try_from(id).ok().and_then(Pid::from_raw);
+            if let Some(process) = process.filter(|_| is_it) {
+                // It may end by itself.
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
+    }
+
+    /// Processes of agents that were started for this home, and their tools.
+    pub(crate) fn agents(&self) -> Vec<u32> {
+        let home = format!("HOME={}", self.dir.path().display());
+        let is_of_agent = |process: &u32| {
+            let variables = std::fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+            let mut variables = variables.split(|byte| *byte == 0);
+            let (mut is_at_home, mut has_run) = (false, false);
+            for variable in &mut variables {
+                is_at_home |= variable == home.as_bytes();
+                has_run |= variable.starts_with(b"OFFSHOOT_AGENT_RUN=");
+            }
+            is_at_home && has_run
+        };
+        let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ids = processes.filter_map(|process| process.file_name().to_str()?.parse().ok());
+        ids.filter(is_of_agent).collect()
+    }
+
+    pub(crate) fn has_engine(&self) -> bool {
+        self.engine_of(&self.home()).is_some()
     }
 
     pub(crate) fn kill_engine(&self) {
@@ -277,7 +390,7 @@ impl Person {
     }
 
     /// Waits until the answer to this prompt has begun.
-    fn await_reply(&self, prompt: &str) {
+    pub(crate) fn await_reply(&self, prompt: &str) {
         let started = Instant::now();
         until("the beginning of the answer", || {
             assert!(started.elapsed() < PATIENCE, "no answer began");
@@ -305,21 +418,55 @@ impl Person {
         self.prompts.clone()
     }
 
-    /// Compares the prompts of the branch with those in the file of its agent session, after a turn that was answered.
+    /// Compares the messages of the branch with those in the file of its agent session, after a turn that was answered.
     pub(crate) fn difference(&mut self) -> Option<String> {
         if !self.is_answered {
             return None;
         }
-        let shown = self.json(&["show", &self.session, "--json"]);
-        let mut prompts = list(&shown["entries"]).iter().filter(|entry| entry["role"] == "user");
-        let branch: Vec<&str> = prompts.clone().filter_map(|entry| entry["text"].as_str()).collect();
-        let session = prompts.next_back()?["context"]["agent_session"].as_str()?.to_owned();
-        let known = fake_claude::prompts_of(&self.config(), &session);
+        let entries = self.entries();
+        let branch = without_open_calls(entries.iter().flat_map(messages).collect());
+        let prompt = entries.iter().rfind(|entry| entry["role"] == "user")?;
+        let session = prompt["context"]["agent_session"].as_str().unwrap_or_default().to_owned();
+        let known = fake_claude::messages_of(&self.config(), &session).map(without_open_calls);
         self.compared += 1;
         match known {
             Ok(known) if known == branch => None,
             other => Some(format!("the branch has {branch:#?}\nsession {session} has {other:#?}")),
         }
+    }
+}
+
+/// A call that was cut off has no result. Agents that go on behind it leave it out, and a fork ends above it.
+fn without_open_calls(messages: Vec<Message>) -> Vec<Message> {
+    let results = messages.iter().filter_map(|message| match message {
+        Message::Result { call, .. } => Some(call.clone()),
+        Message::Prompt(_) | Message::Reply(_) | Message::Call { .. } => None,
+    });
+    let results: BTreeSet<String> = results.collect();
+    let is_open = |message: &Message| matches!(message, Message::Call { id, .. } if !results.contains(id));
+    messages.into_iter().filter(|message| !is_open(message)).collect()
+}
+
+/// What an agent has to know of an entry.
+fn messages(entry: &Value) -> Vec<Message> {
+    let text = || entry["text"].as_str().unwrap_or_default().to_owned();
+    match entry["role"].as_str().unwrap_or_default() {
+        "user" => vec![Message::Prompt(text())],
+        "assistant" => {
+            let said = Some(text()).filter(|text| !text.is_empty()).map(Message::Reply);
+            let calls = list(&entry["tool_calls"]).iter().map(|call| Message::Call {
+                id: call["id"].as_str().unwrap_or_default().to_owned(),
+                name: call["name"].as_str().unwrap_or_default().to_owned(),
+                input: call["input"].clone(),
+            });
+            said.into_iter().chain(calls).collect()
+        }
+        "tool_result" => {
+            let call = entry["call"].as_str().unwrap_or_default().to_owned();
+            vec![Message::Result { call, text: text(), failed: entry["failed"] == true }]
+        }
+        "interrupted" | "setting" | "custom" | "note" => Vec::new(),
+        other => panic!("an entry of a kind that no step makes: {other}"),
     }
 }
 

@@ -47,7 +47,9 @@ impl SessionActor {
     ) -> Result<(), Halt> {
         let Ok(agent) = self.agent_for(chosen, above) else { return Ok(()) };
         let has_model = chosen.iter().any(|setting| matches!(setting, Setting::Model { .. }));
-        if has_model && agent.needs_probe() && !brought.has_probed() {
+        let host = self.settings.host_for(agent.name(), &self.shared.host);
+        let is_unknown = has_model && agent.needs_probe(&host, &self.scope().environment());
+        if is_unknown && !brought.has_probed() {
             return Err(Halt::Errand(Errand::Probe { agent }));
         }
         agent.abilities(model_of(chosen)).support(agent.title(), chosen).map_err(refused)

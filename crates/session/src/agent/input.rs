@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::{AgentTurn, Environment, Provider};
 use crate::asks::Answer;
@@ -81,6 +82,16 @@ pub struct Host {
     pub cache: Option<PathBuf>,
     /// Servers of models that the person has set, by name.
     pub providers: BTreeMap<String, Provider>,
+    pub waits: Waits,
+}
+
+/// How long the program of an agent may take; `None` leaves it to its driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// From its start to its first answer.
+    pub start: Option<Duration>,
+    /// Without output while a turn runs, until the person is told.
+    pub silence: Option<Duration>,
 }
 
 /// The entries of a path, for agents that need them. An agent that continues a session of its own needs none, so nothing

@@ -10,7 +10,7 @@ use offshoot_session::asks::Answer;
 use offshoot_session::{Missing, Prompt, TurnId};
 use serde_json::Value;
 
-use super::{Act, Opening, Protocol, Timer};
+use super::{Act, Line, Opening, Protocol, Timer};
 use crate::claude_code::launch::Version;
 
 /// Watches the acts of one process.
@@ -140,7 +140,7 @@ pub fn broken_laws(script: &[u8]) -> Vec<String> {
     laws.watch(&protocol.start());
     for line in script.split(|byte| *byte == b'\n') {
         let acts = match line.strip_prefix(b">") {
-            None => protocol.line(line),
+            None => protocol.line(&Line::of(line)),
             Some(b"interrupt") => match laws.current.clone() {
                 Some(turn) => protocol.input(AgentInput::Interrupt { turn }),
                 None => Vec::new(),
@@ -180,6 +180,7 @@ pub(super) fn opening(session: &str, version: Version) -> Opening {
         version,
         provenance: None,
         missing: Missing::default(),
+        silence: std::time::Duration::from_secs(60),
     }
 }
 

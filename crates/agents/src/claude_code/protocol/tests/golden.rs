@@ -13,7 +13,7 @@ use offshoot_testkit::{NO_REAL_FILES, real_files};
 use serde_json::{Value, json};
 
 use super::super::laws::{Laws, opening, prompt};
-use super::super::{Act, Protocol, Timer};
+use super::super::{Act, Line, Protocol, Timer};
 use crate::claude_code::launch::Version;
 
 fn recordings() -> Vec<PathBuf> {
@@ -108,7 +108,7 @@ impl Play {
         {
             line["response"]["request_id"] = Value::String(ours.remove(0));
         }
-        let acts = self.protocol.line(line.to_string().as_bytes());
+        let acts = self.protocol.line(&Line::of(line.to_string().as_bytes()));
         self.take(acts);
     }
 

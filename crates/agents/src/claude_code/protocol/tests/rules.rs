@@ -1,15 +1,15 @@
 //! One rule each.
 
 use offshoot_session::agent::{
-    AgentEventKind, AgentInput, AgentTurn, AgentTurnEnd, ConnectionEvent, ExitStatus, FailureKind, FromAgent,
-    TurnCause,
+    AgentEventKind, AgentInput, AgentNotice, AgentTurn, AgentTurnEnd, ConnectionEvent, ExitStatus,
+    FailureKind, FromAgent, TurnCause,
 };
 use offshoot_session::asks::{Answer, Asking};
 use offshoot_session::{Body, Setting, Stop, TurnId};
 use serde_json::{Value, json};
 
 use super::super::laws::{opening, prompt};
-use super::super::{Act, Protocol, Timer};
+use super::super::{Act, Line, Protocol, Timer};
 use crate::claude_code::launch::Version;
 
 struct Talk {
@@ -41,7 +41,7 @@ impl Talk {
     }
 
     fn line(&mut self, line: Value) {
-        self.acts.extend(self.protocol.line(line.to_string().as_bytes()));
+        self.acts.extend(self.protocol.line(&Line::of(line.to_string().as_bytes())));
     }
 
     fn input(&mut self, input: AgentInput) {
@@ -341,6 +341,9 @@ fn an_interrupted_agent_that_does_not_stop_is_ended() {
     talk.acts.clear();
     talk.acts = talk.protocol.elapsed(Timer::Idle);
     assert!(talk.acts.contains(&Act::End));
+    let told = AgentNotice::new("Claude Code had to be ended");
+    let told = Act::Report(FromAgent::Connection(ConnectionEvent::Notice(told)));
+    assert_eq!(talk.acts.first(), Some(&told), "before the end of the turn");
     let kinds = talk.kinds();
     assert!(
         matches!(
@@ -349,7 +352,7 @@ fn an_interrupted_agent_that_does_not_stop_is_ended() {
         ),
         "{kinds:?}"
     );
-    assert_eq!(talk.protocol.line(br#"{"type":"result"}"#), []);
+    assert_eq!(talk.protocol.line(&Line::of(br#"{"type":"result"}"#)), []);
 }
 
 #[test]
@@ -521,7 +524,7 @@ fn garbage_is_noticed_once_and_ends_the_process() {
     talk.taken("t");
     talk.acts.clear();
     for _ in 0..19 {
-        talk.acts.extend(talk.protocol.line(b"garbage"));
+        talk.acts.extend(talk.protocol.line(&Line::of(b"garbage")));
     }
     let notices = |acts: &[Act]| {
         let is_notice =
@@ -530,7 +533,7 @@ fn garbage_is_noticed_once_and_ends_the_process() {
     };
     assert_eq!(notices(&talk.acts), 1);
     assert!(!talk.acts.contains(&Act::End));
-    talk.acts.extend(talk.protocol.line(b"garbage"));
+    talk.acts.extend(talk.protocol.line(&Line::of(b"garbage")));
     assert!(talk.acts.contains(&Act::End));
     assert_eq!(talk.failure(), Some(FailureKind::Protocol));
 }
