@@ -24,7 +24,7 @@ use crate::context::Reach;
 use crate::versions::versions_of;
 use crate::{
     AgentSessionId, Binding, Body, Entry, EntryId, Missing, Model, Provenance, SessionTree, Setting,
-    ToolCallId,
+    ToolCallId, TurnId,
 };
 
 /// The model that an agent used on the way to an entry when it last said so.
@@ -136,7 +136,9 @@ fn handoff(
     let path = tree.path_to(above);
     // Nobody needs to know what was cleared: a session that begins behind it lacks nothing.
     let counts = path.get(Reach::of(&path).start..).unwrap_or_default();
-    if !counts.iter().any(|entry| is_heard(&entry.body)) {
+    let untaken = UntakenTurns::of(tree, &path);
+    let is_told = |entry: &Arc<Entry>| is_heard(&entry.body) && !(can.inject && untaken.has(entry));
+    if !counts.iter().any(|entry| is_told(entry)) {
         return Handoff::New { session: new() };
     }
     match known_to(agent, tree, &path) {
@@ -207,13 +209,22 @@ pub fn unseen_entries(
     agent: &HandoffAgent<'_>,
     handoff: &Handoff,
 ) -> Vec<Arc<Entry>> {
-    let has_own_session = matches!(handoff, Handoff::Continue { .. } | Handoff::Fork { .. });
     let path = tree.path_to(tree.parent(prompt).map(|parent| &parent.id));
-    if !has_own_session || known_to(agent, tree, &path).is_none() {
-        return Vec::new();
-    }
-    let unseen = path.iter().skip(seen_by(agent, tree, &path).len());
-    unseen.filter(|entry| is_heard(&entry.body)).map(|entry| Arc::clone(entry)).collect()
+    let seen = match handoff {
+        Handoff::Continue { .. } | Handoff::Fork { .. } if known_to(agent, tree, &path).is_some() => {
+            seen_by(agent, tree, &path).len()
+        }
+        // What is above are at most prompts that no agent has taken.
+        Handoff::New { .. } if agent.abilities.inject => Reach::of(&path).start,
+        Handoff::New { .. }
+        | Handoff::Continue { .. }
+        | Handoff::Fork { .. }
+        | Handoff::Rebuild { .. }
+        | Handoff::Replay { .. }
+        | Handoff::Stateless => return Vec::new(),
+    };
+    let unseen = path.iter().skip(seen).filter(|entry| has_words(entry));
+    unseen.map(|entry| Arc::clone(entry)).collect()
 }
 
 /// The beginning of a path that the agent may have seen. The rest was put in beside it, and can be sent to it.
@@ -227,16 +238,45 @@ fn seen_by<'p, 't>(
     }
     // In a session that refers to a file, what the file has belongs to no turn either.
     let here = tree.header().filter(|header| header.foreign.is_some()).map(|_| written_here(tree));
-    let is_beside = |entry: &&&Arc<Entry>| {
+    let untaken = UntakenTurns::of(tree, path);
+    let is_appended = |entry: &Entry| {
         entry.turn.is_none()
             && tree.binding(&entry.id).is_none()
             && here.as_ref().is_none_or(|here| here.contains(&entry.id))
     };
+    let is_beside = |entry: &&&Arc<Entry>| is_appended(entry) || untaken.has(entry);
     let count = path.iter().rev().take_while(is_beside).count();
     let (seen, beside) = path.split_at(path.len() - count);
-    let mut heard = beside.iter().filter(|entry| is_heard(&entry.body)).peekable();
-    let has_any = heard.peek().is_some();
-    if has_any && heard.all(|entry| can_be_injected(&entry.body)) { seen } else { path }
+    let mut unseen = beside.iter().filter(|entry| has_words(entry)).peekable();
+    let has_any = unseen.peek().is_some();
+    if has_any && unseen.all(|entry| can_be_injected(&entry.body)) { seen } else { path }
+}
+
+/// Whether an agent that was not there lacks something without it. That a turn of ours was cut is the end of that turn.
+fn has_words(entry: &Entry) -> bool {
+    let is_end = entry.turn.is_some() && matches!(entry.body, Body::Interrupted(_));
+    is_heard(&entry.body) && !is_end
+}
+
+/// Turns of a path that no agent has taken: its program was missing, nobody was signed in, or the turn was aborted while
+/// it was connected. There is a prompt, perhaps an interruption, and no binding.
+struct UntakenTurns<'t>(HashSet<&'t TurnId>);
+
+impl<'t> UntakenTurns<'t> {
+    fn of(tree: &SessionTree, path: &[&'t Arc<Entry>]) -> Self {
+        let turn = |entry: &&'t Arc<Entry>| entry.turn.as_ref();
+        let is_taken = |entry: &&&Arc<Entry>| {
+            let is_open = matches!(entry.body, Body::Prompt(_) | Body::Interrupted(_));
+            tree.binding(&entry.id).is_some() || (is_heard(&entry.body) && !is_open)
+        };
+        let taken: HashSet<&TurnId> = path.iter().filter(is_taken).filter_map(turn).collect();
+        let prompted = path.iter().filter(|entry| entry.body.is_prompt()).filter_map(turn);
+        Self(prompted.filter(|turn| !taken.contains(turn)).collect())
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        entry.turn.as_ref().is_some_and(|turn| self.0.contains(turn))
+    }
 }
 
 /// Whether an agent that gets it as a message knows what it says. Calls and their results need a transcript, and what

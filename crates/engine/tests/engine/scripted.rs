@@ -231,7 +231,7 @@ impl Talk {
                     None => return,
                 },
             };
-            let AgentInput::Prompt { turn, prompt, entry, delivered_as, .. } = input else {
+            let AgentInput::Prompt { turn, prompt, entry, delivered_as, before } = input else {
                 self.note(&input);
                 if let AgentInput::Answer { turn, request, .. } = input {
                     let confirmed = FromAgent::turn(turn, AgentEventKind::AskConfirmed { request });
@@ -240,6 +240,8 @@ impl Talk {
                 continue;
             };
             self.delivered.lock().unwrap().push((entry, delivered_as));
+            let unseen = before.iter().map(|unseen| format!("unseen: {}", unseen.entry.body.text()));
+            self.told.lock().unwrap().extend(unseen);
             let words = summary_or(text_of(&prompt.blocks));
             self.told.lock().unwrap().push(format!("prompt: {words}"));
             let cut = self.answer(&turn, &words, &mut inputs, &events, &mut later).await;
