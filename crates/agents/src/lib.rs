@@ -93,6 +93,16 @@ pub struct Look<'l> {
     pub after: Option<&'l EntryId>,
     /// Messages that are known are left out.
     pub is_known: &'l dyn Fn(&EntryId) -> bool,
+    pub transcript: ReadTranscript,
+}
+
+/// How much of a transcript a look reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadTranscript {
+    Whole,
+    /// Only its end, where its last message is known. A process of ours has it open and waits, so whatever was written
+    /// behind our last message is at the end.
+    UnlessEndIsKnown,
 }
 
 /// A title for one of the agent's own sessions.
@@ -117,6 +127,9 @@ pub struct NotRenamed {
 pub struct Seen {
     /// Another process runs the session now.
     pub elsewhere: Option<Elsewhere>,
+    /// The session was continued from an earlier message, so that its active branch has prompts that are not known and
+    /// lacks the message behind which it was looked at.
+    pub has_left: bool,
     pub caught_up: CaughtUp,
 }
 

@@ -196,7 +196,7 @@ impl SessionActor {
         self.connections.iter().find(|(id, connection)| is_it(id, connection)).map(|(id, _)| *id)
     }
 
-    fn free_connection(&self, agent: &str, session: &AgentSessionId) -> Option<ConnectionId> {
+    pub(super) fn free_connection(&self, agent: &str, session: &AgentSessionId) -> Option<ConnectionId> {
         let is_free = |id: &ConnectionId, connection: &Connection| {
             !self.is_at_work(*id)
                 && connection.agent == agent
