@@ -252,22 +252,31 @@ fn seen_by<'p, 't>(
     if has_any && unseen.all(|entry| can_be_injected(&entry.body)) { seen } else { path }
 }
 
-/// Whether an agent that was not there lacks something without it. That a turn of ours was cut is the end of that turn.
+/// Whether an agent that was not there lacks something without it.
 fn has_words(entry: &Entry) -> bool {
-    let is_end = entry.turn.is_some() && matches!(entry.body, Body::Interrupted(_));
-    is_heard(&entry.body) && !is_end
+    is_heard(&entry.body) && !is_end_without_words(entry)
+}
+
+/// How a turn of ours ended to which no agent has said anything.
+fn is_end_without_words(entry: &Entry) -> bool {
+    entry.turn.is_some()
+        && match &entry.body {
+            Body::Interrupted(_) => true,
+            Body::Reply(reply) => reply.blocks.is_empty(),
+            _ => false,
+        }
 }
 
 /// Turns of a path that no agent has taken: its program was missing, nobody was signed in, or the turn was aborted while
-/// it was connected. There is a prompt, perhaps an interruption, and no binding.
+/// it was connected. There is a prompt, perhaps a reply without words that has the failure, and no binding.
 struct UntakenTurns<'t>(HashSet<&'t TurnId>);
 
 impl<'t> UntakenTurns<'t> {
     fn of(tree: &SessionTree, path: &[&'t Arc<Entry>]) -> Self {
         let turn = |entry: &&'t Arc<Entry>| entry.turn.as_ref();
         let is_taken = |entry: &&&Arc<Entry>| {
-            let is_open = matches!(entry.body, Body::Prompt(_) | Body::Interrupted(_));
-            tree.binding(&entry.id).is_some() || (is_heard(&entry.body) && !is_open)
+            let has_answer = has_words(entry) && !entry.body.is_prompt();
+            tree.binding(&entry.id).is_some() || has_answer
         };
         let taken: HashSet<&TurnId> = path.iter().filter(is_taken).filter_map(turn).collect();
         let prompted = path.iter().filter(|entry| entry.body.is_prompt()).filter_map(turn);
