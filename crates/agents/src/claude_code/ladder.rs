@@ -226,6 +226,7 @@ fn launch(
         host: start.host.clone(),
         agent: NAME,
         session: session.clone(),
+        lease: start.lease.clone(),
     }
 }
 

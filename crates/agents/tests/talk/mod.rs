@@ -46,6 +46,7 @@ impl Talk {
             environment: Environment::default(),
             host: Default::default(),
             is_watched: true,
+            lease: Default::default(),
         };
         let connection = BuiltIn { pace }.connect(start).await.unwrap();
         Self {

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use offshoot_agents::{Agent, ConnectError};
 use offshoot_api::event::EventKind;
 use offshoot_session::agent::{
-    AgentFailure, AgentInfo, AgentInput, AgentStart, BackgroundTask, ExitStatus, FailureKind, SettingSupport,
-    TreePath,
+    AgentFailure, AgentInfo, AgentInput, AgentStart, BackgroundTask, ExitStatus, FailureKind, Lease,
+    SettingSupport, TreePath,
 };
 use offshoot_session::guard::Refusal;
 use offshoot_session::handoff::{
@@ -264,6 +264,7 @@ impl SessionActor {
             environment: scope.environment(),
             host: scope.settings.host_for(agent, &self.shared.host),
             is_watched: scope.context.interactive,
+            lease: Lease::default(),
         }
     }
 
@@ -277,7 +278,11 @@ impl SessionActor {
         let wait = self.settings.reach_wait;
         let (start_at, swept) = (self.start_at(agent.name()), self.shared.swept.clone());
         let claims = Arc::new(self.shared.agent_sessions.claims(agent.name()));
+        // A process that is ended while it starts has its session until it is gone.
+        let start = AgentStart { lease: Lease::of(claims.clone()), ..start };
+        let reaching = Reaching(Some(claims.clone()));
         async move {
+            let mut reaching = reaching;
             if let Some(at) = start_at {
                 sleep_until(at).await;
             }
@@ -290,6 +295,7 @@ impl SessionActor {
             };
             match timeout(wait, connect).await {
                 Ok(Ok(connection)) => {
+                    reaching.0 = None;
                     Ok(Connected { connection, claims: claims.clone(), end_wait: agent.end_wait() })
                 }
                 Ok(Err(error)) => Err(not_reached(&error)),
@@ -432,6 +438,17 @@ impl SessionActor {
         let at_work: Vec<ConnectionId> =
             self.turns.values().filter_map(|running| running.connection).collect();
         self.connections.retain(|id, _| at_work.contains(id));
+    }
+}
+
+/// An agent that is being connected. If it is not reached, its process is told to end.
+struct Reaching(Option<Arc<Claims>>);
+
+impl Drop for Reaching {
+    fn drop(&mut self) {
+        if let Some(claims) = self.0.take() {
+            claims.begin_to_end();
+        }
     }
 }
 

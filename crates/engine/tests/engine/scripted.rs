@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use offshoot_agents::{Agent, AgentConnection, ConnectError, Connecting, Look, NotRenamed, Rename, Seen};
 use offshoot_session::agent::{
     Abilities, AgentEvent, AgentEventKind, AgentInfo, AgentInput, AgentStart, AgentTurn, AgentTurnEnd,
-    ConnectionEvent, Environment, FromAgent, Speaker,
+    ConnectionEvent, Environment, FromAgent, Lease, Speaker,
 };
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::handoff::Handoff;
@@ -49,6 +49,8 @@ pub(crate) struct ScriptedAgent {
     pub(crate) refuses: Mutex<bool>,
     /// Is looked for and never reached.
     pub(crate) hides: Mutex<bool>,
+    /// What was lent to processes that were ended while they started and are not gone yet.
+    pub(crate) leases: Mutex<Vec<Lease>>,
     /// Those who look for it.
     looked_for: Arc<()>,
     script: Arc<Mutex<HashMap<String, Vec<Do>>>>,
@@ -80,6 +82,7 @@ impl ScriptedAgent {
             },
             refuses: Mutex::new(false),
             hides: Mutex::new(false),
+            leases: Mutex::default(),
             looked_for: Arc::default(),
             script: Arc::default(),
             told: Arc::default(),
@@ -184,6 +187,7 @@ impl Agent for ScriptedAgent {
             return Box::pin(async { Err(refused) });
         }
         if *self.hides.lock().unwrap() {
+            self.leases.lock().unwrap().push(start.lease.clone());
             let looks = self.looked_for.clone();
             return Box::pin(async move {
                 let _looks = looks;
