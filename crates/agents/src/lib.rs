@@ -69,6 +69,11 @@ pub trait Agent: Send + Sync {
         Ok(false)
     }
 
+    /// Why a message with this text is not sent to it, for commands that would change its sessions behind our back.
+    fn refuses(&self, _text: &str) -> Option<String> {
+        None
+    }
+
     /// The prompt on which it makes its own context shorter; `None`: it does not, or not when it is asked to.
     fn compaction_prompt(&self, _instructions: Option<&str>) -> Option<String> {
         None
