@@ -1,6 +1,7 @@
 //! Agents with a transcript and ids of their own: what is sent twice, what was said elsewhere, and who has it open.
 
 use offshoot_agents::{Elsewhere, Seen};
+use offshoot_api::event::EventKind;
 use offshoot_api::request;
 use offshoot_api::{ErrorCode, Hint, Request};
 use offshoot_session::agent::{ConnectionEvent, ExitStatus};
@@ -8,8 +9,8 @@ use offshoot_session::turn::{CaughtUp, CaughtUpEntry};
 use offshoot_session::{Block, Body, EntryId, Fact, Provenance, Reply, is_uuid};
 use offshoot_testkit::FixedStamps;
 
-use crate::scripted::{Do, ScriptedAgent};
-use crate::world::World;
+use crate::scripted::{Do, REFUSED, ScriptedAgent};
+use crate::world::{World, send};
 
 fn agent() -> ScriptedAgent {
     let mut agent = ScriptedAgent::new();
@@ -134,6 +135,30 @@ async fn a_prompt_that_could_not_be_sent_does_not_cost_the_session() {
     let path = tree.path_to(tree.main_head());
     let prompt = path.iter().rfind(|entry| entry.body.is_prompt()).unwrap();
     assert_eq!(tree.binding(&prompt.id).unwrap().provenance, Provenance::Continued);
+}
+
+/// A command that would change the agent's sessions behind our back was written and then failed.
+#[tokio::test(start_paused = true)]
+async fn a_message_that_the_agent_does_not_take_is_refused_before_it_is_written() {
+    let mut world = World::new(agent().on("long", vec![Do::Gate])).await;
+    world.send("long").await.unwrap();
+    world.until(|kind| matches!(kind, EventKind::Status { status } if status.state == "running")).await;
+    let queued = world.send(REFUSED).await.unwrap_err();
+    assert_eq!((queued.code, world.view().await.queue.len()), (ErrorCode::Invalid, 0), "nor is it queued");
+    world.agent.open_gate();
+    world.until_ready().await;
+    let at = "#1".into();
+    let edit =
+        request::Edit { session: "s".to_owned(), at, text: REFUSED.to_owned(), ..request::Edit::default() };
+    for request in [Request::Send(send(REFUSED)), Request::Edit(edit)] {
+        let refused = world.call(request).await.unwrap_err();
+        assert_eq!(
+            (refused.code, refused.message.as_str()),
+            (ErrorCode::Invalid, "`/resume` is not sent to Scripted")
+        );
+    }
+    let prompts = world.tree().entries().filter(|entry| entry.body.is_prompt()).count();
+    assert_eq!(prompts, 1);
 }
 
 /// The session was continued there from an earlier message.

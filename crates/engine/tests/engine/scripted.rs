@@ -164,6 +164,10 @@ impl Agent for ScriptedAgent {
         seen
     }
 
+    fn refuses(&self, text: &str) -> Option<String> {
+        (text == REFUSED).then(|| format!("`{REFUSED}` is not sent to Scripted"))
+    }
+
     fn rename(&self, rename: &Rename<'_>) -> Result<bool, NotRenamed> {
         self.renamed.lock().unwrap().push(format!("{}: {}", rename.session, rename.title));
         Ok(true)
@@ -369,6 +373,9 @@ pub(crate) fn to_run(command: &str) -> Asking {
         suggestions: Vec::new(),
     })
 }
+
+/// A message that the agent does not take.
+pub(crate) const REFUSED: &str = "/resume";
 
 /// Under this name a summary is asked for.
 pub(crate) const SUMMARY: &str = "<summary>";
