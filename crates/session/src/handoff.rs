@@ -378,7 +378,7 @@ impl Known<'_> {
 /// Where an agent that uses the ids of entries resumes to know a path: at its last message. A tool call without a result on
 /// the path is no such point, because the agent would have to make up the result; then it is the message above the call.
 /// `None`: the agent begins a session.
-pub fn resume_point<'t>(path: &[&'t Arc<Entry>]) -> Option<&'t EntryId> {
+fn resume_point<'t>(path: &[&'t Arc<Entry>]) -> Option<&'t EntryId> {
     let answered: HashSet<&ToolCallId> = path.iter().filter_map(|entry| answered_call(&entry.body)).collect();
     let is_open = |entry: &Arc<Entry>| match &entry.body {
         Body::Reply(reply) => reply.tool_uses().any(|call| !answered.contains(&call.id)),

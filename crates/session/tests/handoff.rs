@@ -112,6 +112,7 @@ fn in_the_middle_of_a_turn_no_message_can_be_named() {
 }
 
 /// An agent whose entries have its own ids can be resumed at any of its messages, but not at a call without a result.
+/// a rewind tells the agent the message it resumes after.
 #[test]
 fn an_agent_with_ids_of_its_own_is_forked_at_the_entry_above_the_prompt() {
     let names = Abilities { entry_ids: true, rebuilt_transcript: true, ..forks() };
