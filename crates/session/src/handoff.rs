@@ -23,8 +23,8 @@ use crate::agent::Abilities;
 use crate::context::Reach;
 use crate::versions::versions_of;
 use crate::{
-    AgentSessionId, Binding, Body, Entry, EntryId, Missing, Model, Provenance, SessionTree, Setting,
-    ToolCallId, TurnId,
+    AgentSessionId, Binding, Body, Change, Entry, EntryId, Fact, Missing, Model, Provenance, SessionTree,
+    Setting, ToolCallId, TurnId,
 };
 
 /// The model that an agent used on the way to an entry when it last said so.
@@ -33,6 +33,19 @@ pub fn model_in_use<'t>(tree: &'t SessionTree, at: Option<&EntryId>, agent: &str
     let bindings = path.iter().rev().filter_map(|entry| tree.binding(&entry.id));
     let of_agent = bindings.filter(|binding| binding.agent.as_deref() == Some(agent));
     of_agent.filter_map(|binding| binding.model.as_ref()).next()
+}
+
+/// The model that an agent used last anywhere in the session: for a new first prompt, above which there is no answer.
+pub fn model_of_session<'t>(tree: &'t SessionTree, agent: &str) -> Option<&'t Model> {
+    let facts = tree.log().filter_map(|record| match &record.change {
+        Change::Marked(mark) => Some(&mark.fact),
+        Change::Opened(_) | Change::Entry(_) | Change::HeadMoved(_) | Change::Unknown => None,
+    });
+    let models = facts.filter_map(|fact| match fact {
+        Fact::Bound { agent: Some(of), model: Some(model), .. } if of == agent => Some(model),
+        _ => None,
+    });
+    models.last()
 }
 
 /// `session` is the id that a new session of the agent shall have, for agents that take one from us.

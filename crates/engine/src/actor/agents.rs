@@ -13,8 +13,8 @@ use offshoot_session::agent::{
 };
 use offshoot_session::guard::Refusal;
 use offshoot_session::handoff::{
-    Handoff, HandoffAgent, ReplayReason, branch_session, model_in_use, plan_handoff, plan_handoff_below,
-    unseen_entries,
+    Handoff, HandoffAgent, ReplayReason, branch_session, model_in_use, model_of_session, plan_handoff,
+    plan_handoff_below, unseen_entries,
 };
 use offshoot_session::tokens::estimate_text;
 use offshoot_session::turn::Turn;
@@ -255,11 +255,17 @@ impl SessionActor {
         handoff: Handoff,
         scope: &Scope,
     ) -> AgentStart {
+        let path = self.tree.path_to(above.as_ref());
+        let is_first = !path.iter().any(|entry| entry.body.is_prompt());
+        let in_use = match is_first {
+            true => model_of_session(&self.tree, agent),
+            false => model_in_use(&self.tree, above.as_ref(), agent),
+        };
         AgentStart {
             session: self.id.clone(),
             workspace: self.project().map(Into::into),
             handoff,
-            settings: at_start(settings, model_in_use(&self.tree, above.as_ref(), agent)),
+            settings: at_start(settings, in_use),
             context: Arc::new(TreePath { tree: self.tree.clone(), to: above }),
             environment: scope.environment(),
             host: scope.settings.host_for(agent, &self.shared.host),
