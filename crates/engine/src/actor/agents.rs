@@ -29,6 +29,7 @@ use super::turns::Running;
 use super::{Message, SessionActor};
 use crate::agent_sessions::{Claims, InUse};
 use crate::connection::{Connected, ConnectionId, keep};
+use crate::environment::provider_differences;
 use crate::failure::not_reached;
 use crate::idle_agents::IdleTicket;
 use crate::view::settings_of;
@@ -53,6 +54,8 @@ pub(super) struct Connection {
     pub(super) resumed: Option<ResumedAt>,
     /// Of the request that connected it.
     pub(super) scope: Scope,
+    /// The variables of the last caller that it does not have, as that was told.
+    lacks: Vec<String>,
 }
 
 /// The agent's own sessions that a connection has open. Without the connection its process ends.
@@ -217,8 +220,28 @@ impl SessionActor {
             connection.resumed = None;
             connection.configure(settings);
         }
+        self.tell_of_environment(turn, id);
         self.rest_idle_agents();
         self.deliver(turn, id).await;
+    }
+
+    /// An agent keeps the environment in which it was started. A caller with another key or another server hears that.
+    fn tell_of_environment(&mut self, turn: &TurnId, id: ConnectionId) {
+        let environment = self.scope().environment();
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let lacks = provider_differences(&connection.scope.environment(), &environment);
+        let is_news = !lacks.is_empty() && lacks != connection.lacks;
+        connection.lacks = lacks;
+        if is_news {
+            let agent = self.shared.agents.get(&connection.agent);
+            let title = agent.map_or(connection.agent.as_str(), |agent| agent.title());
+            let text = format!(
+                "{title} keeps the environment it was started with: {} differ here; `offshoot engine stop` ends it, \
+                 and the next message starts it with yours",
+                connection.lacks.join(", ")
+            );
+            self.publish(Some(turn), EventKind::Notice { text });
+        }
     }
 
     /// Whether a turn runs on this connection, ours or one of its own.
@@ -381,6 +404,7 @@ impl SessionActor {
             sessions,
             resumed: None,
             scope,
+            lacks: Vec::new(),
         };
         self.connections.entry(id).insert_entry(connection).into_mut()
     }

@@ -129,7 +129,7 @@ async fn a_prompt_that_could_not_be_sent_does_not_cost_the_session() {
     *world.agent.refuses.lock().unwrap() = false;
     world.agent.told();
     world.send("two").await.unwrap();
-    world.until_ready().await;
+    world.until_turn_ended().await;
     assert_eq!(world.agent.told(), ["connect: continue agent-1", "unseen: lost", "prompt: two"]);
     let tree = world.tree();
     let path = tree.path_to(tree.main_head());
