@@ -171,7 +171,9 @@ impl ClaudeHome {
         let Some(branches) = self.branches(session) else { return Reach::Short };
         match branches.point(at) {
             Point::Missing => Reach::Short,
-            Point::Active if branches.behind(Some(at)).entries.is_empty() => Reach::There,
+            Point::Active if branches.behind(Some(at)).entries.iter().all(|entry| is_aside(&entry.body)) => {
+                Reach::There
+            }
             Point::Active | Point::OtherBranch | Point::BeforeCompaction => Reach::Further,
         }
     }
@@ -234,6 +236,12 @@ impl ClaudeHome {
 pub(super) fn write_title(file: &Path, session: &AgentSessionId, title: &str) -> Result<bool, NotWritten> {
     let file = std::path::absolute(file).map_err(failed("find", file))?;
     titles::write_title(file.parent().unwrap_or(&file), &file, session, title)
+}
+
+/// Not a part of the conversation that a branch could lack: a command such as `/exit` with its output, or the mark of an
+/// interruption.
+fn is_aside(body: &Body) -> bool {
+    matches!(body, Body::CustomMessage(_) | Body::Interrupted(_))
 }
 
 /// Ids come from journals and transcripts, so they must not lead out of the folder.

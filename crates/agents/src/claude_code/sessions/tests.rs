@@ -298,6 +298,31 @@ fn a_transcript_that_ends_with_a_known_message_is_not_read() {
     assert_eq!(look("a1", &["a1", "a3"]), (String::new(), false));
 }
 
+/// Whoever leaves the interface with `/exit` has a command behind the last answer. The session was forked because of it,
+/// and did not show there what was said here.
+#[test]
+fn a_command_behind_the_last_message_does_not_lead_further() {
+    let fixture = Fixture::new();
+    let mut file = two_branches();
+    let command = |uuid: &str, parent: &str, text: &str| {
+        let mut line = line(uuid, Some(parent));
+        line["message"]["content"] = json!(text);
+        line
+    };
+    file.push(command(
+        "u4",
+        "a3",
+        "<command-name>/exit</command-name>\n<command-message>exit</command-message>",
+    ));
+    file.push(command("u5", "u4", "<local-command-stdout>Bye!</local-command-stdout>"));
+    let path = format!("projects/-srv/{S1}.jsonl");
+    fixture.write(&path, &lines(&file));
+    assert_eq!(fixture.home.reach(&id(S1), &"a3".into()), Reach::There);
+    file.push(line("u6", Some("u5")));
+    fixture.write(&path, &lines(&file));
+    assert_eq!(fixture.home.reach(&id(S1), &"a3".into()), Reach::Further);
+}
+
 #[test]
 fn a_look_catches_up_with_what_is_not_known() {
     let fixture = Fixture::new();
