@@ -335,7 +335,7 @@ pub(super) fn background_command(person: &Person) -> Result<Vec<Check>> {
     let role = above.and_then(|above| above["role"].as_str()).unwrap_or_default();
     Ok(vec![
         check("the turn ends", code(&said), "0"),
-        check("the answer comes before", said.out.trim(), "It is on the way."),
+        holds("the answer comes before", said.out.trim().ends_with("It is on the way.")),
         check("the follow-up is a turn below what began it", role, "custom"),
         check("the next turn works", person.send("Next.")?, "You said: Next."),
     ])
