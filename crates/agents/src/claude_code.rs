@@ -179,6 +179,10 @@ impl Agent for ClaudeCode {
         })
     }
 
+    fn refuses(&self, text: &str) -> Option<String> {
+        protocol::refusal(text)
+    }
+
     /// A command of its own. What follows on the line is what its summary shall heed.
     fn compaction_prompt(&self, instructions: Option<&str>) -> Option<String> {
         let instructions = instructions.unwrap_or_default().split_whitespace();

@@ -71,6 +71,11 @@ pub trait Agent: Send + Sync {
         Ok(false)
     }
 
+    /// Why a message with this text is not sent to it, for commands that would change its sessions behind our back.
+    fn refuses(&self, _text: &str) -> Option<String> {
+        None
+    }
+
     /// The prompt on which it makes its own context shorter; `None`: it does not, or not when it is asked to.
     fn compaction_prompt(&self, _instructions: Option<&str>) -> Option<String> {
         None
@@ -95,6 +100,16 @@ pub struct Look<'l> {
     pub after: Option<&'l EntryId>,
     /// Messages that are known are left out.
     pub is_known: &'l dyn Fn(&EntryId) -> bool,
+    pub transcript: ReadTranscript,
+}
+
+/// How much of a transcript a look reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadTranscript {
+    Whole,
+    /// Only its end, where its last message is known. A process of ours has it open and waits, so whatever was written
+    /// behind our last message is at the end.
+    UnlessEndIsKnown,
 }
 
 /// A title for one of the agent's own sessions.
@@ -119,6 +134,9 @@ pub struct NotRenamed {
 pub struct Seen {
     /// Another process runs the session now.
     pub elsewhere: Option<Elsewhere>,
+    /// The session was continued from an earlier message, so that its active branch has prompts that are not known and
+    /// lacks the message behind which it was looked at.
+    pub has_left: bool,
     pub caught_up: CaughtUp,
 }
 

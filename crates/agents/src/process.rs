@@ -30,7 +30,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use offshoot_session::AgentSessionId;
-use offshoot_session::agent::{ExitStatus, Host};
+use offshoot_session::agent::{ExitStatus, Host, Lease};
 use rustix::process::getpid;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
@@ -72,6 +72,8 @@ pub(crate) struct Launch {
     /// As settings and journals call it.
     pub(crate) agent: &'static str,
     pub(crate) session: AgentSessionId,
+    /// The thread that owns the process has it until the process and everything it has started are gone.
+    pub(crate) lease: Lease,
 }
 
 #[derive(Debug)]

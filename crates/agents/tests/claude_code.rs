@@ -97,6 +97,7 @@ impl Place {
                 ..Host::default()
             },
             is_watched: false,
+            lease: Default::default(),
         }
     }
 

@@ -48,6 +48,7 @@ impl Scene {
             environment: Environment::from_iter(variables),
             host: Host::default(),
             is_watched: true,
+            lease: Default::default(),
         };
         let connection = Llm::default().connect(start).await.unwrap();
         Self { server, connection, turn: TurnId::from("t1"), workspace, written: Vec::new() }

@@ -1,6 +1,7 @@
 //! The environment in which agents and hooks run: that of the caller, without our own variables and without those that
 //! the setting `agent_environment` leaves out.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
@@ -24,6 +25,26 @@ pub(crate) fn environment_for(context: &CallerContext, settings: &Settings) -> E
     let bytes = bytes.filter_map(|(name, value)| Some((decoded(name)?, decoded(value)?)));
     let all = texts.chain(bytes);
     all.filter(|(name, _): &(OsString, OsString)| !is_left_out(&name.to_string_lossy())).collect()
+}
+
+/// Variables that decide which provider an agent asks, as whom and by which way.
+const OF_PROVIDERS: [&str; 7] = [
+    "ANTHROPIC_*",
+    "OPENAI_*",
+    "CLAUDE_CODE_USE_*",
+    "CLAUDE_CONFIG_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+];
+
+/// The names of those that differ between two environments. Their values may be keys, and are compared only here.
+pub(crate) fn provider_differences(one: &Environment, other: &Environment) -> Vec<String> {
+    let names: BTreeSet<String> =
+        one.iter().chain(other.iter()).map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+    let is_of_provider = |name: &String| OF_PROVIDERS.iter().any(|pattern| matches(pattern, name));
+    let differs = |name: &String| one.get(name) != other.get(name);
+    names.into_iter().filter(|name| is_of_provider(name) && differs(name)).collect()
 }
 
 fn decoded(text: &str) -> Option<OsString> {

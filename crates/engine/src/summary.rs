@@ -11,7 +11,7 @@ use offshoot_agents::{Agent, AgentConnection};
 use offshoot_api::{ApiError, ErrorCode};
 use offshoot_session::agent::{
     AgentEventKind, AgentInput, AgentStart, AgentTurnEnd, ConnectionEvent, DeltaField, Environment,
-    FromAgent, Host, ModelUsage, Speaker,
+    FromAgent, Host, Lease, ModelUsage, Speaker,
 };
 use offshoot_session::asks::Answer;
 use offshoot_session::handoff::Handoff;
@@ -75,6 +75,7 @@ impl Writer {
             environment: self.environment.clone(),
             host: self.host.clone(),
             is_watched: self.is_watched,
+            lease: Lease::default(),
         };
         let reached = self.agent.connect(start).await;
         let mut connection = reached.map_err(|error| failed(not_reached(&error).text))?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use offshoot_agents::{Agent, Look};
+use offshoot_agents::{Agent, Look, ReadTranscript};
 use offshoot_api::CallerContext;
 use offshoot_session::agent::Environment;
 use offshoot_session::turn::{CaughtUp, CaughtUpTurns, Unfinished, unfinished_turns};
@@ -45,6 +45,7 @@ impl Transcripts {
                 environment: &self.environment,
                 after: Some(tree.delivered_as(prompt)),
                 is_known: &|id| tree.is_id_taken(id),
+                transcript: ReadTranscript::Whole,
             };
             let seen = agent.look(&look);
             Some((turn, CaughtUp { is_running: seen.elsewhere.is_some(), ..seen.caught_up }))

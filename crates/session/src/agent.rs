@@ -26,7 +26,7 @@ pub use event::{
     TurnCause,
 };
 pub use failure::{AgentFailure, FailureKind};
-pub use input::{AgentInput, AgentStart, EntryIter, Host, PathSource, TreePath, Unseen, Waits};
+pub use input::{AgentInput, AgentStart, EntryIter, Host, Lease, PathSource, TreePath, Unseen, Waits};
 pub use name::canonical_name;
 pub use provider::{Provider, ProviderKind};
 

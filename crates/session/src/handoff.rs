@@ -23,8 +23,8 @@ use crate::agent::Abilities;
 use crate::context::Reach;
 use crate::versions::versions_of;
 use crate::{
-    AgentSessionId, Binding, Body, Entry, EntryId, Missing, Model, Provenance, SessionTree, Setting,
-    ToolCallId,
+    AgentSessionId, Binding, Body, Change, Entry, EntryId, Fact, Missing, Model, Provenance, SessionTree,
+    Setting, ToolCallId, TurnId,
 };
 
 /// The model that an agent used on the way to an entry when it last said so.
@@ -33,6 +33,19 @@ pub fn model_in_use<'t>(tree: &'t SessionTree, at: Option<&EntryId>, agent: &str
     let bindings = path.iter().rev().filter_map(|entry| tree.binding(&entry.id));
     let of_agent = bindings.filter(|binding| binding.agent.as_deref() == Some(agent));
     of_agent.filter_map(|binding| binding.model.as_ref()).next()
+}
+
+/// The model that an agent used last anywhere in the session: for a new first prompt, above which there is no answer.
+pub fn model_of_session<'t>(tree: &'t SessionTree, agent: &str) -> Option<&'t Model> {
+    let facts = tree.log().filter_map(|record| match &record.change {
+        Change::Marked(mark) => Some(&mark.fact),
+        Change::Opened(_) | Change::Entry(_) | Change::HeadMoved(_) | Change::Unknown => None,
+    });
+    let models = facts.filter_map(|fact| match fact {
+        Fact::Bound { agent: Some(of), model: Some(model), .. } if of == agent => Some(model),
+        _ => None,
+    });
+    models.last()
 }
 
 /// `session` is the id that a new session of the agent shall have, for agents that take one from us.
@@ -136,7 +149,9 @@ fn handoff(
     let path = tree.path_to(above);
     // Nobody needs to know what was cleared: a session that begins behind it lacks nothing.
     let counts = path.get(Reach::of(&path).start..).unwrap_or_default();
-    if !counts.iter().any(|entry| is_heard(&entry.body)) {
+    let untaken = UntakenTurns::of(tree, &path);
+    let is_told = |entry: &Arc<Entry>| is_heard(&entry.body) && !(can.inject && untaken.has(entry));
+    if !counts.iter().any(|entry| is_told(entry)) {
         return Handoff::New { session: new() };
     }
     match known_to(agent, tree, &path) {
@@ -207,13 +222,22 @@ pub fn unseen_entries(
     agent: &HandoffAgent<'_>,
     handoff: &Handoff,
 ) -> Vec<Arc<Entry>> {
-    let has_own_session = matches!(handoff, Handoff::Continue { .. } | Handoff::Fork { .. });
     let path = tree.path_to(tree.parent(prompt).map(|parent| &parent.id));
-    if !has_own_session || known_to(agent, tree, &path).is_none() {
-        return Vec::new();
-    }
-    let unseen = path.iter().skip(seen_by(agent, tree, &path).len());
-    unseen.filter(|entry| is_heard(&entry.body)).map(|entry| Arc::clone(entry)).collect()
+    let seen = match handoff {
+        Handoff::Continue { .. } | Handoff::Fork { .. } if known_to(agent, tree, &path).is_some() => {
+            seen_by(agent, tree, &path).len()
+        }
+        // What is above are at most prompts that no agent has taken.
+        Handoff::New { .. } if agent.abilities.inject => Reach::of(&path).start,
+        Handoff::New { .. }
+        | Handoff::Continue { .. }
+        | Handoff::Fork { .. }
+        | Handoff::Rebuild { .. }
+        | Handoff::Replay { .. }
+        | Handoff::Stateless => return Vec::new(),
+    };
+    let unseen = path.iter().skip(seen).filter(|entry| has_words(entry));
+    unseen.map(|entry| Arc::clone(entry)).collect()
 }
 
 /// The beginning of a path that the agent may have seen. The rest was put in beside it, and can be sent to it.
@@ -227,16 +251,54 @@ fn seen_by<'p, 't>(
     }
     // In a session that refers to a file, what the file has belongs to no turn either.
     let here = tree.header().filter(|header| header.foreign.is_some()).map(|_| written_here(tree));
-    let is_beside = |entry: &&&Arc<Entry>| {
+    let untaken = UntakenTurns::of(tree, path);
+    let is_appended = |entry: &Entry| {
         entry.turn.is_none()
             && tree.binding(&entry.id).is_none()
             && here.as_ref().is_none_or(|here| here.contains(&entry.id))
     };
+    let is_beside = |entry: &&&Arc<Entry>| is_appended(entry) || untaken.has(entry);
     let count = path.iter().rev().take_while(is_beside).count();
     let (seen, beside) = path.split_at(path.len() - count);
-    let mut heard = beside.iter().filter(|entry| is_heard(&entry.body)).peekable();
-    let has_any = heard.peek().is_some();
-    if has_any && heard.all(|entry| can_be_injected(&entry.body)) { seen } else { path }
+    let mut unseen = beside.iter().filter(|entry| has_words(entry)).peekable();
+    let has_any = unseen.peek().is_some();
+    if has_any && unseen.all(|entry| can_be_injected(&entry.body)) { seen } else { path }
+}
+
+/// Whether an agent that was not there lacks something without it.
+fn has_words(entry: &Entry) -> bool {
+    is_heard(&entry.body) && !is_end_without_words(entry)
+}
+
+/// How a turn of ours ended to which no agent has said anything.
+fn is_end_without_words(entry: &Entry) -> bool {
+    entry.turn.is_some()
+        && match &entry.body {
+            Body::Interrupted(_) => true,
+            Body::Reply(reply) => reply.blocks.is_empty(),
+            _ => false,
+        }
+}
+
+/// Turns of a path that no agent has taken: its program was missing, nobody was signed in, or the turn was aborted while
+/// it was connected. There is a prompt, perhaps a reply without words that has the failure, and no binding.
+struct UntakenTurns<'t>(HashSet<&'t TurnId>);
+
+impl<'t> UntakenTurns<'t> {
+    fn of(tree: &SessionTree, path: &[&'t Arc<Entry>]) -> Self {
+        let turn = |entry: &&'t Arc<Entry>| entry.turn.as_ref();
+        let is_taken = |entry: &&&Arc<Entry>| {
+            let has_answer = has_words(entry) && !entry.body.is_prompt();
+            tree.binding(&entry.id).is_some() || has_answer
+        };
+        let taken: HashSet<&TurnId> = path.iter().filter(is_taken).filter_map(turn).collect();
+        let prompted = path.iter().filter(|entry| entry.body.is_prompt()).filter_map(turn);
+        Self(prompted.filter(|turn| !taken.contains(turn)).collect())
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        entry.turn.as_ref().is_some_and(|turn| self.0.contains(turn))
+    }
 }
 
 /// Whether an agent that gets it as a message knows what it says. Calls and their results need a transcript, and what
@@ -329,7 +391,7 @@ impl Known<'_> {
 /// Where an agent that uses the ids of entries resumes to know a path: at its last message. A tool call without a result on
 /// the path is no such point, because the agent would have to make up the result; then it is the message above the call.
 /// `None`: the agent begins a session.
-pub fn resume_point<'t>(path: &[&'t Arc<Entry>]) -> Option<&'t EntryId> {
+fn resume_point<'t>(path: &[&'t Arc<Entry>]) -> Option<&'t EntryId> {
     let answered: HashSet<&ToolCallId> = path.iter().filter_map(|entry| answered_call(&entry.body)).collect();
     let is_open = |entry: &Arc<Entry>| match &entry.body {
         Body::Reply(reply) => reply.tool_uses().any(|call| !answered.contains(&call.id)),

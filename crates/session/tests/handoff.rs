@@ -112,6 +112,7 @@ fn in_the_middle_of_a_turn_no_message_can_be_named() {
 }
 
 /// An agent whose entries have its own ids can be resumed at any of its messages, but not at a call without a result.
+/// a rewind tells the agent the message it resumes after.
 #[test]
 fn an_agent_with_ids_of_its_own_is_forked_at_the_entry_above_the_prompt() {
     let names = Abilities { entry_ids: true, rebuilt_transcript: true, ..forks() };
@@ -157,6 +158,40 @@ fn what_was_put_in_beside_an_agent_is_sent_before_the_prompt() {
     assert_eq!(asked(with_call, "u1:s1", "u3"), told("rebuild", ""), "a call is no message");
     assert_eq!(asked("u1 - a1 - u2/t2*", "", "u2"), told("rebuild", ""), "it has no session");
     assert_eq!(asked("u1/t1 - a1/t1 - m1 - u2/t2*", "u1:s1", "u2"), told("continue s1", ""));
+}
+
+/// A prompt that no agent has taken, because its program was missing or it was aborted while it was connected, has no
+/// binding. The next prompt had the whole branch rebuilt for it: the agent lost its own session, with its thinking and
+/// the cache of its model.
+#[test]
+fn a_prompt_that_no_agent_has_taken_does_not_cost_the_session() {
+    let injects = Abilities { entry_ids: true, inject: true, rebuilt_transcript: true, ..forks() };
+    let asked = |drawing: &str, bindings: &str, prompt: &str| {
+        let tree = tree(drawing, bindings);
+        let at_hand = agent("agent", &injects, None);
+        let handoff = plan_handoff(&tree, &prompt.into(), &at_hand);
+        let unseen = unseen_entries(&tree, &prompt.into(), &at_hand, &handoff);
+        let unseen: Vec<_> = unseen.iter().map(|entry| entry.id.as_str()).collect();
+        (way(&tree, prompt, &injects), handoff.provenance(), unseen.join(" "))
+    };
+    let natively = |way: &str, by, unseen: &str| (way.to_owned(), by, unseen.to_owned());
+    let (continued, forked) = (Provenance::Continued, Provenance::ForkedAtMessage);
+    let one = "u1/t1 - a1/t1 - u2/t2 - u3/t3*";
+    assert_eq!(asked(one, "u1:s1", "u3"), natively("continue s1", continued, "u2"));
+    let aborted = "u1/t1 - a1/t1 - u2/t2 - i1/t2 - u3/t3 - i2/t3 - m1 - u4/t4*";
+    assert_eq!(asked(aborted, "u1:s1", "u4"), natively("continue s1", continued, "u2 u3"));
+    let version = "u1/t1 - a1/t1 - u2/t2 - u3/t3 - a3/t3\n u2 - u4/t4*";
+    assert_eq!(asked(version, "u1:s1 u3:s1", "u4"), natively("fork s1 at a1", forked, "u2"));
+    let later = "u1/t1 - a1/t1 - u2/t2 - u3/t3 - a3/t3 - u4/t4*";
+    assert_eq!(
+        asked(later, "u1:s1 u3:s1", "u4"),
+        natively("continue s1", continued, ""),
+        "it was sent before u3"
+    );
+    let first = "u1/t1 - i1/t1 - u2/t2*";
+    assert_eq!(asked(first, "", "u2"), natively("begin", continued, "u1"));
+    let answered = "u1/t1 - a1/t1 - u2/t2 - a2/t2 - u3/t3*";
+    assert_eq!(asked(answered, "u1:s1", "u3").0, "rebuild", "somebody has answered u2");
 }
 
 #[test]

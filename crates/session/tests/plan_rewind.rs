@@ -4,14 +4,13 @@ use offshoot_session::agent::Abilities;
 use offshoot_session::plan::{AgentRewind, RewindRefused, RewindScope, agent_may_rewind, agent_rewind};
 use offshoot_testkit::tree_of;
 
-/// a rewind tells the agent the message it resumes after.
 #[test]
-fn an_agent_goes_on_behind_what_stood_before_the_prompt() {
+fn an_agent_that_counts_turns_forgets_those_from_the_prompt_on() {
     let tree = tree_of("u1 - a1 - u2 - a2 - u3 - a3*\n a1 - u4 - a4");
     let to = |prompt: &str| agent_rewind(&tree, &"a3".into(), &prompt.into());
-    let expected = AgentRewind { resume_at: Some("a1".into()), kept_turns: 1, dropped_turns: 2 };
+    let expected = AgentRewind { kept_turns: 1, dropped_turns: 2 };
     assert_eq!(to("u2"), Ok(expected));
-    assert_eq!(to("u1"), Ok(AgentRewind { resume_at: None, kept_turns: 0, dropped_turns: 3 }));
+    assert_eq!(to("u1"), Ok(AgentRewind { kept_turns: 0, dropped_turns: 3 }));
     assert_eq!(to("u4"), Err(RewindRefused::NotAPrompt("u4".into())), "it is on another branch");
     assert_eq!(to("a1"), Err(RewindRefused::NotAPrompt("a1".into())));
     assert_eq!(to("x"), Err(RewindRefused::NotFound("x".into())));

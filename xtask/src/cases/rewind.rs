@@ -1,10 +1,15 @@
 //! Rewinding the sessions of agents, as a bridge between them and a phone does it.
 
 use anyhow::{Context, Result, bail};
+use offshoot_agents::Agent as _;
+use offshoot_agents::claude_code::{ClaudeCode, NAME};
 use offshoot_api::{ApiError, frame};
 use offshoot_session::agent::Abilities;
+use offshoot_session::handoff::{Handoff, HandoffAgent, plan_handoff_below};
 use offshoot_session::plan::{RewindScope, agent_may_preview, agent_may_rewind, agent_rewind};
-use offshoot_session::{Body, Entry, EntryId, Record, SessionTree, Stamps};
+use offshoot_session::{
+    Body, Entry, EntryId, Fact, Missing, Provenance, Record, SessionTree, Stamps, TurnId,
+};
 use serde_json::{Value, json};
 
 use super::stamps::GivenIds;
@@ -14,7 +19,7 @@ pub(crate) fn kinds() -> Vec<Kind> {
     vec![Kind {
         product: "ccpocket",
         kind: "rewind-fork",
-        calls: "session::handoff::resume_point, session::plan::{agent_rewind, agent_may_rewind, agent_may_preview}, api::frame::decode_call",
+        calls: "session::handoff::plan_handoff_below with agents::claude_code, session::plan::{agent_rewind, agent_may_rewind, agent_may_preview}, api::frame::decode_call",
         run,
         adjust: names_in_backticks,
     }]
@@ -102,29 +107,61 @@ fn by_count(turns: u64, target: &str) -> Result<Value> {
     })
 }
 
+/// What the engine decides for a rewind by Claude Code: a native fork at a message, or a session that begins.
 fn by_history(history: &[Value], target: &str) -> Result<Value> {
-    let (tree, tip) = line_of(history)?;
-    Ok(match agent_rewind(&tree, &tip, &target.into()) {
-        Ok(rewind) => json!({
-            "resume_at": rewind.resume_at.as_ref().map(EntryId::as_str),
-            "fresh_session": rewind.resume_at.is_none(),
-        }),
-        Err(refused) => json!({"error": refused.to_string()}),
+    let (tree, tip) = bound_line_of(history)?;
+    let target = EntryId::from(target);
+    // As for every agent: the prompt is one of this branch.
+    if let Err(refused) = agent_rewind(&tree, &tip, &target) {
+        return Ok(json!({"error": refused.to_string()}));
+    }
+    let claude = ClaudeCode::default();
+    let abilities = claude.abilities(None);
+    let agent = HandoffAgent { name: claude.name(), abilities: &abilities, live: None, new_session: None };
+    let above = tree.parent(&target).map(|above| &above.id);
+    Ok(match plan_handoff_below(&tree, above, &agent) {
+        Handoff::Fork { at: Some(at), .. } => json!({"resume_at": at.as_str(), "fresh_session": false}),
+        Handoff::New { .. } => json!({"resume_at": null, "fresh_session": true}),
+        other => bail!("Claude Code does not come to the message by itself: {other:?}"),
     })
+}
+
+/// The same, held by Claude Code in one session: each prompt begins a turn that is bound to it.
+fn bound_line_of(history: &[Value]) -> Result<(SessionTree, EntryId)> {
+    let mut stamps = GivenIds::default();
+    let (mut tree, tip) = line_of(history)?;
+    let prompts = tree.entries().filter(|entry| entry.body.is_prompt()).map(|entry| entry.id.clone());
+    for prompt in prompts.collect::<Vec<_>>() {
+        let bound = Fact::Bound {
+            at: prompt,
+            agent_session: Some("session".into()),
+            provenance: Provenance::Continued,
+            last_message: None,
+            agent: Some(NAME.to_owned()),
+            missing: Missing::default(),
+            inherited: false,
+            model: None,
+        };
+        tree = tree.extended(&[Record::marked(stamps.now(), bound)])?;
+    }
+    Ok((tree, tip))
 }
 
 /// One line of messages, and its end.
 fn line_of(history: &[Value]) -> Result<(SessionTree, EntryId)> {
     let mut stamps = GivenIds::default();
     let mut tree = SessionTree::default();
-    let mut tip: Option<EntryId> = None;
+    let (mut tip, mut turn): (Option<EntryId>, Option<TurnId>) = (None, None);
     for message in history {
         let part =
             |at: usize| message.get(at).and_then(Value::as_str).context("a message has a role and an id");
         let (role, id) = (part(0)?, EntryId::from(part(1)?));
         let body = if role == "user" { Body::prompt(id.as_str()) } else { Body::reply(id.as_str()) };
-        let (written_at, turn) = (stamps.now(), None);
-        let entry = Entry { id: id.clone(), parent: tip.replace(id), written_at, turn, body };
+        if role == "user" {
+            turn = Some(TurnId::from(format!("turn-{id}")));
+        }
+        let written_at = stamps.now();
+        let entry = Entry { id: id.clone(), parent: tip.replace(id), written_at, turn: turn.clone(), body };
         tree = tree.extended(&[Record::entry(entry)])?;
     }
     Ok((tree, tip.context("there are no messages")?))

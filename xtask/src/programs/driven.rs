@@ -34,16 +34,18 @@ const fn flow(name: &'static str, hold: fn(&Person) -> Result<Vec<Check>>) -> Fl
     Flow { name, hold }
 }
 
-const FLOWS: [Flow; 17] = [
+const FLOWS: [Flow; 21] = [
     flow("a plain turn", flows::plain_turn),
     flow("a tool that is allowed, denied and changed", flows::tools),
     flow("a question", flows::question),
     flow("an old message edited", flows::edit),
     flow("a message edited on another branch", flows::edit_across),
+    flow("a message off the active branch edited", flows::edit_off_the_active_branch),
     flow("a message above a compaction edited", flows::edit_above_compaction),
     flow("an interrupt in the stream", flows::interrupt_in_stream),
     flow("an interrupt in a tool", flows::interrupt_in_tool),
     flow("a sub-agent in the background", flows::background_agent),
+    flow("a command in the background", flows::background_command),
     flow("model and permission mode", flows::settings),
     flow("Claude killed", flows::claude_killed),
     flow("the engine killed", flows::engine_killed),
@@ -52,6 +54,8 @@ const FLOWS: [Flow; 17] = [
     flow("nothing left after the engine is killed", leftovers::after_kill),
     flow("a wrong key", flows::wrong_key),
     flow("Claude's own interface, there and back", terminal::there_and_back),
+    flow("Claude's own interface, while a process waits", terminal::meanwhile),
+    flow("a message of Claude's own interface edited", terminal::edited),
 ];
 
 /// Every flow with every version of Claude Code that is there. A name of a flow, with `_` for spaces, chooses it.

@@ -1,14 +1,19 @@
 //! The task that serves a connection: it carries lines, inputs and timers to the [`Protocol`] and performs its acts.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use offshoot_session::agent::{AgentInput, ExitStatus, FailureKind, FromAgent};
-use offshoot_session::{Block, Model, Prompt};
+use jiff::Timestamp;
+use offshoot_session::agent::{
+    AgentEvent, AgentEventKind, AgentInput, AgentTurn, ExitStatus, FailureKind, FromAgent, Unseen,
+};
+use offshoot_session::{Block, Body, Entry, EntryId, Model, Prompt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::ladder::fresh_uuid;
 use super::outbox::Outbox;
-use super::protocol::{Act, Line, Opening, Protocol, Timer};
+use super::protocol::{Act, Line, Opening, Protocol, Timer, is_command};
 use super::{Limits, TITLE};
 use crate::ConnectError;
 use crate::process::{AgentProcess, Launch, Output, sleep_until};
@@ -145,7 +150,8 @@ impl Driver {
         loop {
             match self.next(&mut inputs, is_heard.then_some(&events)).await {
                 Event::Input(Some(input)) => {
-                    let acts = self.protocol.input(self.first_prompt.completed(input));
+                    let input = self.first_prompt.completed(input);
+                    let acts = self.protocol.input(input);
                     self.perform(acts);
                 }
                 Event::Output(Output::Line(line)) => {
@@ -239,7 +245,12 @@ impl Driver {
         for act in acts {
             match act {
                 Act::Write(line) => self.process.write(line),
-                Act::Report(event) => self.outbox.push(event),
+                Act::Report(event) => {
+                    if is_prompt_taken(&event) {
+                        self.first_prompt = FirstPrompt::default();
+                    }
+                    self.outbox.push(event);
+                }
                 Act::Arm(timer, wait) => {
                     let wait = if timer == Timer::Opening { self.limits.opening } else { wait };
                     self.timers.insert(timer, Instant::now() + wait);
@@ -262,14 +273,20 @@ impl Driver {
 }
 
 impl FirstPrompt {
-    /// Has an effect once: later prompts are as they are.
-    fn completed(&mut self, input: AgentInput) -> AgentInput {
+    /// Has an effect until a prompt is taken: one that was cancelled before has told the process nothing.
+    fn completed(&self, input: AgentInput) -> AgentInput {
         match input {
             AgentInput::Prompt { turn, entry, delivered_as, prompt, before } => {
-                let Self { replay, has_whole_branch } = std::mem::take(self);
-                let blocks = replay.map(Block::Text).into_iter().chain(prompt.blocks).collect();
-                let prompt = Prompt { blocks, ..prompt };
-                let before = if has_whole_branch { Vec::new() } else { before };
+                let before = if self.has_whole_branch { Vec::new() } else { before };
+                let (prompt, before) = match &self.replay {
+                    None => (prompt, before),
+                    // With a text in front it would be no command.
+                    Some(text) if is_command(&prompt) => (prompt, replayed(text).into_iter().collect()),
+                    Some(text) => {
+                        let blocks = std::iter::once(Block::Text(text.clone())).chain(prompt.blocks);
+                        (Prompt { blocks: blocks.collect(), ..prompt }, before)
+                    }
+                };
                 AgentInput::Prompt { turn, entry, delivered_as, prompt, before }
             }
             AgentInput::Answer { .. }
@@ -279,6 +296,20 @@ impl FirstPrompt {
             | AgentInput::Rename(_) => input,
         }
     }
+}
+
+/// The branch as a message of its own. `None`: there is no id for it.
+fn replayed(text: &str) -> Option<Unseen> {
+    let delivered_as = EntryId::from(fresh_uuid().ok()?);
+    let body = Body::prompt(text);
+    let entry =
+        Entry { id: delivered_as.clone(), parent: None, written_at: Timestamp::UNIX_EPOCH, turn: None, body };
+    Some(Unseen { entry: Arc::new(entry), delivered_as })
+}
+
+fn is_prompt_taken(event: &FromAgent) -> bool {
+    let FromAgent::Turn(AgentEvent { turn: AgentTurn::Prompted(_), kind, .. }) = event else { return false };
+    matches!(kind, AgentEventKind::Started { .. })
 }
 
 fn exited(reason: Option<String>, status: ExitStatus, stderr: &str) -> NotOpened {
@@ -302,36 +333,47 @@ fn is_no_session(stderr: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use offshoot_session::agent::Unseen;
-    use offshoot_session::{Body, Entry};
-
     use super::*;
 
-    fn prompt() -> AgentInput {
-        let entry = Entry {
-            id: "x".into(),
-            parent: None,
-            written_at: jiff::Timestamp::UNIX_EPOCH,
-            turn: None,
-            body: Body::prompt("appended"),
-        };
+    fn prompt(text: &str) -> AgentInput {
+        let before = replayed("appended").into_iter().collect();
         let prompt =
-            Prompt { blocks: vec![Block::Text("go".into())], attachments: Vec::new(), said_at: None };
-        let before = vec![Unseen { entry: Arc::new(entry), delivered_as: "y".into() }];
+            Prompt { blocks: vec![Block::Text(text.into())], attachments: Vec::new(), said_at: None };
         AgentInput::Prompt { turn: "t".into(), entry: "u".into(), delivered_as: "u".into(), prompt, before }
     }
 
-    fn told(first: &mut FirstPrompt) -> (usize, usize) {
-        let AgentInput::Prompt { prompt, before, .. } = first.completed(prompt()) else { panic!("a prompt") };
-        (prompt.blocks.len(), before.len())
+    /// What comes before the prompt, and its blocks.
+    fn told(first: &FirstPrompt, text: &str) -> (Vec<String>, Vec<String>) {
+        let AgentInput::Prompt { prompt, before, .. } = first.completed(prompt(text)) else {
+            panic!("a prompt")
+        };
+        let before = before.iter().map(|unseen| unseen.entry.body.text());
+        let blocks = prompt.blocks.iter().map(|block| offshoot_session::text_of(std::slice::from_ref(block)));
+        (before.collect(), blocks.collect())
+    }
+
+    fn texts(before: &[&str], blocks: &[&str]) -> (Vec<String>, Vec<String>) {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        (owned(before), owned(blocks))
+    }
+
+    /// The text of the branch was lost with the first prompt, also where that was cancelled before it was taken, and with
+    /// the text in front a command was none.
+    #[test]
+    fn the_branch_is_told_until_a_prompt_is_taken() {
+        assert_eq!(told(&FirstPrompt::default(), "go"), texts(&["appended"], &["go"]));
+        let first = FirstPrompt { replay: Some("all of it".into()), has_whole_branch: true };
+        for _ in 0..2 {
+            assert_eq!(told(&first, "go"), texts(&[], &["all of it", "go"]));
+        }
+        assert_eq!(told(&first, "/context"), texts(&["all of it"], &["/context"]));
     }
 
     #[test]
-    fn only_a_process_with_the_whole_branch_has_seen_what_comes_before_the_prompt() {
-        assert_eq!(told(&mut FirstPrompt::default()), (1, 1));
-        let mut replayed = FirstPrompt { replay: Some("all of it".into()), has_whole_branch: true };
-        assert_eq!((told(&mut replayed), told(&mut replayed)), ((2, 0), (1, 1)));
+    fn a_prompt_is_taken_when_its_turn_starts() {
+        let turn = offshoot_session::TurnId::from("t");
+        assert!(is_prompt_taken(&FromAgent::turn(turn.clone(), AgentEventKind::STARTED)));
+        let ended = AgentEventKind::Ended(offshoot_session::agent::AgentTurnEnd::Interrupted);
+        assert!(!is_prompt_taken(&FromAgent::turn(turn, ended)));
     }
 }

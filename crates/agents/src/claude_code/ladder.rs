@@ -77,7 +77,7 @@ pub(super) async fn connect(
         // A name that a failed try may have taken is not used again.
         let new_session = match given.take() {
             Some(session) => session,
-            None => fresh_session()?,
+            None => fresh_uuid().map_err(not_started)?.into(),
         };
         let has_whole_branch = matches!(rung, Rung::Rebuild | Rung::Replay(_));
         let provenance = rung.provenance().filter(|by| *by != start.handoff.provenance());
@@ -228,6 +228,7 @@ fn launch(
         host: start.host.clone(),
         agent: NAME,
         session: session.clone(),
+        lease: start.lease.clone(),
     }
 }
 
@@ -286,15 +287,14 @@ fn tools(settings: &[Setting]) -> Option<&[String]> {
     })
 }
 
-/// A random UUID.
-fn fresh_session() -> Result<AgentSessionId, ConnectError> {
+pub(super) fn fresh_uuid() -> io::Result<String> {
     let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).map_err(|error| not_started(io::Error::other(error.to_string())))?;
+    getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
     let bits = (u128::from_be_bytes(bytes) & !(0xf << 76) & !(0b11 << 62)) | (0x4 << 76) | (0b10 << 62);
     let hex = format!("{bits:032x}");
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
     let parts = [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)];
-    Ok(parts.join("-").into())
+    Ok(parts.join("-"))
 }
 
 fn not_started(source: io::Error) -> ConnectError {

@@ -147,6 +147,8 @@ mod tests {
         assert_eq!(rest, behind);
     }
 
+    /// first, branch and resumed agent sessions are configured alike.
+    /// a fork of a session forks the agent session, at its end or at a message, under an id of our choice.
     #[test]
     fn options_by_case() {
         let (s, n, at) = ("S".into(), "N".into(), EntryId::from("U"));

@@ -89,6 +89,7 @@ impl KnownModels {
             environment: environment.clone(),
             host: host.clone(),
             is_watched: false,
+            lease: Default::default(),
         };
         let limits = Limits { opening: limits.opening.min(limits.listing), ..limits };
         let Ok(mut connection) = ladder::connect(start, program, version, limits, self).await else { return };

@@ -47,6 +47,7 @@ use about::About;
 use asks::Pending;
 use messages::Writing;
 use prompt::Slash;
+pub(super) use prompt::{is_command, refusal};
 use requests::{Purpose, Requests};
 use settings::Change;
 use tasks::Tasks;
@@ -328,13 +329,11 @@ impl Protocol {
             self.fail_prompt(turn, failure::not_signed_in());
             return self.end();
         }
-        let slash = prompt::slash_of(prompt);
-        if let Slash::Refused { instead } = slash {
-            let command = offshoot_session::text_of(&prompt.blocks);
-            let command = command.split_whitespace().next().unwrap_or_default();
-            let text = format!("`{command}` is not sent to {TITLE}: use `{instead}`");
+        // The engine refuses it before it is written; a message that was written earlier may be sent again.
+        if let Some(text) = prompt::refusal(&offshoot_session::text_of(&prompt.blocks)) {
             return self.fail_prompt(turn, AgentFailure::other(text));
         }
+        let slash = prompt::slash_of(prompt);
         let delivery = |turn, uuid: String, content: &Value, is_command| Delivery {
             line: requests::user_line(&uuid, content, Option::is_some(&turn)),
             turn,

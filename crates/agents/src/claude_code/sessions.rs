@@ -3,6 +3,7 @@
 //! [`ClaudeHome`] only adds files and title lines: a line that Claude Code wrote is never changed. Links are not followed
 //! out of its folder, and FIFOs and devices are not opened. Everything here blocks.
 
+mod end;
 mod files;
 mod status;
 mod titles;
@@ -23,7 +24,7 @@ use offshoot_transcripts::claude::{
 use offshoot_transcripts::{Destination, HandedOver, Loss};
 use thiserror::Error;
 
-use crate::{Elsewhere, Look, Seen};
+use crate::{Elsewhere, Look, ReadTranscript, Seen};
 
 /// The folder in which Claude Code keeps everything: `CLAUDE_CONFIG_DIR`, otherwise `.claude` in the home.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -170,7 +171,9 @@ impl ClaudeHome {
         let Some(branches) = self.branches(session) else { return Reach::Short };
         match branches.point(at) {
             Point::Missing => Reach::Short,
-            Point::Active if branches.behind(Some(at)).entries.is_empty() => Reach::There,
+            Point::Active if branches.behind(Some(at)).entries.iter().all(|entry| is_aside(&entry.body)) => {
+                Reach::There
+            }
             Point::Active | Point::OtherBranch | Point::BeforeCompaction => Reach::Further,
         }
     }
@@ -184,11 +187,22 @@ impl ClaudeHome {
 
     /// What [`crate::Agent::look`] returns. `is_ours` tells whether a process was started by us.
     pub(super) fn look(&self, look: &Look<'_>, is_ours: &dyn Fn(u32) -> bool) -> Seen {
-        let behind = self.branches(look.session).map(|branches| branches.behind(look.after));
-        Seen {
-            elsewhere: self.elsewhere(look.session, is_ours),
-            caught_up: behind.map(|behind| unknown(behind, look.is_known)).unwrap_or_default(),
+        let elsewhere = self.elsewhere(look.session, is_ours);
+        let is_end_known = || {
+            let path = self.transcript(look.session);
+            let last = path.and_then(|path| end::last_message(&self.folder, &path).ok().flatten());
+            last.is_some_and(|last| (look.is_known)(&last))
+        };
+        if look.transcript == ReadTranscript::UnlessEndIsKnown && is_end_known() {
+            return Seen { elsewhere, ..Seen::default() };
         }
+        let Some(branches) = self.branches(look.session) else {
+            return Seen { elsewhere, ..Seen::default() };
+        };
+        let is_off = look.after.is_some_and(|after| branches.point(after) == Point::OtherBranch);
+        let is_new = |entry: &&Arc<Entry>| entry.body.is_prompt() && !(look.is_known)(&entry.id);
+        let has_left = is_off && branches.active().iter().any(is_new);
+        Seen { elsewhere, has_left, caught_up: unknown(branches.behind(look.after), look.is_known) }
     }
 
     fn projects(&self) -> PathBuf {
@@ -222,6 +236,12 @@ impl ClaudeHome {
 pub(super) fn write_title(file: &Path, session: &AgentSessionId, title: &str) -> Result<bool, NotWritten> {
     let file = std::path::absolute(file).map_err(failed("find", file))?;
     titles::write_title(file.parent().unwrap_or(&file), &file, session, title)
+}
+
+/// Not a part of the conversation that a branch could lack: a command such as `/exit` with its output, or the mark of an
+/// interruption.
+fn is_aside(body: &Body) -> bool {
+    matches!(body, Body::CustomMessage(_) | Body::Interrupted(_))
 }
 
 /// Ids come from journals and transcripts, so they must not lead out of the folder.

@@ -73,9 +73,10 @@ pub(super) async fn start(launch: Launch, interrupt: Interrupt) -> io::Result<St
     }
     let (ready, started) = oneshot::channel();
     let counted = Counted::begin(&run_id()?);
-    std::thread::Builder::new()
-        .name("agent".to_owned())
-        .spawn(move || own(&launch, interrupt, &counted, ready))?;
+    std::thread::Builder::new().name("agent".to_owned()).spawn(move || {
+        own(&launch, interrupt, &counted, ready);
+        drop(launch.lease);
+    })?;
     started.await.unwrap_or_else(|_| Err(io::Error::other("the thread of the process broke down")))
 }
 

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use offshoot_session::agent::{ExitStatus, Host};
+use offshoot_session::agent::{ExitStatus, Host, Lease};
+use offshoot_testkit::deadline::until;
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -26,6 +27,10 @@ impl Place {
     }
 
     async fn start(&self, script: &str) -> AgentProcess {
+        self.start_with(script, &Lease::default()).await
+    }
+
+    async fn start_with(&self, script: &str, lease: &Lease) -> AgentProcess {
         let path = ("PATH".into(), std::env::var_os("PATH").unwrap());
         let launch = Launch {
             program: "/bin/sh".into(),
@@ -35,6 +40,7 @@ impl Place {
             host: Host { runs: Some(self.runs()), ..Host::default() },
             agent: "test",
             session: "s".into(),
+            lease: lease.clone(),
         };
         AgentProcess::start(launch).await.unwrap()
     }
@@ -271,4 +277,20 @@ async fn runs_of_an_engine_that_is_alive_are_left_alone() {
 #[test]
 fn a_folder_of_runs_that_is_not_there_has_none() {
     assert!(sweep_leftovers(Path::new("/missing")).is_empty());
+}
+
+/// A process that takes its time to end still writes its transcript.
+#[tokio::test]
+async fn a_lease_ends_with_the_process_and_not_before() {
+    let place = Place::new();
+    let held = std::sync::Arc::new(());
+    let script = "trap 'sleep 0.3; exit 0' INT; echo ready; while true; do sleep 0.05; done";
+    let mut process = place.start_with(script, &Lease::of(held.clone())).await;
+    assert_eq!(line(&mut process).await, "ready");
+    let run = place.run();
+    drop(process);
+    let is_held = || std::sync::Arc::strong_count(&held) > 1;
+    assert!(is_held(), "it was only told to end");
+    until("the lease ends", || !is_held());
+    assert!(processes_of_run(&run).is_empty());
 }

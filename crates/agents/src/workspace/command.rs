@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use offshoot_session::agent::{Environment, ExitStatus};
+use offshoot_session::agent::{Environment, ExitStatus, Lease};
 use tokio::time::Instant;
 
 use super::Workspace;
@@ -75,6 +75,7 @@ impl Workspace {
             host: self.host.clone(),
             agent: self.agent,
             session: self.session.as_str().into(),
+            lease: Lease::default(),
         }
     }
 }

@@ -48,6 +48,7 @@ impl Talk {
             environment: Environment::default(),
             host: Default::default(),
             is_watched: true,
+            lease: Default::default(),
         };
         let connection = BuiltIn { pace }.connect(start).await.unwrap();
         Self {

@@ -8,13 +8,13 @@ use std::sync::Arc;
 use offshoot_agents::{Agent, ConnectError};
 use offshoot_api::event::EventKind;
 use offshoot_session::agent::{
-    AgentFailure, AgentInfo, AgentInput, AgentStart, BackgroundTask, ExitStatus, FailureKind, SettingSupport,
-    TreePath,
+    AgentFailure, AgentInfo, AgentInput, AgentStart, BackgroundTask, ExitStatus, FailureKind, Lease,
+    SettingSupport, TreePath,
 };
 use offshoot_session::guard::Refusal;
 use offshoot_session::handoff::{
-    Handoff, HandoffAgent, ReplayReason, branch_session, model_in_use, plan_handoff, plan_handoff_below,
-    unseen_entries,
+    Handoff, HandoffAgent, ReplayReason, branch_session, model_in_use, model_of_session, plan_handoff,
+    plan_handoff_below, unseen_entries,
 };
 use offshoot_session::tokens::estimate_text;
 use offshoot_session::turn::Turn;
@@ -29,6 +29,7 @@ use super::turns::Running;
 use super::{Message, SessionActor};
 use crate::agent_sessions::{Claims, InUse};
 use crate::connection::{Connected, ConnectionId, keep};
+use crate::environment::provider_differences;
 use crate::failure::not_reached;
 use crate::idle_agents::IdleTicket;
 use crate::view::settings_of;
@@ -53,6 +54,8 @@ pub(super) struct Connection {
     pub(super) resumed: Option<ResumedAt>,
     /// Of the request that connected it.
     pub(super) scope: Scope,
+    /// The variables of the last caller that it does not have, as that was told.
+    lacks: Vec<String>,
 }
 
 /// The agent's own sessions that a connection has open. Without the connection its process ends.
@@ -196,7 +199,7 @@ impl SessionActor {
         self.connections.iter().find(|(id, connection)| is_it(id, connection)).map(|(id, _)| *id)
     }
 
-    fn free_connection(&self, agent: &str, session: &AgentSessionId) -> Option<ConnectionId> {
+    pub(super) fn free_connection(&self, agent: &str, session: &AgentSessionId) -> Option<ConnectionId> {
         let is_free = |id: &ConnectionId, connection: &Connection| {
             !self.is_at_work(*id)
                 && connection.agent == agent
@@ -217,8 +220,28 @@ impl SessionActor {
             connection.resumed = None;
             connection.configure(settings);
         }
+        self.tell_of_environment(turn, id);
         self.rest_idle_agents();
         self.deliver(turn, id).await;
+    }
+
+    /// An agent keeps the environment in which it was started. A caller with another key or another server hears that.
+    fn tell_of_environment(&mut self, turn: &TurnId, id: ConnectionId) {
+        let environment = self.scope().environment();
+        let Some(connection) = self.connections.get_mut(&id) else { return };
+        let lacks = provider_differences(&connection.scope.environment(), &environment);
+        let is_news = !lacks.is_empty() && lacks != connection.lacks;
+        connection.lacks = lacks;
+        if is_news {
+            let agent = self.shared.agents.get(&connection.agent);
+            let title = agent.map_or(connection.agent.as_str(), |agent| agent.title());
+            let text = format!(
+                "{title} keeps the environment it was started with: {} differ here; `offshoot engine stop` ends it, \
+                 and the next message starts it with yours",
+                connection.lacks.join(", ")
+            );
+            self.publish(Some(turn), EventKind::Notice { text });
+        }
     }
 
     /// Whether a turn runs on this connection, ours or one of its own.
@@ -255,15 +278,22 @@ impl SessionActor {
         handoff: Handoff,
         scope: &Scope,
     ) -> AgentStart {
+        let path = self.tree.path_to(above.as_ref());
+        let is_first = !path.iter().any(|entry| entry.body.is_prompt());
+        let in_use = match is_first {
+            true => model_of_session(&self.tree, agent),
+            false => model_in_use(&self.tree, above.as_ref(), agent),
+        };
         AgentStart {
             session: self.id.clone(),
             workspace: self.project().map(Into::into),
             handoff,
-            settings: at_start(settings, model_in_use(&self.tree, above.as_ref(), agent)),
+            settings: at_start(settings, in_use),
             context: Arc::new(TreePath { tree: self.tree.clone(), to: above }),
             environment: scope.environment(),
             host: scope.settings.host_for(agent, &self.shared.host),
             is_watched: scope.context.interactive,
+            lease: Lease::default(),
         }
     }
 
@@ -277,7 +307,11 @@ impl SessionActor {
         let wait = self.settings.reach_wait;
         let (start_at, swept) = (self.start_at(agent.name()), self.shared.swept.clone());
         let claims = Arc::new(self.shared.agent_sessions.claims(agent.name()));
+        // A process that is ended while it starts has its session until it is gone.
+        let start = AgentStart { lease: Lease::of(claims.clone()), ..start };
+        let reaching = Reaching(Some(claims.clone()));
         async move {
+            let mut reaching = reaching;
             if let Some(at) = start_at {
                 sleep_until(at).await;
             }
@@ -290,6 +324,7 @@ impl SessionActor {
             };
             match timeout(wait, connect).await {
                 Ok(Ok(connection)) => {
+                    reaching.0 = None;
                     Ok(Connected { connection, claims: claims.clone(), end_wait: agent.end_wait() })
                 }
                 Ok(Err(error)) => Err(not_reached(&error)),
@@ -369,6 +404,7 @@ impl SessionActor {
             sessions,
             resumed: None,
             scope,
+            lacks: Vec::new(),
         };
         self.connections.entry(id).insert_entry(connection).into_mut()
     }
@@ -432,6 +468,17 @@ impl SessionActor {
         let at_work: Vec<ConnectionId> =
             self.turns.values().filter_map(|running| running.connection).collect();
         self.connections.retain(|id, _| at_work.contains(id));
+    }
+}
+
+/// An agent that is being connected. If it is not reached, its process is told to end.
+struct Reaching(Option<Arc<Claims>>);
+
+impl Drop for Reaching {
+    fn drop(&mut self) {
+        if let Some(claims) = self.0.take() {
+            claims.begin_to_end();
+        }
     }
 }
 

@@ -4,6 +4,9 @@
 //! The child is written with its prompt, as one step of this session. Hooks are asked before, here; so its prompt is
 //! answered there without asking them again, when the engine has the answer of this session.
 
+use std::sync::Arc;
+
+use offshoot_agents::Agent;
 use offshoot_api::request::{self, ConfigBranching, IfRunning};
 use offshoot_api::response::Changed;
 use offshoot_api::{ApiError, ErrorCode, Hint, Response};
@@ -53,6 +56,12 @@ impl SessionActor {
             return Err(Halt::Errand(Errand::Probe { agent }));
         }
         agent.abilities(model_of(chosen)).support(agent.title(), chosen).map_err(refused)
+    }
+
+    /// Refuses a message that its agent must not get, before anything is written.
+    pub(super) fn must_take(agent: &Arc<dyn Agent>, text: &str) -> Result<(), Halt> {
+        let refusal = agent.refuses(text).map(|why| refused(ApiError::new(ErrorCode::Invalid, why)));
+        refusal.map_or(Ok(()), Err)
     }
 
     /// Where a change of settings goes.

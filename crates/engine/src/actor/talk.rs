@@ -117,6 +117,9 @@ impl SessionActor {
             (None, Some(at)) => Some(self.point(at, Want::End)?),
             (None, None) => self.tree.main_head().cloned(),
         };
+        if let Ok(agent) = self.agent_for(chosen, below.as_ref()) {
+            Self::must_take(&agent, &send.prompt.text)?;
+        }
         self.way_of_settings(below.as_ref(), chosen, send.branching, brought)
     }
 
@@ -420,6 +423,7 @@ impl SessionActor {
         let prompt = turn_prompt(&self.tree, at).map_or(at, |prompt| &prompt.id).clone();
         let landing = Landing::version(&self.tree, &prompt);
         let agent = self.agent_for(chosen, landing.below(&self.tree)).map_err(refused)?;
+        Self::must_take(&agent, words.text)?;
         let begins_session = words.begins_session;
         self.prepare_again(at, &landing, words, client_id, &agent, brought)?;
         if !begins_session {

@@ -6,11 +6,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use offshoot_agents::{Agent, Elsewhere, Look, Seen};
+use offshoot_agents::{Agent, Elsewhere, Look, ReadTranscript, Seen};
 use offshoot_api::{ApiError, ErrorCode, ErrorData, Hint};
 use offshoot_session::handoff::{ContinuedSession, HandoffAgent, continued_session};
 use offshoot_session::pending::Landing;
-use offshoot_session::turn::{TranscriptOf, plan_catch_up};
+use offshoot_session::turn::{CaughtUp, TranscriptOf, plan_catch_up};
 use offshoot_session::{AgentSessionId, EntryId, Record};
 
 use super::SessionActor;
@@ -36,13 +36,27 @@ impl SessionActor {
         else {
             return Ok(landing);
         };
-        // A process of ours that has it open reports everything itself.
-        if !abilities.entry_ids || self.shared.agent_sessions.is_claimed(agent.name(), &session) {
+        let waiting = self.free_connection(agent.name(), &session);
+        let is_at_work = waiting.is_none() && self.shared.agent_sessions.is_in_use(agent.name(), &session);
+        // A process of ours that is at work in it reports everything itself, and this message gets another session.
+        if !abilities.entry_ids || is_at_work {
             return Ok(landing);
         }
-        let seen = self.look_at(agent, &session, last).await?;
+        let transcript = match waiting {
+            Some(_) => ReadTranscript::UnlessEndIsKnown,
+            None => ReadTranscript::Whole,
+        };
+        let mut seen = self.look_at(agent, &session, last, transcript).await?;
         if let Some(elsewhere) = seen.elsewhere {
             return Err(refused(runs_elsewhere(agent.as_ref(), &session, &elsewhere)));
+        }
+        if let Some(waiting) = waiting {
+            match seen.has_left || has_prompt(&seen.caught_up) {
+                // It does not know what was said elsewhere, and would continue its own end of the session.
+                true => drop(self.connections.remove(&waiting)),
+                // What else is new, such as the output of a command, it has written itself.
+                false => seen.caught_up = CaughtUp::default(),
+            }
         }
         match (&landing, &below) {
             (Landing::Below(_), Some(at)) if !has_unseen => {
@@ -65,6 +79,7 @@ impl SessionActor {
         agent: &Arc<dyn Agent>,
         session: &AgentSessionId,
         after: Option<EntryId>,
+        transcript: ReadTranscript,
     ) -> Result<Seen, Halt> {
         let (tree, environment) = (self.tree.clone(), self.scope().environment());
         let (agent, session) = (agent.clone(), session.clone());
@@ -76,10 +91,16 @@ impl SessionActor {
                 environment: &environment,
                 after: after.as_ref(),
                 is_known: &|id| tree.is_id_taken(id),
+                transcript,
             })
         });
         looking.await.map_err(|_| refused(internal("the transcript of the agent could not be read")))
     }
+}
+
+/// Prompts of ours are known, whichever process has sent them.
+fn has_prompt(caught_up: &CaughtUp) -> bool {
+    caught_up.entries.iter().any(|entry| entry.body.is_prompt())
 }
 
 fn last_entry(records: &[Record]) -> Option<EntryId> {

@@ -164,3 +164,26 @@ fn rules_are_read_again_when_their_file_changes() {
     assert!(rules.revoke(&offshoot_session::asks::RuleId::named("r2")).is_err());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "nonsense", "and is not overwritten");
 }
+
+/// An agent keeps the environment it was started with, also for a caller with another key. Nothing told so.
+#[tokio::test]
+async fn a_caller_whose_provider_variables_the_agent_does_not_have_is_told_once() {
+    let mut world = World::new(ScriptedAgent::new()).await;
+    let at = |url: &str, editor: &str| {
+        let environment =
+            variables(&[("ANTHROPIC_BASE_URL", url), ("ANTHROPIC_API_KEY", "secret"), ("EDITOR", editor)]);
+        let context = CallerContext { environment, ..CallerContext::default() };
+        Caller::local("test").with(Arc::new(context))
+    };
+    let mut told = Vec::new();
+    for (url, editor) in [("one", "vi"), ("one", "ed"), ("two", "vi"), ("two", "vi"), ("one", "vi")] {
+        world.log.clear();
+        world.engine.call(&at(url, editor), Request::Send(send("hello"))).await.unwrap();
+        world.until_ready().await;
+        let notices = world.log.iter().filter(|line| line.contains("keeps the environment"));
+        told.push(notices.cloned().collect::<Vec<_>>().join(" "));
+    }
+    world.engine.shut_down().await;
+    assert!(told[2].contains("ANTHROPIC_BASE_URL differ here") && !told[2].contains("KEY"), "{told:?}");
+    assert_eq!(told.iter().filter(|told| !told.is_empty()).count(), 1, "{told:?}");
+}

@@ -5,8 +5,9 @@ use offshoot_api::request::{self, ConfigBranching, IfRunning, Summary};
 use offshoot_api::views::ModelView;
 use offshoot_api::{ErrorCode, Hint, Request, Response};
 use offshoot_engine::{Settings, Shelf};
+use offshoot_session::agent::{AgentInfo, ConnectionEvent};
 use offshoot_session::plan::ConfigChangeBranching;
-use offshoot_session::{BranchReason, Model};
+use offshoot_session::{BranchReason, Model, Setting};
 
 use crate::scripted::{Do, SUMMARY, ScriptedAgent, whole};
 use crate::summaries::{navigate, two_turns};
@@ -192,4 +193,25 @@ async fn a_summary_is_written_by_the_model_that_was_set_for_it() {
         let expected = offshoot_session::Setting::Model { role: None, model: model(named) };
         assert!(told.contains(&expected), "{told:?}");
     }
+}
+
+/// Claude Code would choose a model by itself, and then other instructions and tools come with it. The model was passed for
+/// every other branch, but not for a new first message.
+/// first, branch and resumed agent sessions are configured alike.
+#[tokio::test(start_paused = true)]
+async fn an_edit_of_the_first_message_keeps_the_model() {
+    let model = Model { provider: "p".to_owned(), name: "large".to_owned() };
+    let info =
+        AgentInfo { session: Some("agent-1".into()), model: Some(model.clone()), ..AgentInfo::default() };
+    let opened = Do::Report(ConnectionEvent::Opened(info));
+    let mut world = World::new(ScriptedAgent::new().on("one", vec![opened])).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    let usual = Setting::Model { role: None, model };
+    assert!(!world.agent.settings_of_the_last().contains(&usual), "nobody has chosen one");
+    let (session, at, text) = ("s".to_owned(), "#1".into(), "one again".to_owned());
+    let edit = request::Edit { session, at, text, ..request::Edit::default() };
+    world.call(Request::Edit(edit)).await.unwrap();
+    world.until_turn_ended().await;
+    assert!(world.agent.settings_of_the_last().contains(&usual), "{:?}", world.agent.settings_of_the_last());
 }

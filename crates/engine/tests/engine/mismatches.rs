@@ -15,7 +15,7 @@
 //! | 10 | agents change settings and sessions by themselves | here; `a_cleared_conversation_is_another_session` |
 //! | 11 | an agent that continues needs no entries | here |
 //! | 12 | abilities depend on the model, settings apply at different times | `a_setting_says_when_it_is_in_force_or_why_not`, `settings_are_checked_before_they_are_sent`, `every_agent_that_is_known_is_listed` |
-//! | 13 | entries can be appended without asking the model | `entries_that_it_has_not_seen_are_injected_one_by_one` |
+//! | 13 | entries can be appended without asking the model | `entries_that_it_has_not_seen_are_injected_one_by_one`, `a_prompt_that_no_agent_has_taken_does_not_cost_the_session` |
 //! | 14 | a sub-agent goes on behind the result of its call | `a_sub_agent_outlives_the_result_of_its_call`, `a_sub_agent_ends_at_its_notification` |
 //! | 15 | advice depends on the cause, and the prompt may be in the transcript | here; `kinds_of_failures`, `what_was_said_in_the_agents_own_program_comes_first` |
 

@@ -121,3 +121,32 @@ async fn an_agent_that_ended_twice_within_ten_seconds_is_started_when_they_are_o
     assert!(waited(&mut world, "exit").await < Duration::from_secs(1));
     assert!(waited(&mut world, "fifth").await < Duration::from_secs(1));
 }
+
+/// The session of a turn that was aborted while its agent started was free at once, although the process needs seconds to
+/// end: the next message started another one beside it.
+#[tokio::test(start_paused = true)]
+async fn a_process_that_is_ended_while_it_starts_has_its_session_until_it_is_gone() {
+    let mut agent = agent();
+    agent.can.inject = true;
+    let mut world = World::new(agent).await;
+    world.send("one").await.unwrap();
+    world.until_ready().await;
+    world.crash().await;
+    *world.agent.hides.lock().unwrap() = true;
+    world.send("two").await.unwrap();
+    world.until(|kind| matches!(kind, EventKind::TurnStarted { .. })).await;
+    while world.agent.is_looked_for() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let interrupt = request::Interrupt { session: "s".to_owned(), turn: None };
+    world.call(Request::Interrupt(interrupt)).await.unwrap();
+    world.until_ready().await;
+    *world.agent.hides.lock().unwrap() = false;
+    world.agent.told();
+    world.send("three").await.unwrap();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(world.agent.told(), [""; 0], "the process that was ended is not gone");
+    world.agent.leases.lock().unwrap().clear();
+    world.until_turn_ended().await;
+    assert_eq!(world.agent.told(), ["connect: continue agent-1", "unseen: two", "prompt: three"]);
+}

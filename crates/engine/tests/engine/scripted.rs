@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use offshoot_agents::{Agent, AgentConnection, ConnectError, Connecting, Look, NotRenamed, Rename, Seen};
 use offshoot_session::agent::{
     Abilities, AgentEvent, AgentEventKind, AgentInfo, AgentInput, AgentStart, AgentTurn, AgentTurnEnd,
-    ConnectionEvent, Environment, FromAgent, Speaker,
+    ConnectionEvent, Environment, FromAgent, Lease, Speaker,
 };
 use offshoot_session::asks::{Asking, Permission};
 use offshoot_session::handoff::Handoff;
@@ -49,6 +49,8 @@ pub(crate) struct ScriptedAgent {
     pub(crate) refuses: Mutex<bool>,
     /// Is looked for and never reached.
     pub(crate) hides: Mutex<bool>,
+    /// What was lent to processes that were ended while they started and are not gone yet.
+    pub(crate) leases: Mutex<Vec<Lease>>,
     /// Those who look for it.
     looked_for: Arc<()>,
     script: Arc<Mutex<HashMap<String, Vec<Do>>>>,
@@ -80,6 +82,7 @@ impl ScriptedAgent {
             },
             refuses: Mutex::new(false),
             hides: Mutex::new(false),
+            leases: Mutex::default(),
             looked_for: Arc::default(),
             script: Arc::default(),
             told: Arc::default(),
@@ -161,6 +164,10 @@ impl Agent for ScriptedAgent {
         seen
     }
 
+    fn refuses(&self, text: &str) -> Option<String> {
+        (text == REFUSED).then(|| format!("`{REFUSED}` is not sent to Scripted"))
+    }
+
     fn rename(&self, rename: &Rename<'_>) -> Result<bool, NotRenamed> {
         self.renamed.lock().unwrap().push(format!("{}: {}", rename.session, rename.title));
         Ok(true)
@@ -184,6 +191,7 @@ impl Agent for ScriptedAgent {
             return Box::pin(async { Err(refused) });
         }
         if *self.hides.lock().unwrap() {
+            self.leases.lock().unwrap().push(start.lease.clone());
             let looks = self.looked_for.clone();
             return Box::pin(async move {
                 let _looks = looks;
@@ -231,7 +239,7 @@ impl Talk {
                     None => return,
                 },
             };
-            let AgentInput::Prompt { turn, prompt, entry, delivered_as, .. } = input else {
+            let AgentInput::Prompt { turn, prompt, entry, delivered_as, before } = input else {
                 self.note(&input);
                 if let AgentInput::Answer { turn, request, .. } = input {
                     let confirmed = FromAgent::turn(turn, AgentEventKind::AskConfirmed { request });
@@ -240,6 +248,8 @@ impl Talk {
                 continue;
             };
             self.delivered.lock().unwrap().push((entry, delivered_as));
+            let unseen = before.iter().map(|unseen| format!("unseen: {}", unseen.entry.body.text()));
+            self.told.lock().unwrap().extend(unseen);
             let words = summary_or(text_of(&prompt.blocks));
             self.told.lock().unwrap().push(format!("prompt: {words}"));
             let cut = self.answer(&turn, &words, &mut inputs, &events, &mut later).await;
@@ -363,6 +373,9 @@ pub(crate) fn to_run(command: &str) -> Asking {
         suggestions: Vec::new(),
     })
 }
+
+/// A message that the agent does not take.
+pub(crate) const REFUSED: &str = "/resume";
 
 /// Under this name a summary is asked for.
 pub(crate) const SUMMARY: &str = "<summary>";

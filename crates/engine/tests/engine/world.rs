@@ -115,6 +115,11 @@ impl World {
         assert_eq!((seen.branch, seen.heads, seen.spent), (written.branch, written.heads, written.spent));
     }
 
+    /// Nobody follows any more: only what the engine itself has to do keeps it.
+    pub(crate) fn left(self) -> (Engine, Arc<ScriptedAgent>) {
+        (self.engine, self.agent)
+    }
+
     /// The engine ends in order, and another one with other settings opens the session.
     pub(crate) async fn reopen(&mut self, settings: Settings) {
         self.engine.shut_down().await;

@@ -1,5 +1,6 @@
 //! What an agent is given.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
@@ -66,6 +67,19 @@ pub struct AgentStart {
     pub host: Host,
     /// Whether a person watches what it writes.
     pub is_watched: bool,
+    pub lease: Lease,
+}
+
+/// Held until everything that was started for an agent has ended, also where nobody waits for that any more.
+#[derive(Clone, Debug, Default)]
+pub struct Lease(
+    #[expect(dead_code, reason = "it only has to be dropped")] Option<Arc<dyn Any + Send + Sync>>,
+);
+
+impl Lease {
+    pub fn of(held: Arc<impl Any + Send + Sync>) -> Self {
+        Self(Some(held))
+    }
 }
 
 /// How the program of an agent is found and run here.

@@ -1,19 +1,20 @@
 //! What going back to a prompt means for an agent that keeps its own session.
 //!
-//! In our tree a rewind moves a head and loses nothing ([`super::plan_rewind_conversation`]). An agent has one line: it is
-//! told after which message to go on, or how many turns to forget.
+//! In our tree a rewind moves a head and loses nothing ([`super::plan_rewind_conversation`]). An agent has one line: one
+//! that knows messages is forked at the message above ([`crate::handoff`]), another is told how many turns to forget.
+//!
+//! # Limitations
+//!
+//! No driver calls these yet: Codex, which forgets turns, has none. They hold what its rewind has to do.
 
 use thiserror::Error;
 
 use crate::agent::Abilities;
-use crate::handoff::resume_point;
 use crate::{Entry, EntryId, SessionTree};
 
 /// A rewind in the words of an agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentRewind {
-    /// Where the agent resumes ([`resume_point`]); `None` begins a fresh session.
-    pub resume_at: Option<EntryId>,
     pub kept_turns: usize,
     pub dropped_turns: usize,
 }
@@ -53,11 +54,7 @@ pub fn agent_rewind(
     let prompts =
         |entries: &[&std::sync::Arc<Entry>]| entries.iter().filter(|entry| entry.body.is_prompt()).count();
     let (kept, dropped) = path.split_at(at);
-    Ok(AgentRewind {
-        resume_at: resume_point(kept).cloned(),
-        kept_turns: prompts(kept),
-        dropped_turns: prompts(dropped),
-    })
+    Ok(AgentRewind { kept_turns: prompts(kept), dropped_turns: prompts(dropped) })
 }
 
 /// Whether an agent can bring the files back by itself.

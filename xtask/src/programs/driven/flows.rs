@@ -7,7 +7,7 @@ use offshoot_testkit::model::Request;
 use serde_json::Value;
 
 use super::person::{Person, Said, list};
-use super::prefix::{order, same_above, same_messages_above};
+use super::prefix::{order, same_above, same_above_of_claude};
 use super::processes;
 use crate::programs::Check;
 
@@ -36,7 +36,7 @@ fn holds(what: &'static str, is_so: bool) -> Check {
     check(what, is_so.to_string(), "true")
 }
 
-fn code(said: &Said) -> String {
+pub(super) fn code(said: &Said) -> String {
     match said.code {
         Some(code) => code.to_string(),
         None => "by a signal".to_owned(),
@@ -147,7 +147,10 @@ pub(super) fn edit(person: &Person) -> Result<Vec<Check>> {
 }
 
 fn provenance(person: &Person, prompt: &str) -> Result<String> {
-    let shown = person.show()?;
+    provenance_in(&person.show()?, prompt)
+}
+
+pub(super) fn provenance_in(shown: &Value, prompt: &str) -> Result<String> {
     let mut entries = list(&shown["entries"]).iter();
     let entry = entries.find(|entry| entry["role"] == "user" && entry["text"] == prompt);
     let provenance = entry.and_then(|entry| entry["context"]["provenance"].as_str());
@@ -167,6 +170,45 @@ pub(super) fn edit_across(person: &Person) -> Result<Vec<Check>> {
     let all = ["One.", "One again.", "Two.", "Three.", "Three again."];
     checks.push(check("a first prompt begins a session", order(&first, &all), "One again."));
     checks.push(check("the branch of the other", order(&new, &all), "One. | Two. | Three again."));
+    checks.push(check(
+        "how Claude came to know it",
+        provenance(person, "Three again.")?,
+        "forked_at_message",
+    ));
+    Ok(checks)
+}
+
+/// Claude's own file has two branches, and the message is on the one that its last line does not continue.
+pub(super) fn edit_off_the_active_branch(person: &Person) -> Result<Vec<Check>> {
+    const SESSION: &str = "0f000000-0000-4000-8000-0000000000cc";
+    person.claude(&["--session-id", SESSION, "One."])?;
+    for prompt in ["Two.", "Three."] {
+        person.claude(&["--resume", SESSION, prompt])?;
+    }
+    let old = person.request("Three.")?;
+    let shown = person.json(&["show", SESSION, "--json"])?;
+    let entries = list(&shown["entries"]);
+    let is = |role: &'static str, text: &'static str| {
+        move |entry: &&Value| entry["role"] == role && entry["text"] == text
+    };
+    let id = |entry: Option<&Value>| {
+        entry.and_then(|entry| entry["id"].as_str()).context("no such message").map(str::to_owned)
+    };
+    let first_answer = id(entries.iter().find(is("assistant", "You said: One.")))?;
+    let three = id(entries.iter().find(is("user", "Three.")))?;
+    // Claude itself goes back to its first answer, in the same file.
+    person.claude(&["--resume", SESSION, "--resume-session-at", &first_answer, "Two otherwise."])?;
+    let off = person.request("Two otherwise.")?;
+    person.answered(&["send", SESSION, "--agent", "claude-code", "--edit", &three, "Three again."])?;
+    let new = person.request("Three again.")?;
+    let all = ["One.", "Two.", "Two otherwise.", "Three.", "Three again."];
+    let shown = person.json(&["show", SESSION, "--json"])?;
+    let mut checks = same_above_of_claude(person, (&old, "Three."), (&new, "Three again."))?;
+    checks.extend([
+        check("the file ends on the other branch", order(&off, &all), "One. | Two otherwise."),
+        check("the branch of the message", order(&new, &all), "One. | Two. | Three again."),
+        check("how Claude came to know it", provenance_in(&shown, "Three again.")?, "forked_at_message"),
+    ]);
     Ok(checks)
 }
 
@@ -181,11 +223,14 @@ pub(super) fn edit_above_compaction(person: &Person) -> Result<Vec<Check>> {
     person.answered(&["send", SESSION, "--agent", "claude-code", "--edit", "3", "Three again."])?;
     let new = person.request("Three again.")?;
     let all = ["One.", "Two.", "Three.", "Three again.", "Four."];
-    Ok(vec![
+    let shown = person.json(&["show", SESSION, "--json"])?;
+    let mut checks = same_above_of_claude(person, (&old, "Three."), (&new, "Three again."))?;
+    checks.extend([
         check("the compaction made it shorter", order(&after, &all), "Four."),
         check("the edit is above it", order(&new, &all), "One. | Two. | Three again."),
-        same_messages_above((&old, "Three."), (&new, "Three again."))?,
-    ])
+        check("how Claude came to know it", provenance_in(&shown, "Three again.")?, "forked_at_message"),
+    ]);
+    Ok(checks)
 }
 
 pub(super) fn interrupt_in_stream(person: &Person) -> Result<Vec<Check>> {
@@ -246,16 +291,52 @@ pub(super) fn background_agent(person: &Person) -> Result<Vec<Check>> {
 %then
 %say Somebody is back."#;
     let said = person.run(&["send", &person.session, prompt])?;
-    let is_back = |text: &String| text.contains("Somebody is back.") || text.contains("no more to say");
+    let is_back = |text: &String| text.contains("Somebody is back.");
     person
         .await_some("the follow-up", || Ok(person.texts("assistant")?.iter().any(is_back).then_some(())))?;
     let shown = person.show()?;
+    let entries = list(&shown["entries"]);
+    let turn_of = |text: &str| {
+        let said =
+            entries.iter().find(|entry| entry["text"].as_str().is_some_and(|said| said.contains(text)));
+        said.map(|entry| entry["turn"].clone())
+    };
     let agents = list(&shown["sub_agents"]);
     let is_running = agents.iter().any(|agent| agent["running"] == true);
     Ok(vec![
         check("the turn ends", code(&said), "0"),
         check("the sub-agents", agents.len().to_string(), "1"),
         holds("it has ended", !is_running),
+        holds("it holds the turn, which has the follow-up", turn_of("on the way") == turn_of("is back")),
+        check("the next turn works", person.send("Next.")?, "You said: Next."),
+    ])
+}
+
+/// A command in the background does not hold the turn; Claude begins one by itself when it ends.
+pub(super) fn background_command(person: &Person) -> Result<Vec<Check>> {
+    let prompt = r#"Start it.
+%call Bash {"command": "sleep 2", "description": "Wait", "run_in_background": true}
+%then
+%say It is on the way.
+%then
+%say It is done."#;
+    let mut sending = person.start(&["send", &person.session, prompt])?;
+    if person.await_ask_or_end(&mut sending)? {
+        person.answered(&["answer", &person.session, "allow"])?;
+    }
+    let said = sending.end()?;
+    let is_done = |text: &String| text == "It is done.";
+    person
+        .await_some("the follow-up", || Ok(person.texts("assistant")?.iter().any(is_done).then_some(())))?;
+    let shown = person.show()?;
+    let entries = list(&shown["entries"]);
+    let at = entries.iter().position(|entry| entry["text"] == "It is done.");
+    let above = at.and_then(|at| entries.get(at.checked_sub(1)?));
+    let role = above.and_then(|above| above["role"].as_str()).unwrap_or_default();
+    Ok(vec![
+        check("the turn ends", code(&said), "0"),
+        holds("the answer comes before", said.out.trim().ends_with("It is on the way.")),
+        check("the follow-up is a turn below what began it", role, "custom"),
         check("the next turn works", person.send("Next.")?, "You said: Next."),
     ])
 }

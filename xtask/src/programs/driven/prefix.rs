@@ -4,21 +4,40 @@ use anyhow::{Context, Result};
 use offshoot_testkit::model::Request;
 use serde_json::{Value, json};
 
-use super::person::list;
+use super::person::{Person, list};
 use crate::programs::Check;
 
 /// Compares `system`, `tools` and the messages above the prompts, cache marks aside.
 pub(super) fn same_above(old: (&Request, &str), new: (&Request, &str)) -> Result<Vec<Check>> {
-    let base = Check::new("the model keeps its instructions and tools", base(new.0), base(old.0));
+    let whole = |(request, _): (&Request, &str)| base(request, &request.body["system"]);
+    let base = Check::new("the model keeps its instructions and tools", whole(new), whole(old));
     Ok(vec![base, same_messages_above(old, new)?])
 }
 
-pub(super) fn same_messages_above(old: (&Request, &str), new: (&Request, &str)) -> Result<Check> {
+/// The same for a session that Claude itself began: the first part of `system` has a fingerprint of the way in which Claude was
+/// started. In 2.1.197 other instructions and tools depend on that, too.
+pub(super) fn same_above_of_claude(
+    person: &Person,
+    old: (&Request, &str),
+    new: (&Request, &str),
+) -> Result<Vec<Check>> {
+    let mut checks = vec![same_messages_above(old, new)?];
+    if !person.claude.to_string_lossy().contains("2.1.197") {
+        let rest = |(request, _): (&Request, &str)| {
+            let system = list(&request.body["system"]).get(1..).unwrap_or_default();
+            base(request, &Value::from(system))
+        };
+        checks.push(Check::new("the model keeps its instructions and tools", rest(new), rest(old)));
+    }
+    Ok(checks)
+}
+
+fn same_messages_above(old: (&Request, &str), new: (&Request, &str)) -> Result<Check> {
     Ok(Check::new("the model keeps the messages above the prompt", above(new)?, above(old)?))
 }
 
-fn base(request: &Request) -> String {
-    let base = json!({"system": request.body["system"], "tools": request.body["tools"], "model": request.body["model"]});
+fn base(request: &Request, system: &Value) -> String {
+    let base = json!({"system": system, "tools": request.body["tools"], "model": request.body["model"]});
     unmarked(&base).to_string()
 }
 

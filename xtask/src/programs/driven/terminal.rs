@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use serde_json::json;
 
-use super::flows::agent_session;
+use super::flows::{agent_session, code, provenance_in};
 use super::person::{KEY, Person};
-use super::prefix::{order, texts};
+use super::prefix::{order, same_above_of_claude, texts};
 use crate::programs::Check;
 
 const SESSION: &str = "0f000000-0000-4000-8000-0000000000aa";
@@ -128,6 +128,69 @@ pub(super) fn there_and_back(person: &Person) -> Result<Vec<Check>> {
         Check::new("and continued here again", back, "You said: Last."),
         Check::new("with what was said meanwhile", said.contains("And there again.").to_string(), "true"),
     ])
+}
+
+/// The process of `offshoot` waits for the next message all the time.
+pub(super) fn meanwhile(person: &Person) -> Result<Vec<Check>> {
+    configure(person)?;
+    person.send("Said here.")?;
+    let own = agent_session(person)?;
+    let waiting = person.claude_process()?;
+    let there = Terminal::start(person, &["--resume", &own])?;
+    there.say(person, "Said there.")?;
+    there.await_text(person, "You said: Said there.")?;
+    let refused = person.run(&["send", &person.session, "Too early."])?;
+    there.quit(person)?;
+    let answer = person.send("Said later.")?;
+    let asked = person.request("Said later.")?;
+    let all = ["Said here.", "Said there.", "Too early.", "Said later."];
+    // The process that waited may have marked its own end as the active one when it ended; then the session is forked.
+    let again = Terminal::start(person, &["--resume", &agent_session(person)?])?;
+    again.say(person, "And there again.")?;
+    again.await_text(person, "You said: And there again.")?;
+    again.quit(person)?;
+    let last = person.request("And there again.")?;
+    Ok(vec![
+        Check::new("what runs there gets no message", code(&refused), "4"),
+        Check::new("because of it", refused.err.contains("in another process").to_string(), "true"),
+        Check::new("the next one is answered", answer, "You said: Said later."),
+        Check::new("with what was said there", order(&asked, &all), "Said here. | Said there. | Said later."),
+        Check::new(
+            "which the session has, too",
+            person.texts("user")?.join(" | "),
+            "Said here. | Said there. | Said later.",
+        ),
+        Check::new("by another process", (person.claude_process()? != waiting).to_string(), "true"),
+        Check::new(
+            "which goes on there",
+            order(&last, &["Said later.", "And there again."]),
+            "Said later. | And there again.",
+        ),
+    ])
+}
+
+/// A message of a session that began there is asked differently here.
+pub(super) fn edited(person: &Person) -> Result<Vec<Check>> {
+    configure(person)?;
+    let begun = Terminal::start(person, &["--session-id", SESSION])?;
+    for prompt in ["One.", "Two.", "Three."] {
+        begun.say(person, prompt)?;
+        begun.await_text(person, &format!("You said: {prompt}"))?;
+    }
+    begun.quit(person)?;
+    let old = person.request("Three.")?;
+    let answer =
+        person.answered(&["send", SESSION, "--agent", "claude-code", "--edit", "3", "Three again."])?;
+    let new = person.request("Three again.")?;
+    let all = ["One.", "Two.", "Three.", "Three again."];
+    let shown = person.json(&["show", SESSION, "--json"])?;
+    let mut checks = same_above_of_claude(person, (&old, "Three."), (&new, "Three again."))?;
+    checks.extend([
+        Check::new("the answer", answer, "You said: Three again."),
+        Check::new("the old text is gone", order(&new, &all), "One. | Two. | Three again."),
+        Check::new("how Claude came to know it", provenance_in(&shown, "Three again.")?, "forked_at_message"),
+    ]);
+    Ok(checks)
 }
 
 fn list_of(request: &offshoot_testkit::model::Request) -> String {

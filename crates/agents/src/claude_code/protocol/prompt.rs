@@ -3,6 +3,8 @@
 use offshoot_session::{Block, Body, Entry, ImageData, Prompt, text_of};
 use serde_json::{Value, json};
 
+use super::TITLE;
+
 /// What a slash command does here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Slash {
@@ -14,8 +16,22 @@ pub(super) enum Slash {
     Refused { instead: &'static str },
 }
 
+pub(crate) fn is_command(prompt: &Prompt) -> bool {
+    slash_of(prompt) != Slash::No
+}
+
+/// Why the CLI does not get a command.
+pub(crate) fn refusal(text: &str) -> Option<String> {
+    let Slash::Refused { instead } = slash_in(text) else { return None };
+    let command = text.split_whitespace().next().unwrap_or_default();
+    Some(format!("`{command}` is not sent to {TITLE}: use `{instead}`"))
+}
+
 pub(super) fn slash_of(prompt: &Prompt) -> Slash {
-    let text = text_of(&prompt.blocks);
+    slash_in(&text_of(&prompt.blocks))
+}
+
+fn slash_in(text: &str) -> Slash {
     let Some(rest) = text.trim_start().strip_prefix('/') else { return Slash::No };
     let name = rest.split_whitespace().next().unwrap_or_default();
     match name {

@@ -261,6 +261,68 @@ fn a_process_that_runs_the_session_is_seen_unless_it_is_ours_or_gone() {
     assert_eq!(sees(true), None);
 }
 
+fn seen(fixture: &Fixture, after: Option<&str>, known: &[&str], transcript: ReadTranscript) -> Seen {
+    let after = after.map(EntryId::from);
+    let look = Look {
+        session: &id(S1),
+        workspace: None,
+        environment: &Environment::default(),
+        after: after.as_ref(),
+        is_known: &|id| known.contains(&id.as_str()),
+        transcript,
+    };
+    fixture.home.look(&look, &|_| false)
+}
+
+/// A process of ours may have the transcript open: then only what it has not written matters.
+#[test]
+fn a_transcript_that_ends_with_a_known_message_is_not_read() {
+    let fixture = Fixture::new();
+    let mut file = two_branches();
+    let write = |file: &[Value]| fixture.write(&format!("projects/-srv/{S1}.jsonl"), &lines(file));
+    let look = |after: &str, known: &[&str]| {
+        let seen = seen(&fixture, Some(after), known, ReadTranscript::UnlessEndIsKnown);
+        let ids: Vec<String> = seen.caught_up.entries.iter().map(|entry| entry.id.to_string()).collect();
+        (ids.join(" "), seen.has_left)
+    };
+    file.push(json!({ "type": "last-prompt", "leafUuid": "a3", "sessionId": S1 }));
+    write(&file);
+    assert_eq!(look("a1", &["a1", "a3"]), (String::new(), false), "its last message is known");
+    assert_eq!(look("a1", &["a1"]), ("u3 a3".into(), false));
+    assert_eq!(look("a2", &["u1", "a1", "u2", "a2"]), (String::new(), true), "it was continued from `a1`");
+    assert_eq!(look("a2", &["u1", "a1", "u2", "a2", "u3"]), (String::new(), false), "by ourselves");
+    // Longer than what is read first.
+    let snapshot = json!({ "type": "file-history-snapshot", "snapshot": "x".repeat(100_000) });
+    file.push(snapshot);
+    write(&file);
+    assert_eq!(look("a1", &["a1", "a3"]), (String::new(), false));
+}
+
+/// Whoever leaves the interface with `/exit` has a command behind the last answer. The session was forked because of it,
+/// and did not show there what was said here.
+#[test]
+fn a_command_behind_the_last_message_does_not_lead_further() {
+    let fixture = Fixture::new();
+    let mut file = two_branches();
+    let command = |uuid: &str, parent: &str, text: &str| {
+        let mut line = line(uuid, Some(parent));
+        line["message"]["content"] = json!(text);
+        line
+    };
+    file.push(command(
+        "u4",
+        "a3",
+        "<command-name>/exit</command-name>\n<command-message>exit</command-message>",
+    ));
+    file.push(command("u5", "u4", "<local-command-stdout>Bye!</local-command-stdout>"));
+    let path = format!("projects/-srv/{S1}.jsonl");
+    fixture.write(&path, &lines(&file));
+    assert_eq!(fixture.home.reach(&id(S1), &"a3".into()), Reach::There);
+    file.push(line("u6", Some("u5")));
+    fixture.write(&path, &lines(&file));
+    assert_eq!(fixture.home.reach(&id(S1), &"a3".into()), Reach::Further);
+}
+
 #[test]
 fn a_look_catches_up_with_what_is_not_known() {
     let fixture = Fixture::new();
@@ -272,18 +334,8 @@ fn a_look_catches_up_with_what_is_not_known() {
     file[5] = line("a3", Some("e3"));
     file.insert(5, environment);
     fixture.write(&format!("projects/-srv/{S1}.jsonl"), &lines(&file));
-    let environment = Environment::default();
     let look = |after: Option<&str>, known: &[&str]| {
-        let after = after.map(EntryId::from);
-        let session = id(S1);
-        let look = Look {
-            session: &session,
-            workspace: None,
-            environment: &environment,
-            after: after.as_ref(),
-            is_known: &|id| known.contains(&id.as_str()),
-        };
-        let caught_up = fixture.home.look(&look, &|_| false).caught_up;
+        let caught_up = seen(&fixture, after, known, ReadTranscript::Whole).caught_up;
         let ids: Vec<String> = caught_up.entries.iter().map(|entry| entry.id.to_string()).collect();
         (ids.join(" "), caught_up.is_complete)
     };
