@@ -191,7 +191,7 @@ impl Agent for ScriptedAgent {
             return Box::pin(async { Err(refused) });
         }
         if *self.hides.lock().unwrap() {
-            self.leases.lock().unwrap().push(start.lease.clone());
+            self.leases.lock().unwrap().push(start.lease);
             let looks = self.looked_for.clone();
             return Box::pin(async move {
                 let _looks = looks;
