@@ -333,7 +333,7 @@ async fn what_a_command_leaves_behind_is_ended_with_it() {
 #[tokio::test]
 async fn a_cancelled_command_ends_with_everything_it_started() {
     let place = Place::new();
-    let command = format!("echo ${RUN_VARIABLE} > run; echo begun; setsid sleep 1000 & sleep 1000");
+    let command = format!("echo begun; echo ${RUN_VARIABLE} > run; setsid sleep 1000 & sleep 1000");
     let cancel = async {
         let run = run_of(&place, "run").await;
         place.cancel.cancel();
