@@ -70,6 +70,8 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
+        let claude_code = offshoot_agents::claude_code::Limits::default();
+        let waits = Waits { start: Some(claude_code.opening), silence: Some(claude_code.silence) };
         Self {
             default_agent: None,
             default_model: None,
@@ -93,7 +95,7 @@ impl Default for Settings {
             hooks: Vec::new(),
             agent_environment: Vec::new(),
             agent_programs: BTreeMap::new(),
-            agent_waits: BTreeMap::new(),
+            agent_waits: BTreeMap::from([(offshoot_agents::claude_code::NAME.to_owned(), waits)]),
             providers: BTreeMap::new(),
             prices: Prices::listed(),
             reach_wait: Duration::from_secs(60),
