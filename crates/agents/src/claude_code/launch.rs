@@ -51,6 +51,7 @@ pub(super) fn arguments(spec: &LaunchSpec<'_>) -> Vec<String> {
         "--replay-user-messages",
         "--permission-prompt-tool",
         "stdio",
+        "--session-mirror",
     ]
     .map(str::to_owned)
     .into();
@@ -137,7 +138,7 @@ mod tests {
         let spec = LaunchSpec { case, model, permission_mode, tools: None, version };
         let all = arguments(&spec).join(" ");
         let always = "--output-format stream-json --verbose --input-format stream-json --include-partial-messages \
-                      --replay-user-messages --permission-prompt-tool stdio ";
+                      --replay-user-messages --permission-prompt-tool stdio --session-mirror ";
         let rest = all.strip_prefix(always).expect("the options that are always there");
         let (is_new, rest) = match rest.strip_prefix("--forward-subagent-text ") {
             Some(rest) => (true, rest),
