@@ -66,10 +66,16 @@ const IDLE_WAIT: Duration = Duration::from_secs(2);
 /// Lines in a row that are not JSON until the output counts as garbage.
 const GARBAGE_LINES: u32 = 20;
 
+/// How a line begins that repeats what Claude Code has written into its transcript. It has up to 150 KB for a turn, and
+/// nothing that the other lines and the transcript do not say.
+const MIRROR: &[u8] = br#"{"type":"transcript_mirror""#;
+
 /// A line of output, parsed: the part of reading it that takes long where it is long.
 #[derive(Debug)]
 pub(super) enum Line {
     Blank,
+    /// A copy of lines of the transcript, which is not parsed.
+    Mirror,
     Object(json::Map),
     /// Not JSON, or no object.
     Garbage,
@@ -80,6 +86,9 @@ impl Line {
     pub(super) fn of(line: &[u8]) -> Self {
         if line.trim_ascii().is_empty() {
             return Self::Blank;
+        }
+        if line.starts_with(MIRROR) {
+            return Self::Mirror;
         }
         match serde_json::from_slice(line) {
             Ok(Value::Object(line)) => Self::Object(line),
@@ -223,6 +232,7 @@ impl Protocol {
         }
         match line {
             Line::Blank => {}
+            Line::Mirror => self.garbage = 0,
             Line::Garbage => self.garbage(),
             Line::Object(line) => {
                 self.garbage = 0;
