@@ -26,6 +26,8 @@ use super::{Request, Scratch, corpus};
 const MOST: f64 = 2.6;
 const ROUNDS: usize = 3;
 const SESSION: &str = "scaling";
+/// The label of the entry where the head is at first.
+const TIP: &str = "tip";
 /// A word in one entry of each session.
 const WORD: &str = "quibberwort";
 
@@ -90,7 +92,7 @@ const CASES: &[Case] = &[
     looks(&["branch", SESSION]),
     looks(&["ops", SESSION]),
     looks(&["queue", SESSION]),
-    looks(&["status", SESSION]),
+    looks(&["status"]),
     looks(&["keep"]),
     looks(&["doctor"]),
     looks(&["fsck"]),
@@ -105,18 +107,18 @@ const CASES: &[Case] = &[
     looks(&["edit", SESSION, "2", "edited {round}"]),
     after(&["label", SESSION, "1", "to undo {round}"], &["undo", SESSION]),
     after(&["undo", SESSION], &["redo", SESSION]),
-    after(&["switch", SESSION, "2"], &["switch", SESSION, "1"]),
-    after(&["switch", SESSION, "2"], &["rewind", SESSION, "2"]),
+    after(&["switch", SESSION, TIP], &["switch", SESSION, "1"]),
+    after(&["switch", SESSION, TIP], &["rewind", SESSION, "2"]),
     after(&["edit", SESSION, "2", "left {round}"], &["prev", SESSION]),
     after(&["prev", SESSION], &["next", SESSION]),
     looks(&["retry", SESSION, "2"]),
     looks(&["branch", "name", SESSION, "1", "name-{round}"]),
-    after(&["unarchive", SESSION, "2"], &["archive", SESSION, "2"]),
-    after(&["archive", SESSION, "2"], &["unarchive", SESSION, "2"]),
-    after(&["switch", SESSION, "2"], &["fork", SESSION, "1"]),
+    after(&["unarchive", SESSION, TIP], &["archive", SESSION, TIP]),
+    after(&["archive", SESSION, TIP], &["unarchive", SESSION, TIP]),
+    after(&["switch", SESSION, TIP], &["fork", SESSION, "1"]),
     looks(&["edit", SESSION, "m:1", "another answer {round}"]),
-    looks(&["edit", SESSION, "2", "elsewhere {round}", "--new-session"]),
-    looks(&["retry", SESSION, "2", "--new-session"]),
+    looks(&["edit", SESSION, TIP, "elsewhere {round}", "--new-session"]),
+    looks(&["retry", SESSION, TIP, "--new-session"]),
     looks(&["fork", SESSION, "1", "--new-session"]),
     Case { arguments: &["append", SESSION], before: Before::Nothing, input: Some(LINE) },
     Case { arguments: &["append", SESSION, "--batch"], before: Before::Nothing, input: Some(LINE) },
@@ -268,13 +270,15 @@ impl TestHome {
 fn home_of(program: &Path, scratch: &Path, shape: Shape, size: usize) -> Result<TestHome> {
     let root = scratch.join(format!("{shape:?}-{size}").to_lowercase());
     eprintln!("making {}", root.display());
-    write_session(&root, shape, size)?;
+    let tip = write_session(&root, shape, size)?;
     let home = TestHome { program: program.to_owned(), root };
     home.run(home.command(&["sync"], 0), None)?;
+    home.run(home.command(&["label", SESSION, &format!("id:{tip}"), TIP], 0), None)?;
     Ok(home)
 }
 
-fn write_session(root: &Path, shape: Shape, size: usize) -> Result<()> {
+/// Returns the entry where the head is.
+fn write_session(root: &Path, shape: Shape, size: usize) -> Result<EntryId> {
     let home = Home::at(root.to_owned());
     let path = home.journal(&SESSION.into());
     std::fs::create_dir_all(path.parent().context("a journal is in a directory")?)?;
@@ -300,9 +304,10 @@ fn write_session(root: &Path, shape: Shape, size: usize) -> Result<()> {
         }
     };
     let moved_at = moment(journal.entries)?;
-    let to_tip = HeadMove { head: HeadName::main(), moved_at, from: None, to: Some(tip) };
+    let to_tip = HeadMove { head: HeadName::main(), moved_at, from: None, to: Some(tip.clone()) };
     journal.write(&Record::head_moved(to_tip))?;
-    Ok(journal.out.flush()?)
+    journal.out.flush()?;
+    Ok(tip)
 }
 
 struct Journal {
