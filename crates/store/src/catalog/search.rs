@@ -288,10 +288,19 @@ fn in_order(matches: &mut [Match], rows: &HashMap<i64, SessionRow>) {
 pub(super) struct Texts<'c> {
     catalog: &'c Catalog,
     sources: &'c Sources,
-    whole: HashMap<i64, Vec<Said>>,
+    /// By entry, for sessions that are read whole.
+    whole: HashMap<i64, HashMap<String, Vec<Said>>>,
     follows: HashMap<i64, Option<Follow>>,
     /// The file of the last text: the next one is often in it too.
     open: Option<(i64, File)>,
+}
+
+fn by_entry(all: Vec<Said>) -> HashMap<String, Vec<Said>> {
+    let mut by_entry: HashMap<String, Vec<Said>> = HashMap::new();
+    for said in all {
+        by_entry.entry(said.entry.clone()).or_default().push(said);
+    }
+    by_entry
 }
 
 pub(super) fn place_of(offset: Option<i64>, length: Option<u32>) -> Option<Place> {
@@ -341,8 +350,11 @@ impl<'c> Texts<'c> {
             return Ok(row.title.clone());
         }
         let Some(place) = place else {
-            let all = self.whole.entry(row.key).or_insert_with(|| scan::words_in_whole(row, self.sources));
-            let found = all.iter().find(|said| said.entry == entry && said.role == role);
+            let all = self
+                .whole
+                .entry(row.key)
+                .or_insert_with(|| by_entry(scan::words_in_whole(row, self.sources)));
+            let found = all.get(entry).and_then(|of_entry| of_entry.iter().find(|said| said.role == role));
             return Ok(found.map(|said| said.text.clone()));
         };
         let Some(lines) = self.follow(row.key)?.map(Follow::lines) else { return Ok(None) };
