@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(outbox.bytes, 0);
     }
 
-    /// Nobody takes what is read.
+    /// The output is not read.
     #[test]
     fn what_waits_is_bounded_in_bytes() {
         for (line, at_most) in [(1024 * 1024, MOST_BYTES), (MOST_BYTES - 1, 2 * MOST_BYTES)] {

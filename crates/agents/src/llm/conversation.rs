@@ -134,7 +134,7 @@ impl Messages {
         }
     }
 
-    /// Some servers begin to count their calls anew in each answer; others want every id of a conversation once.
+    /// Some servers restart the ids of their calls in each answer; others require unique ids in a conversation.
     fn unique(&mut self, id: &ToolCallId) -> ToolCallId {
         let mut unique = id.clone();
         let mut number = 1;

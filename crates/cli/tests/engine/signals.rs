@@ -60,7 +60,7 @@ fn an_engine_outlives_a_terminal_and_a_reader_that_are_gone() {
     assert!(engine.bounded_wait().success());
 }
 
-/// Whoever removes the lock makes room for another engine.
+/// Removing the lock makes room for another engine.
 #[test]
 fn an_engine_whose_lock_is_gone_exits() {
     let home = Home::with_session("Unlocked");
@@ -78,7 +78,7 @@ fn with_short_idle(title: &str) -> Home {
     home
 }
 
-/// The time in which another engine of the same settings has begun, answered and exited because nobody used it.
+/// The time in which another engine of the same settings has started, answered and exited because it was not used.
 fn while_another_becomes_idle() {
     let other = with_short_idle("Unused");
     other.done(&["send", "hello"]);
